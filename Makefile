@@ -1,0 +1,41 @@
+# Every target sets up what it needs: only Python 3.11 (or newer) and make have to be there.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.PHONY: help demo test check bench clean
+help:
+	@echo "make demo    play the game on a stream and draw the regret curves   (demo.png)"
+	@echo "make test    all tests"
+	@echo "make check   ruff, mypy, import-linter"
+	@echo "make bench   every performance claim, as ratios"
+
+demo: $(VENV)/.demo
+	$(BIN)/semibandit play synthetic --rounds 5000 --seed 0 --png demo.png
+
+test: $(VENV)/.check
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+check: $(VENV)/.check
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.bench
+	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+# One stamp per set of extras, renewed when the dependencies change.
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "semibandit needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: EXTRAS = plot
+$(VENV)/.check: EXTRAS = check
+$(VENV)/.bench: EXTRAS = bench
+$(VENV)/.demo $(VENV)/.check $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$(EXTRAS)]"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.png

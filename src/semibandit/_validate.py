@@ -1,0 +1,68 @@
+"""Checks of what a user passes in: each says what was expected and what came."""
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def number(
+    name: str, value: Any, *, low: float = -math.inf, high: float = math.inf, open: bool = False
+) -> float:
+    """A finite float in [low, high], or in (low, high) where `open`."""
+    try:
+        x = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, got {value!r}") from None
+    inside = low < x < high if open else low <= x <= high
+    if not (math.isfinite(x) and inside):
+        raise ValueError(f"{name} must be {_range(low, high, open)}, got {x!r}")
+    return x
+
+
+def integer(name: str, value: Any, *, low: int | None = None) -> int:
+    """An integer of at least `low`; a bool or a fraction is refused."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
+    if low is not None and value < low:
+        raise ValueError(f"{name} must be at least {low}, got {value}")
+    return int(value)
+
+
+def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
+    """One of the strings in `allowed`."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+    return str(value)
+
+
+def vector(name: str, values: Any, *, length: int | None = None, low: float = -math.inf) -> FloatArray:
+    """A one-dimensional array of finite floats, each at least `low`; a copy only where needed."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a sequence of numbers, got {values!r}") from None
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
+    if length is not None and array.size != length:
+        raise ValueError(f"{name} must have {length} entries, got {array.size}")
+    bad = ~(np.isfinite(array) & (array >= low))
+    if bad.any():
+        where = int(np.flatnonzero(bad)[0])
+        raise ValueError(
+            f"{name} must be {_range(low, math.inf, False)}, got {name}[{where}] = {float(array[where])!r}"
+        )
+    return array
+
+
+def _range(low: float, high: float, open: bool) -> str:
+    if low == -math.inf and high == math.inf:
+        return "finite"
+    if high == math.inf:
+        return f"finite and {'>' if open else '>='} {low:g}"
+    if low == -math.inf:
+        return f"finite and {'<' if open else '<='} {high:g}"
+    return f"in {'(' if open else '['}{low:g}, {high:g}{')' if open else ']'}"

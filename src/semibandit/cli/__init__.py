@@ -1,0 +1,1 @@
+"""The command line: `semibandit play`, and more to come."""

@@ -1,0 +1,1 @@
+"""Cluster trees, their prunings, and what a tree costs."""

@@ -1,0 +1,1 @@
+"""How spread out the discontinuities of a stream of loss functions are: measured, and bounded."""

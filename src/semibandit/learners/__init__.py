@@ -1,0 +1,1 @@
+"""Learners: `ask` for a parameter, `tell` what was seen."""

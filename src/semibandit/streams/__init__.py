@@ -1,0 +1,1 @@
+"""Seeded streams of instances."""
