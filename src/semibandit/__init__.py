@@ -15,6 +15,14 @@ _HOME = {
     "Interval": "spaces",
     "Problem": "families.problem",
     "Explicit": "families.problem",
+    "Exp3Set": "learners.exp3_set",
+    "Exp3Grid": "learners.exp3_grid",
+    "AdaptiveRate": "learners.rates",
+    "FixedRate": "learners.rates",
+    "TheoremRate": "learners.rates",
+    "Recommendation": "learners.base",
+    "Trial": "learners.base",
+    "load": "learners.storage",
 }
 _MODULES: frozenset[str] = frozenset()
 
@@ -23,6 +31,14 @@ __all__ = [*_HOME, *_MODULES, "__version__"]
 if TYPE_CHECKING:
     from semibandit.families.problem import Explicit as Explicit
     from semibandit.families.problem import Problem as Problem
+    from semibandit.learners.base import Recommendation as Recommendation
+    from semibandit.learners.base import Trial as Trial
+    from semibandit.learners.exp3_grid import Exp3Grid as Exp3Grid
+    from semibandit.learners.exp3_set import Exp3Set as Exp3Set
+    from semibandit.learners.rates import AdaptiveRate as AdaptiveRate
+    from semibandit.learners.rates import FixedRate as FixedRate
+    from semibandit.learners.rates import TheoremRate as TheoremRate
+    from semibandit.learners.storage import load as load
     from semibandit.piecewise import PiecewiseConstant as PiecewiseConstant
     from semibandit.spaces import Interval as Interval
 
