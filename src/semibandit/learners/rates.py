@@ -73,9 +73,10 @@ class TheoremRate(msgspec.Struct, frozen=True, tag=True):
 class AdaptiveRate(msgspec.Struct, frozen=True, tag=True):
     """A rate that needs neither T nor M: λ = log-term / (1 + Σ δ), rounded down to a power of two.
 
-    δ is the mixability gap of a round: the expected estimate minus the mixed one, -ln E exp(-λ·estimate)/λ. The
-    proof of Theorem 3 bounds it by λ/2·M; the learner sees it. For one interval δ is at most its loss, so that a single tiny probability cannot make the rate collapse. The log-term is ln T where the
-    horizon is given, and 1 + ln(1 + t) where it is not.
+    δ is the mixability gap of a round: the expected estimate minus the mixed one, -ln E exp(-λ·estimate)/λ.
+    The proof of Theorem 3 bounds it by λ/2·M; the learner sees it. For one interval δ is at most its loss,
+    so that a single tiny probability cannot make the rate collapse. The log-term is ln T where the horizon
+    is given, and 1 + ln(1 + t) where it is not.
 
     A change of the rate costs O(P), so it happens only when the power of two changes: when the exact value
     falls below the current rate or reaches four times it.
