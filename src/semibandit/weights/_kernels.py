@@ -250,44 +250,83 @@ def draw(t: Nodes, u: float) -> float:
 
 
 @kernel
-def mass_in(t: Nodes, node: int, level: int, right: float, lo: float, hi: float) -> tuple[float, int]:
-    """The mass in [lo, hi) below the node, which ends at `right`, without the tags above it. O(log P)."""
-    n = t.used[node]
+def integrate(t: Nodes, lo: float, hi: float) -> tuple[float, int]:
+    """The mass in [lo, hi), not normalised (Integrate). O(log P).
+
+    Goes down level by level through the at most two nodes that an end of the interval cuts, because numba
+    cannot cache recursive functions.
+    """
+    node = np.empty((2, 2), np.int64)  # [parity of the level, which]
+    right = np.empty((2, 2))
+    tag_m = np.empty((2, 2))
+    tag_e = np.empty((2, 2), np.int64)
+    height = t.head[HEIGHT]
+    root = t.head[ROOT]
+    here = height & 1
+    node[here, 0], right[here, 0] = root, t.ends[1]
+    tag_m[here, 0], tag_e[here, 0] = t.tag_mant[root], t.tag_expo[root]
+    n_here = 1
     m, e = 0.0, 0
-    for i in range(find(t, node, lo), n):
-        left = t.key[node, i]
-        if left >= hi:
-            break
-        end = t.key[node, i + 1] if i + 1 < n else right
-        if lo <= left and end <= hi:
-            m, e = plus(m, e, t.mant[node, i], t.expo[node, i])
-        elif level == 0:
-            a, b = max(lo, left), min(hi, end)
-            share = (0.5 * b - 0.5 * a) / (0.5 * end - 0.5 * left)
-            m, e = plus(m, e, t.mant[node, i] * share, t.expo[node, i])
-        else:
-            c = t.child[node, i]
-            m2, e2 = mass_in(t, c, level - 1, end, lo, hi)
-            m, e = plus(m, e, m2 * t.tag_mant[c], e2 + t.tag_expo[c])
+    for level in range(height, -1, -1):
+        here, there = level & 1, 1 - (level & 1)
+        n_there = 0
+        for which in range(n_here):
+            v = node[here, which]
+            for i in range(find(t, v, lo), t.used[v]):
+                left = t.key[v, i]
+                if left >= hi:
+                    break
+                end = t.key[v, i + 1] if i + 1 < t.used[v] else right[here, which]
+                if level > 0 and (left < lo or hi < end):
+                    c = t.child[v, i]
+                    node[there, n_there], right[there, n_there] = c, end
+                    tag_m[there, n_there], tag_e[there, n_there] = normal(
+                        tag_m[here, which] * t.tag_mant[c], tag_e[here, which] + t.tag_expo[c]
+                    )
+                    n_there += 1
+                    continue
+                share = 1.0
+                if left < lo or hi < end:
+                    share = (0.5 * min(hi, end) - 0.5 * max(lo, left)) / (0.5 * end - 0.5 * left)
+                mass = t.mant[v, i] * share * tag_m[here, which]
+                m, e = plus(m, e, mass, t.expo[v, i] + tag_e[here, which])
+        n_here = n_there
     return m, e
 
 
 @kernel
-def multiply_in(
-    t: Nodes, node: int, level: int, right: float, lo: float, hi: float, m: float, e: int
-) -> None:
-    """Multiply the weights in [lo, hi), which are ends of pieces, by m·2^e (Update). O(log P)."""
-    n = t.used[node]
-    for i in range(find(t, node, lo), n):
-        left = t.key[node, i]
-        if left >= hi:
-            break
-        end = t.key[node, i + 1] if i + 1 < n else right
-        if lo <= left and end <= hi:
-            multiply_slot(t, node, i, level, m, e)
-        else:
-            multiply_in(t, t.child[node, i], level - 1, end, lo, hi, m, e)
-            refresh(t, node, i)
+def multiply(t: Nodes, lo: float, hi: float, m: float, e: int) -> None:
+    """Multiply the weights in [lo, hi), which must be ends of pieces, by m·2^e. O(log P)."""
+    height = t.head[HEIGHT]
+    node = np.empty((height + 1, 2), np.int64)
+    right = np.empty((height + 1, 2))
+    slot = np.empty((height + 1, 2), np.int64)  # of a node at `level`, cut by an end of the interval
+    n_cut = np.zeros(height + 1, np.int64)
+    node[height, 0], right[height, 0] = t.head[ROOT], t.ends[1]
+    n_here = 1
+    for level in range(height, -1, -1):
+        cut_in = np.empty(2, np.int64)
+        for which in range(n_here):
+            v = node[level, which]
+            for i in range(find(t, v, lo), t.used[v]):
+                left = t.key[v, i]
+                if left >= hi:
+                    break
+                end = t.key[v, i + 1] if i + 1 < t.used[v] else right[level, which]
+                if lo <= left and end <= hi:
+                    multiply_slot(t, v, i, level, m, e)
+                else:
+                    at = n_cut[level]
+                    cut_in[at] = v
+                    slot[level, at] = i
+                    node[level - 1, at], right[level - 1, at] = t.child[v, i], end
+                    n_cut[level] += 1
+        n_here = n_cut[level]
+        for at in range(n_here):
+            node[level, at] = cut_in[at]
+    for level in range(1, height + 1):
+        for at in range(n_cut[level]):
+            refresh(t, node[level, at], slot[level, at])
 
 
 @kernel
@@ -296,14 +335,6 @@ def grand_total(t: Nodes) -> tuple[float, int]:
     root = t.head[ROOT]
     m, e = total(t, root)
     return normal(m * t.tag_mant[root], e + t.tag_expo[root])
-
-
-@kernel
-def integrate(t: Nodes, lo: float, hi: float) -> tuple[float, int]:
-    """The mass in [lo, hi) (Integrate)."""
-    root = t.head[ROOT]
-    m, e = mass_in(t, root, t.head[HEIGHT], t.ends[1], lo, hi)
-    return m * t.tag_mant[root], e + t.tag_expo[root]
 
 
 @kernel
@@ -320,7 +351,7 @@ def update(t: Nodes, lo: float, hi: float, log_factor: float) -> None:
     cut(t, lo)
     cut(t, hi)
     m, e = scaled_exp(log_factor)
-    multiply_in(t, t.head[ROOT], t.head[HEIGHT], t.ends[1], lo, hi, m, e)
+    multiply(t, lo, hi, m, e)
 
 
 @kernel
@@ -355,17 +386,34 @@ def update_all(t: Nodes, lo: Any, hi: Any, log_factor: Any) -> None:
 
 
 @kernel
-def collect(t: Nodes, node: int, level: int, tag_m: float, tag_e: int, at: int, out: Any) -> int:
-    """Write the left ends and masses below the node into out = (key, mant, expo), from `at` on."""
-    tag_m, tag_e = normal(tag_m * t.tag_mant[node], tag_e + t.tag_expo[node])
-    for i in range(t.used[node]):
-        if level > 0:
-            at = collect(t, t.child[node, i], level - 1, tag_m, tag_e, at, out)
+def collect(t: Nodes, key: Any, mant: Any, expo: Any) -> None:
+    """Write the left ends and masses of all pieces, from left to right. O(P)."""
+    height = t.head[HEIGHT]
+    node = np.empty(height + 1, np.int64)  # the path from the root to where we are
+    slot = np.zeros(height + 1, np.int64)
+    tag_m = np.full(height + 2, 0.5)  # products of the tags above, [height + 1] is none
+    tag_e = np.ones(height + 2, np.int64)
+    level = height
+    node[level] = t.head[ROOT]
+    at = 0
+    while level <= height:
+        v = node[level]
+        if slot[level] == 0:
+            tag_m[level], tag_e[level] = normal(
+                tag_m[level + 1] * t.tag_mant[v], tag_e[level + 1] + t.tag_expo[v]
+            )
+        if level == 0:
+            for i in range(t.used[v]):
+                key[at] = t.key[v, i]
+                mant[at], expo[at] = normal(t.mant[v, i] * tag_m[0], t.expo[v, i] + tag_e[0])
+                at += 1
+        if level > 0 and slot[level] < t.used[v]:
+            node[level - 1] = t.child[v, slot[level]]
+            slot[level - 1] = 0
+            slot[level] += 1
+            level -= 1
         else:
-            out[0][at] = t.key[node, i]
-            out[1][at], out[2][at] = normal(t.mant[node, i] * tag_m, t.expo[node, i] + tag_e)
-            at += 1
-    return at
+            level += 1
 
 
 @kernel

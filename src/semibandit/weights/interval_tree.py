@@ -134,10 +134,10 @@ class IntervalTree:
         return k.log(*k.grand_total(self._nodes))
 
     def _collect(self) -> tuple[FloatArray, FloatArray, npt.NDArray[np.int64]]:
-        n, head = len(self), self._nodes.head
-        out = np.empty(n), np.empty(n), np.empty(n, np.int64)
-        k.collect(self._nodes, int(head[k.ROOT]), int(head[k.HEIGHT]), 0.5, 1, 0, out)
-        return out
+        n = len(self)
+        key, mant, expo = np.empty(n), np.empty(n), np.empty(n, np.int64)
+        k.collect(self._nodes, key, mant, expo)
+        return key, mant, expo
 
     def pieces(self) -> tuple[FloatArray, FloatArray]:
         """The edges, and the logarithm of the weight relative to the largest one, on each piece. O(P)."""
