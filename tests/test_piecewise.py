@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import step_functions as reference
 
+from reference import step_functions as reference
 from semibandit import PiecewiseConstant
 
 NAN = math.nan
@@ -20,10 +20,12 @@ NAN = math.nan
 finite = st.floats(-1e6, 1e6)
 # A small set of values and edges makes ties and shared edges common.
 tied = st.sampled_from([0.0, -0.0, 0.1, 0.2, 0.3, 0.30000000000000004, 1.0, NAN])
+any_value = st.one_of(finite, tied)
+any_edge = st.one_of(finite, st.integers(0, 8).map(float))
 
 
 @st.composite
-def functions(draw, values=st.one_of(finite, tied), edges=st.one_of(finite, st.integers(0, 8).map(float))):
+def functions(draw, values=any_value, edges=any_edge):
     ends = sorted(draw(st.sets(edges.map(lambda x: x + 0.0), min_size=2, max_size=9)))
     return PiecewiseConstant(ends, draw(st.lists(values, min_size=len(ends) - 1, max_size=len(ends) - 1)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -30,7 +31,7 @@ def total(functions: Sequence[Sequence[Piece]]) -> list[Piece]:
     """The pointwise sum on the common refinement, seen where all functions are."""
     ends = sorted({end for pieces in functions for lo, hi, _ in pieces for end in (lo, hi)})
     result: list[Piece] = []
-    for lo, hi in zip(ends[:-1], ends[1:], strict=True):
+    for lo, hi in itertools.pairwise(ends):
         steps = [_inside(pieces, lo) for pieces in functions]
         seen = [step for step in steps if step is not None]
         result.append((lo, hi, sum(seen, Fraction(0)) if len(seen) == len(steps) else None))
