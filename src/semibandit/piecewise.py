@@ -153,7 +153,9 @@ class PiecewiseConstant:
         """The average over the domain."""
         self._require_seen("mean")
         seen = ~np.isnan(self.values)
-        return float(np.average(self.values[seen], weights=self.widths[seen]))
+        widths = self.widths[seen]
+        # Shares first: value times width may leave the range of floats.
+        return float(np.dot(self.values[seen], widths / widths.sum()))
 
     def min(self) -> float:
         """The smallest value seen."""
