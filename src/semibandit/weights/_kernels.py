@@ -8,7 +8,9 @@ child; the child has a `tag`, a factor that applies to all that is below it, so
 
     mass of the slot = tag of the child × sum of the masses in the child.
 
-Tags are never pushed down: reading writes nothing, and an update touches two paths only.
+Tags are never pushed down: reading writes nothing, and an update touches two paths only. The sum is kept
+beside the tag, so that the mass of a slot is always this product to the bit: multiplying tag and mass side
+by side would let them drift apart, a rounding error at a time.
 """
 
 import math
@@ -28,6 +30,8 @@ LN2_LOW = 1.90821492927058770002e-10
 LN2 = math.log(2.0)
 # Terms 2^-128 below the largest cannot change a float sum; they are left out of sums, not out of the tree.
 DEEPEST = 128
+# Logarithms of factors stay below this: exponents then have room for millions of the largest ones.
+LARGEST_LOG = 2.0**40
 POWERS = np.ldexp(1.0, -np.arange(DEEPEST))
 
 
@@ -41,6 +45,8 @@ class Nodes(NamedTuple):
     used: npt.NDArray[np.int32]  # slots in use, (nodes,)
     tag_mant: npt.NDArray[np.float64]
     tag_expo: npt.NDArray[np.int64]
+    sum_mant: npt.NDArray[np.float64]  # of the masses in the node, as `total` gives it
+    sum_expo: npt.NDArray[np.int64]
     head: npt.NDArray[np.int64]
     ends: npt.NDArray[np.float64]  # of the line
 
@@ -57,7 +63,10 @@ def normal(m: float, e: int) -> tuple[float, int]:
 
 @kernel
 def plus(m: float, e: int, m2: float, e2: int) -> tuple[float, int]:
-    """The sum of two scaled numbers, not normalised; zero has mantissa 0."""
+    """The sum of two scaled numbers, not normalised; zero has mantissa 0.
+
+    Mantissas may be sums of some thousands: only those near zero would spoil the comparison of exponents.
+    """
     if m == 0.0:
         return m2, e2
     if m2 == 0.0:
@@ -68,8 +77,16 @@ def plus(m: float, e: int, m2: float, e2: int) -> tuple[float, int]:
 
 
 @kernel
+def part_of(m: float, e: int, part: float, whole: float) -> tuple[float, int]:
+    """m·2^e times part / whole, two lengths whose quotient alone might underflow."""
+    m1, e1 = math.frexp(part)
+    m2, e2 = math.frexp(whole)
+    return normal(m * (m1 / m2), e + e1 - e2)
+
+
+@kernel
 def scaled_exp(x: float) -> tuple[float, int]:
-    """exp(x) as a scaled number, for any finite x."""
+    """exp(x) as a scaled number, for x up to LARGEST_LOG in size."""
     e = round(x / LN2)
     return normal(math.exp((x - e * LN2_HIGH) - e * LN2_LOW), int(e))
 
@@ -118,16 +135,20 @@ def refresh(t: Nodes, node: int, slot: int) -> None:
     """Compute the mass of an inner slot from its child."""
     c = t.child[node, slot]
     m, e = total(t, c)
+    t.sum_mant[c], t.sum_expo[c] = m, e
     t.mant[node, slot], t.expo[node, slot] = normal(m * t.tag_mant[c], e + t.tag_expo[c])
 
 
 @kernel
 def multiply_slot(t: Nodes, node: int, slot: int, level: int, m: float, e: int) -> None:
     """Multiply all that is in the slot by m·2^e."""
-    t.mant[node, slot], t.expo[node, slot] = normal(t.mant[node, slot] * m, t.expo[node, slot] + e)
-    if level > 0:
+    if level == 0:
+        t.mant[node, slot], t.expo[node, slot] = normal(t.mant[node, slot] * m, t.expo[node, slot] + e)
+    else:
         c = t.child[node, slot]
-        t.tag_mant[c], t.tag_expo[c] = normal(t.tag_mant[c] * m, t.tag_expo[c] + e)
+        m, e = normal(t.tag_mant[c] * m, t.tag_expo[c] + e)
+        t.tag_mant[c], t.tag_expo[c] = m, e
+        t.mant[node, slot], t.expo[node, slot] = normal(t.sum_mant[c] * m, t.sum_expo[c] + e)
 
 
 @kernel
@@ -208,10 +229,8 @@ def cut(t: Nodes, x: float) -> None:
     m, e = t.mant[node, i], t.expo[node, i]
     open_slot(t, node, i + 1)
     t.key[node, i + 1] = x
-    # Halves first: right - left may overflow on the longest line.
-    width = 0.5 * right - 0.5 * left
-    t.mant[node, i], t.expo[node, i] = normal(m * ((0.5 * x - 0.5 * left) / width), e)
-    t.mant[node, i + 1], t.expo[node, i + 1] = normal(m * ((0.5 * right - 0.5 * x) / width), e)
+    t.mant[node, i], t.expo[node, i] = part_of(m, e, x - left, right - left)
+    t.mant[node, i + 1], t.expo[node, i + 1] = part_of(m, e, right - x, right - left)
     t.head[N_PIECES] += 1
 
 
@@ -285,11 +304,10 @@ def integrate(t: Nodes, lo: float, hi: float) -> tuple[float, int]:
                     )
                     n_there += 1
                     continue
-                share = 1.0
+                m2, e2 = t.mant[v, i] * tag_m[here, which], t.expo[v, i] + tag_e[here, which]
                 if left < lo or hi < end:
-                    share = (0.5 * min(hi, end) - 0.5 * max(lo, left)) / (0.5 * end - 0.5 * left)
-                mass = t.mant[v, i] * share * tag_m[here, which]
-                m, e = plus(m, e, mass, t.expo[v, i] + tag_e[here, which])
+                    m2, e2 = part_of(m2, e2, min(hi, end) - max(lo, left), end - left)
+                m, e = plus(m, e, m2, e2)
         n_here = n_there
     return m, e
 
@@ -455,10 +473,11 @@ def raise_to(key: Any, mant: Any, expo: Any, end: float, power: float) -> None:
     """Raise each piece's density to a power, in place; exact in the exponent for powers of two."""
     for i in range(key.size):
         width = (key[i + 1] if i + 1 < key.size else end) - key[i]
-        m, e = normal(mant[i] / width, expo[i])
+        width_m, width_e = math.frexp(width)
+        m, e = normal(mant[i] / width_m, expo[i] - width_e)
         whole = math.floor(e * power)
         m2 = 2.0 ** ((e * power - whole) + power * math.log2(m))
-        mant[i], expo[i] = normal(m2 * width, int(whole))
+        mant[i], expo[i] = normal(m2 * width_m, int(whole) + width_e)
 
 
 @kernel

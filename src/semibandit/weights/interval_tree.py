@@ -49,12 +49,16 @@ class IntervalTree:
         """A tree with the given weights exp(log_weights) on [edges[i], edges[i + 1]). O(P)."""
         edges = _validate.vector("edges", edges)
         if edges.size < 2 or not (edges[1:] > edges[:-1]).all():
-            raise ValueError("edges must be strictly increasing, at least two")
+            raise ValueError(f"edges must be strictly increasing, at least two, got {edges}")
+        if not math.isfinite(float(edges[-1]) - float(edges[0])):
+            raise ValueError(f"edges must be a finite distance apart, got {edges[0]!s} and {edges[-1]!s}")
         log_weights = _validate.vector("log_weights", log_weights, length=edges.size - 1)
+        _limit("log_weights", log_weights)
         expo = np.rint(log_weights / k.LN2)
-        mant, shift = np.frexp(np.exp((log_weights - expo * k.LN2_HIGH) - expo * k.LN2_LOW) * np.diff(edges))
+        mant, shift = np.frexp(np.diff(edges))
+        mant, more = np.frexp(np.exp((log_weights - expo * k.LN2_HIGH) - expo * k.LN2_LOW) * mant)
         tree = cls.__new__(cls)
-        tree._build(edges[:-1], mant, expo.astype(np.int64) + shift, float(edges[-1]))
+        tree._build(edges[:-1], mant, expo.astype(np.int64) + shift + more, float(edges[-1]))
         return tree
 
     def _build(self, key: FloatArray, mant: FloatArray, expo: npt.NDArray[Any], hi: float) -> None:
@@ -65,7 +69,11 @@ class IntervalTree:
 
     def _reserve(self, n_intervals: int) -> None:
         """Make room for two cuts per interval, each of which may split a node per level and the root."""
-        needed = int(self._nodes.head[k.N_NODES]) + 2 * n_intervals * (int(self._nodes.head[k.HEIGHT]) + 3)
+        height = int(self._nodes.head[k.HEIGHT])
+        needed = int(self._nodes.head[k.N_NODES]) + 2 * n_intervals * (height + 3)
+        # All nodes but the root have 11 slots or more: `build` leaves that many, a split leaves 16. So there
+        # are at most P/11 leaves, P/11² nodes above them and so on.
+        needed = min(needed, (len(self) + 2 * n_intervals) // 10 + 2)
         if needed > self._nodes.used.size:
             larger = _allocate(max(needed, 2 * self._nodes.used.size), *self._nodes.ends)
             used = int(self._nodes.head[k.N_NODES])
@@ -78,7 +86,7 @@ class IntervalTree:
 
     def draw(self, u: float) -> float:
         """The point that has a share u in [0, 1) of the mass to its left."""
-        u = float(u)
+        u = _validate.number("u", u)
         if not 0.0 <= u < 1.0:
             raise ValueError(f"u must be in [0, 1), got {u!r}")
         return k.draw(self._nodes, u)
@@ -95,22 +103,26 @@ class IntervalTree:
     def update(self, lo: Any, hi: Any, log_factor: Any) -> None:
         """Multiply by exp(log_factor) on [lo, hi), or on each of a union of intervals."""
         lo, hi = self._intervals(lo, hi)
-        factors = np.broadcast_to(np.asarray(log_factor, dtype=np.float64), lo.shape)
-        if not np.isfinite(factors).all():
-            raise ValueError(f"log_factor must be finite, got {log_factor!r}")
+        factors = _validate.floats("log_factor", log_factor, "a number or one for each interval")
+        if factors.ndim and factors.shape != lo.shape:
+            raise ValueError(
+                f"log_factor must be one number or {lo.size}, one for each interval, got shape {factors.shape}"
+            )
+        _limit("log_factor", factors)
+        factors = np.broadcast_to(factors, lo.shape)
         self._reserve(lo.size)
         k.update_all(self._nodes, lo, hi, factors)
 
     def _intervals(self, lo: Any, hi: Any) -> tuple[FloatArray, FloatArray]:
-        lo = np.atleast_1d(np.asarray(lo, dtype=np.float64))
-        hi = np.atleast_1d(np.asarray(hi, dtype=np.float64))
+        lo = np.atleast_1d(_validate.floats("lo", lo, "a number or a sequence of numbers"))
+        hi = np.atleast_1d(_validate.floats("hi", hi, "a number or a sequence of numbers"))
         a, b = self._nodes.ends
         if lo.shape != hi.shape or lo.ndim != 1:
             raise ValueError(f"lo and hi must have the same length, got shapes {lo.shape} and {hi.shape}")
         if not ((a <= lo) & (lo < hi) & (hi <= b)).all():
-            raise ValueError(f"intervals must satisfy {a:g} <= lo < hi <= {b:g}, got lo = {lo}, hi = {hi}")
+            raise ValueError(f"lo and hi must satisfy {a:g} <= lo < hi <= {b:g}, got lo = {lo}, hi = {hi}")
         if (lo[1:] < hi[:-1]).any():
-            raise ValueError("a union of intervals must be disjoint and in increasing order")
+            raise ValueError("lo and hi must be those of disjoint intervals in increasing order")
         return lo, hi
 
     # -- the whole function ----------------------------------------------------------------------
@@ -143,9 +155,9 @@ class IntervalTree:
         """The edges, and the logarithm of the weight relative to the largest one, on each piece. O(P)."""
         key, mant, expo = self._collect()
         edges = np.append(key, self._nodes.ends[1])
-        mant = mant / np.diff(edges)
-        mant, shift = np.frexp(mant)
-        expo += shift
+        width, width_expo = np.frexp(np.diff(edges))
+        mant, shift = np.frexp(mant / width)
+        expo += shift - width_expo
         # Relative to the top before taking logarithms: small differences survive large magnitudes.
         top = np.lexsort((mant, expo))[-1]
         return edges, np.log(mant / mant[top]) + (expo - expo[top]) * k.LN2
@@ -183,6 +195,7 @@ class IntervalTree:
 
     def log_shares(self, edges: FloatArray) -> FloatArray:
         """The logarithm of the share of the mass between consecutive edges. O(m log P)."""
+        edges = _validate.vector("edges", edges)
         lo, hi = self._intervals(edges[:-1], edges[1:])
         return k.log_shares(self._nodes, lo, hi)
 
@@ -197,6 +210,11 @@ class IntervalTree:
     @classmethod
     def from_state(cls, state: dict[str, npt.NDArray[Any]]) -> IntervalTree:
         """Undo `state`; raises ValueError where the arrays are not those of a tree."""
+        model = _allocate(0, 0.0, 1.0)
+        for name, like in model._asdict().items():
+            array = state.get(name)
+            fits = isinstance(array, np.ndarray) and array.dtype == like.dtype
+            _expect(fits and array.ndim == like.ndim and array.shape[1:] == like.shape[1:], f"array {name!r}")
         tree = cls.__new__(cls)
         tree._nodes = k.Nodes(**{name: np.array(state[name]) for name in k.Nodes._fields})
         tree._check()
@@ -206,11 +224,14 @@ class IntervalTree:
     def _check(self) -> None:
         """Verify every invariant of the structure. O(P)."""
         t = self._nodes
-        n_nodes = int(t.head[k.N_NODES])
+        _expect(t.head.size == 4 and t.ends.size == 2, "size of the head")
+        n_nodes, height = int(t.head[k.N_NODES]), int(t.head[k.HEIGHT])
+        _expect(0.0 < t.ends[1] - t.ends[0] < math.inf, "ends of the line")
+        _expect(all(1 <= n_nodes <= len(getattr(t, name)) for name in _PER_NODE), "number of nodes")
         used = t.used[:n_nodes]
-        _expect((used >= 1).all() and (used <= k.FANOUT).all(), "slot counts")
+        _expect((used >= 1).all() and (used <= k.FANOUT).all() and 0 <= height < n_nodes, "slot counts")
         seen = np.zeros(n_nodes, bool)
-        n_pieces = self._check_node(int(t.head[k.ROOT]), int(t.head[k.HEIGHT]), *self.ends, seen)
+        n_pieces = self._check_node(int(t.head[k.ROOT]), height, *self.ends, seen)
         _expect(seen.all(), "every node hangs in the tree once")
         _expect(n_pieces == len(self), "number of pieces")
 
@@ -231,21 +252,26 @@ class IntervalTree:
             end = float(keys[i + 1]) if i + 1 < n else hi
             pieces += self._check_node(c, level - 1, float(keys[i]), end, seen)
             m, e = k.total(t, c)
-            mass = k.ratio(m * t.tag_mant[c], e + t.tag_expo[c], t.mant[node, i], t.expo[node, i])
-            _expect(abs(mass - 1.0) < 1e-13, "a slot holds the mass of its child")
+            _expect(m == t.sum_mant[c] and e == t.sum_expo[c], "a node knows its sum")
+            mass = k.normal(m * t.tag_mant[c], e + t.tag_expo[c])
+            _expect(mass == (t.mant[node, i], t.expo[node, i]), "a slot holds the mass of its child")
+            _expect(t.used[c] > _FILL // 2, "nodes are filled")  # `_reserve` relies on it
         return pieces
 
 
 def _allocate(n_nodes: int, lo: float, hi: float) -> k.Nodes:
+    # Zeros, since unused slots are saved too: files must not depend on, or reveal, what was in memory.
     slots = (n_nodes, k.FANOUT)
     return k.Nodes(
-        key=np.empty(slots),
-        mant=np.empty(slots),
-        expo=np.empty(slots, np.int64),
-        child=np.empty(slots, np.int32),
-        used=np.empty(n_nodes, np.int32),
-        tag_mant=np.empty(n_nodes),
-        tag_expo=np.empty(n_nodes, np.int64),
+        key=np.zeros(slots),
+        mant=np.zeros(slots),
+        expo=np.zeros(slots, np.int64),
+        child=np.zeros(slots, np.int32),
+        used=np.zeros(n_nodes, np.int32),
+        tag_mant=np.zeros(n_nodes),
+        tag_expo=np.zeros(n_nodes, np.int64),
+        sum_mant=np.zeros(n_nodes),
+        sum_expo=np.zeros(n_nodes, np.int64),
         head=np.zeros(4, np.int64),
         ends=np.array([lo, hi]),
     )
@@ -254,3 +280,8 @@ def _allocate(n_nodes: int, lo: float, hi: float) -> k.Nodes:
 def _expect(holds: Any, what: str) -> None:
     if not holds:
         raise ValueError(f"interval tree is broken: {what}")
+
+
+def _limit(name: str, logs: FloatArray) -> None:
+    if not (np.abs(logs) <= k.LARGEST_LOG).all():
+        raise ValueError(f"{name} must be finite and at most 2^40 in size, got {logs}")
