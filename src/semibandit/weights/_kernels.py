@@ -1,7 +1,10 @@
 """Kernels of the interval tree: a B+-tree of scaled weights, in plain arrays.
 
 A weight is m·2^e with a float mantissa and an integer exponent of its own: sums and products keep full
-relative precision at any magnitude, and nothing overflows or is flushed to zero.
+relative precision at any magnitude, and nothing overflows or is flushed to zero. What is multiplied again
+and again, the masses of pieces and the tags below, also has a `tail`, the part of the mantissa that did not
+fit into a float: rounding errors of millions of updates would add up otherwise (those of a factor that
+comes often all point the same way). Readers ignore tails.
 
 Every slot of a node covers [key, next key) and holds the mass of it. A slot of an inner node leads to a
 child; the child has a `tag`, a factor that applies to all that is below it, so
@@ -24,10 +27,8 @@ from semibandit._jit import kernel
 FANOUT = 32
 # Positions in Nodes.head.
 ROOT, HEIGHT, N_NODES, N_PIECES = 0, 1, 2, 3
-# ln 2 in two parts, the first with 21 trailing zero bits: multiples of it up to 2^21 are exact.
-LN2_HIGH = 6.93147180369123816490e-01
-LN2_LOW = 1.90821492927058770002e-10
 LN2 = math.log(2.0)
+LN2_TAIL = 2.3190468138462996e-17  # ln 2 is LN2 + LN2_TAIL to 107 bits
 # Terms 2^-128 below the largest cannot change a float sum; they are left out of sums, not out of the tree.
 DEEPEST = 128
 # Logarithms of factors stay below this: exponents then have room for millions of the largest ones.
@@ -40,10 +41,12 @@ class Nodes(NamedTuple):
 
     key: npt.NDArray[np.float64]  # left ends, (nodes, FANOUT)
     mant: npt.NDArray[np.float64]  # masses: mantissa in [0.5, 1)
+    tail: npt.NDArray[np.float32]  # masses of pieces: what the mantissa lacks
     expo: npt.NDArray[np.int64]  # masses: exponent
     child: npt.NDArray[np.int32]
     used: npt.NDArray[np.int32]  # slots in use, (nodes,)
     tag_mant: npt.NDArray[np.float64]
+    tag_tail: npt.NDArray[np.float32]
     tag_expo: npt.NDArray[np.int64]
     sum_mant: npt.NDArray[np.float64]  # of the masses in the node, as `total` gives it
     sum_expo: npt.NDArray[np.int64]
@@ -85,10 +88,60 @@ def part_of(m: float, e: int, part: float, whole: float) -> tuple[float, int]:
 
 
 @kernel
-def scaled_exp(x: float) -> tuple[float, int]:
-    """exp(x) as a scaled number, for x up to LARGEST_LOG in size."""
+def exact_product(a: float, b: float) -> tuple[float, float]:
+    """a·b as a float and its rounding error (Dekker's algorithm)."""
+    p = a * b
+    c = a * 134217729.0  # 2^27 + 1 splits a float into halves whose products are exact
+    a1 = c - (c - a)
+    c = b * 134217729.0
+    b1 = c - (c - b)
+    a2, b2 = a - a1, b - b1
+    return p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2
+
+
+@kernel
+def exact_sum(a: float, b: float) -> tuple[float, float]:
+    """A + b as a float and its rounding error, for b below a in size."""
+    total = a + b
+    return total, b - (total - a)
+
+
+@kernel
+def times(m: float, tail: float, e: int, m2: float, tail2: float, e2: int) -> tuple[float, float, int]:
+    """The product of two scaled numbers with tails."""
+    p, rest = exact_product(m, m2)
+    m, tail = exact_sum(p, rest + (m * tail2 + tail * m2))
+    e += e2
+    # By comparison, as frexp would take longer than all of the above.
+    if m < 0.5:
+        m, tail, e = 2.0 * m, 2.0 * tail, e - 1
+    elif m >= 1.0:
+        m, tail, e = 0.5 * m, 0.5 * tail, e + 1
+    return m, tail, e
+
+
+@kernel
+def scaled_exp(x: float) -> tuple[float, float, int]:
+    """exp(x) as a scaled number with a tail, right to 2^-70, for x up to LARGEST_LOG in size."""
     e = round(x / LN2)
-    return normal(math.exp((x - e * LN2_HIGH) - e * LN2_LOW), int(e))
+    p, rest = exact_product(e, LN2)
+    r, rest = exact_sum(x - p, -rest - e * LN2_TAIL)
+    # exp(r / 32) - 1 in two floats: the series, with an exact square where it matters.
+    s = r / 32.0
+    q, q_rest = exact_product(s, s)
+    series = 0.0
+    for i in range(11, 2, -1):
+        series = (series + 1.0) * s / i
+    high, low = exact_sum(s, 0.5 * q)
+    high, low = exact_sum(high, low + 0.5 * (q_rest + q * series) + (1.0 + s) * (rest / 32.0))
+    # Back to r: exp(2s) - 1 = 2·(exp(s) - 1) + (exp(s) - 1)².
+    for _ in range(5):
+        q, q_rest = exact_product(high, high)
+        rest = 2.0 * (low + high * low) + q_rest
+        high, low = exact_sum(2.0 * high, q)
+        high, low = exact_sum(high, low + rest)
+    m, rest = exact_sum(1.0, high)
+    return times(m, rest + low, int(e), 0.5, 0.0, 1)
 
 
 @kernel
@@ -140,14 +193,16 @@ def refresh(t: Nodes, node: int, slot: int) -> None:
 
 
 @kernel
-def multiply_slot(t: Nodes, node: int, slot: int, level: int, m: float, e: int) -> None:
-    """Multiply all that is in the slot by m·2^e."""
+def multiply_slot(t: Nodes, node: int, slot: int, level: int, m: float, tail: float, e: int) -> None:
+    """Multiply all that is in the slot by (m + tail)·2^e."""
     if level == 0:
-        t.mant[node, slot], t.expo[node, slot] = normal(t.mant[node, slot] * m, t.expo[node, slot] + e)
+        t.mant[node, slot], t.tail[node, slot], t.expo[node, slot] = times(
+            t.mant[node, slot], t.tail[node, slot], t.expo[node, slot], m, tail, e
+        )
     else:
         c = t.child[node, slot]
-        m, e = normal(t.tag_mant[c] * m, t.tag_expo[c] + e)
-        t.tag_mant[c], t.tag_expo[c] = m, e
+        m, tail, e = times(t.tag_mant[c], t.tag_tail[c], t.tag_expo[c], m, tail, e)
+        t.tag_mant[c], t.tag_tail[c], t.tag_expo[c] = m, tail, e
         t.mant[node, slot], t.expo[node, slot] = normal(t.sum_mant[c] * m, t.sum_expo[c] + e)
 
 
@@ -157,6 +212,7 @@ def open_slot(t: Nodes, node: int, slot: int) -> None:
     for i in range(t.used[node], slot, -1):
         t.key[node, i] = t.key[node, i - 1]
         t.mant[node, i] = t.mant[node, i - 1]
+        t.tail[node, i] = t.tail[node, i - 1]
         t.expo[node, i] = t.expo[node, i - 1]
         t.child[node, i] = t.child[node, i - 1]
     t.used[node] += 1
@@ -168,6 +224,7 @@ def new_node(t: Nodes) -> int:
     t.head[N_NODES] += 1
     t.used[node] = 0
     t.tag_mant[node] = 0.5
+    t.tag_tail[node] = 0.0
     t.tag_expo[node] = 1
     return int(node)
 
@@ -184,11 +241,12 @@ def split_child(t: Nodes, node: int, slot: int) -> None:
     for i in range(half, FANOUT):
         t.key[d, i - half] = t.key[c, i]
         t.mant[d, i - half] = t.mant[c, i]
+        t.tail[d, i - half] = t.tail[c, i]
         t.expo[d, i - half] = t.expo[c, i]
         t.child[d, i - half] = t.child[c, i]
     t.used[d] = FANOUT - half
     t.used[c] = half
-    t.tag_mant[d], t.tag_expo[d] = t.tag_mant[c], t.tag_expo[c]
+    t.tag_mant[d], t.tag_tail[d], t.tag_expo[d] = t.tag_mant[c], t.tag_tail[c], t.tag_expo[c]
     open_slot(t, node, slot + 1)
     t.key[node, slot + 1] = t.key[d, 0]
     t.child[node, slot + 1] = d
@@ -231,6 +289,7 @@ def cut(t: Nodes, x: float) -> None:
     t.key[node, i + 1] = x
     t.mant[node, i], t.expo[node, i] = part_of(m, e, x - left, right - left)
     t.mant[node, i + 1], t.expo[node, i + 1] = part_of(m, e, right - x, right - left)
+    t.tail[node, i] = t.tail[node, i + 1] = 0.0
     t.head[N_PIECES] += 1
 
 
@@ -313,8 +372,8 @@ def integrate(t: Nodes, lo: float, hi: float) -> tuple[float, int]:
 
 
 @kernel
-def multiply(t: Nodes, lo: float, hi: float, m: float, e: int) -> None:
-    """Multiply the weights in [lo, hi), which must be ends of pieces, by m·2^e. O(log P)."""
+def multiply(t: Nodes, lo: float, hi: float, m: float, tail: float, e: int) -> None:
+    """Multiply the weights in [lo, hi), which must be ends of pieces, by (m + tail)·2^e. O(log P)."""
     height = t.head[HEIGHT]
     node = np.empty((height + 1, 2), np.int64)
     right = np.empty((height + 1, 2))
@@ -332,7 +391,7 @@ def multiply(t: Nodes, lo: float, hi: float, m: float, e: int) -> None:
                     break
                 end = t.key[v, i + 1] if i + 1 < t.used[v] else right[level, which]
                 if lo <= left and end <= hi:
-                    multiply_slot(t, v, i, level, m, e)
+                    multiply_slot(t, v, i, level, m, tail, e)
                 else:
                     at = n_cut[level]
                     cut_in[at] = v
@@ -368,8 +427,8 @@ def update(t: Nodes, lo: float, hi: float, log_factor: float) -> None:
     """Multiply the weights in [lo, hi) by exp(log_factor) (Update)."""
     cut(t, lo)
     cut(t, hi)
-    m, e = scaled_exp(log_factor)
-    multiply(t, lo, hi, m, e)
+    m, tail, e = scaled_exp(log_factor)
+    multiply(t, lo, hi, m, tail, e)
 
 
 @kernel
@@ -453,6 +512,7 @@ def build(t: Nodes, key: Any, mant: Any, expo: Any, fill: int) -> None:
                 if below < 0:
                     t.key[node, i] = key[at + i]
                     t.mant[node, i] = mant[at + i]
+                    t.tail[node, i] = 0.0
                     t.expo[node, i] = expo[at + i]
                 else:
                     t.child[node, i] = below + at + i
@@ -466,6 +526,14 @@ def build(t: Nodes, key: Any, mant: Any, expo: Any, fill: int) -> None:
         below = first
         n = n_nodes
         t.head[HEIGHT] += 1
+
+
+@kernel
+def multiply_each(mant: Any, expo: Any, logs: Any) -> None:
+    """Multiply scaled numbers by exp(logs), in place."""
+    for i in range(logs.size):
+        m, _, e = scaled_exp(logs[i])
+        mant[i], expo[i] = normal(mant[i] * m, expo[i] + e)
 
 
 @kernel

@@ -16,6 +16,8 @@ __all__ = ["IntervalTree"]
 
 # New trees fill their nodes to two thirds, as random insertions would in the long run.
 _FILL = 2 * k.FANOUT // 3
+# Half a unit in the last place of the largest mantissa.
+_LARGEST_TAIL = 2.0**-53
 # The arrays that have a row for each node.
 _PER_NODE = k.Nodes._fields[:-2]
 
@@ -54,11 +56,11 @@ class IntervalTree:
             raise ValueError(f"edges must be a finite distance apart, got {edges[0]!s} and {edges[-1]!s}")
         log_weights = _validate.vector("log_weights", log_weights, length=edges.size - 1)
         _limit("log_weights", log_weights)
-        expo = np.rint(log_weights / k.LN2)
-        mant, shift = np.frexp(np.diff(edges))
-        mant, more = np.frexp(np.exp((log_weights - expo * k.LN2_HIGH) - expo * k.LN2_LOW) * mant)
+        mant, expo = np.frexp(np.diff(edges))
+        expo = expo.astype(np.int64)
+        k.multiply_each(mant, expo, log_weights)
         tree = cls.__new__(cls)
-        tree._build(edges[:-1], mant, expo.astype(np.int64) + shift + more, float(edges[-1]))
+        tree._build(edges[:-1], mant, expo, float(edges[-1]))
         return tree
 
     def _build(self, key: FloatArray, mant: FloatArray, expo: npt.NDArray[Any], hi: float) -> None:
@@ -106,7 +108,8 @@ class IntervalTree:
         factors = _validate.floats("log_factor", log_factor, "a number or one for each interval")
         if factors.ndim and factors.shape != lo.shape:
             raise ValueError(
-                f"log_factor must be one number or {lo.size}, one for each interval, got shape {factors.shape}"
+                f"log_factor must be one number, or one for each of {lo.size} intervals, "
+                f"got shape {factors.shape}"
             )
         _limit("log_factor", factors)
         factors = np.broadcast_to(factors, lo.shape)
@@ -210,13 +213,11 @@ class IntervalTree:
     @classmethod
     def from_state(cls, state: dict[str, npt.NDArray[Any]]) -> IntervalTree:
         """Undo `state`; raises ValueError where the arrays are not those of a tree."""
-        model = _allocate(0, 0.0, 1.0)
-        for name, like in model._asdict().items():
-            array = state.get(name)
-            fits = isinstance(array, np.ndarray) and array.dtype == like.dtype
-            _expect(fits and array.ndim == like.ndim and array.shape[1:] == like.shape[1:], f"array {name!r}")
         tree = cls.__new__(cls)
-        tree._nodes = k.Nodes(**{name: np.array(state[name]) for name in k.Nodes._fields})
+        tree._nodes = k.Nodes(**{name: np.array(state.get(name)) for name in k.Nodes._fields})
+        for name, array, like in zip(k.Nodes._fields, tree._nodes, _allocate(0, 0.0, 1.0), strict=True):
+            same_form = array.ndim == like.ndim and array.shape[1:] == like.shape[1:]
+            _expect(same_form and array.dtype == like.dtype, f"array {name!r}")
         tree._check()
         tree._reserve(1)
         return tree
@@ -233,7 +234,7 @@ class IntervalTree:
         seen = np.zeros(n_nodes, bool)
         n_pieces = self._check_node(int(t.head[k.ROOT]), height, *self.ends, seen)
         _expect(seen.all(), "every node hangs in the tree once")
-        _expect(n_pieces == len(self), "number of pieces")
+        _expect(n_pieces == t.head[k.N_PIECES], "number of pieces")
 
     def _check_node(self, node: int, level: int, lo: float, hi: float, seen: npt.NDArray[np.bool_]) -> int:
         t = self._nodes
@@ -244,6 +245,8 @@ class IntervalTree:
         _expect(keys[0] == lo and (np.diff(keys) > 0).all() and keys[-1] < hi, "keys increase")
         mants = t.mant[node, :n]
         _expect(((mants >= 0.5) & (mants < 1.0)).all() and 0.5 <= t.tag_mant[node] < 1.0, "mantissas")
+        tails = t.tail[node, :n]
+        _expect((np.abs(tails) <= _LARGEST_TAIL).all() and abs(t.tag_tail[node]) <= _LARGEST_TAIL, "tails")
         if level == 0:
             return n
         pieces = 0
@@ -265,10 +268,12 @@ def _allocate(n_nodes: int, lo: float, hi: float) -> k.Nodes:
     return k.Nodes(
         key=np.zeros(slots),
         mant=np.zeros(slots),
+        tail=np.zeros(slots, np.float32),
         expo=np.zeros(slots, np.int64),
         child=np.zeros(slots, np.int32),
         used=np.zeros(n_nodes, np.int32),
         tag_mant=np.zeros(n_nodes),
+        tag_tail=np.zeros(n_nodes, np.float32),
         tag_expo=np.zeros(n_nodes, np.int64),
         sum_mant=np.zeros(n_nodes),
         sum_expo=np.zeros(n_nodes, np.int64),
