@@ -156,7 +156,7 @@ def test_log_shares_partition_the_line():
 
 
 def test_a_million_updates_with_logs_down_to_minus_1e5():
-    """Right to 1e-13 relative (1e-12 is the promise), at the heights of the weights and in their deepest valleys.
+    """Right to 1e-13 relative, at the heights of the weights and in their deepest valleys.
 
     Log factors are multiples of 2^-40, so that the exact logarithm of every one of the 2·10⁶ pieces is an
     int64 after one sort; mpmath then integrates over probes of some pieces each, and over all that matters
@@ -207,7 +207,7 @@ def test_a_million_updates_with_logs_down_to_minus_1e5():
 @pytest.mark.parametrize("cells", [1, 100])  # the factors end up in pieces, and in tags
 @pytest.mark.parametrize("factor", [-0.1, -(2.0**-10), 0.5])
 def test_the_same_factor_many_times(factor, cells):
-    """The rounding error of the factor is the same each time, but does not add up, and nothing drifts apart."""
+    """The rounding error of the factor is the same each time, but does not add up; nothing drifts apart."""
     n = 400_000
     edges = np.arange(cells + 1) / cells
     tree, flat = IntervalTree(0, 1), FlatWeights(0, 1)
@@ -529,7 +529,7 @@ def damaged():
             yield set_head(position, value)
 
 
-@pytest.mark.parametrize("damage", damaged())
+@pytest.mark.parametrize("damage", list(damaged()))
 def test_damaged_states_are_refused(damage):
     state = dict(grown(400, 6)[0].state())
     damage(state)
@@ -626,7 +626,7 @@ def test_bad_uniforms_are_refused(u, error):
     ],
 )
 def test_bad_lines_are_refused(ends, error):
-    with pytest.raises(error, match="lo|hi"):
+    with pytest.raises(error, match=r"lo|hi"):
         IntervalTree(*ends)
 
 

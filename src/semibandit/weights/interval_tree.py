@@ -213,11 +213,12 @@ class IntervalTree:
     @classmethod
     def from_state(cls, state: dict[str, npt.NDArray[Any]]) -> IntervalTree:
         """Undo `state`; raises ValueError where the arrays are not those of a tree."""
+        arrays = {name: np.array(state.get(name)) for name in k.Nodes._fields}
+        for name, like in _allocate(0, 0.0, 1.0)._asdict().items():
+            form = arrays[name].dtype, arrays[name].ndim, arrays[name].shape[1:]
+            _expect(form == (like.dtype, like.ndim, like.shape[1:]), f"array {name!r}")
         tree = cls.__new__(cls)
-        tree._nodes = k.Nodes(**{name: np.array(state.get(name)) for name in k.Nodes._fields})
-        for name, array, like in zip(k.Nodes._fields, tree._nodes, _allocate(0, 0.0, 1.0), strict=True):
-            same_form = array.ndim == like.ndim and array.shape[1:] == like.shape[1:]
-            _expect(same_form and array.dtype == like.dtype, f"array {name!r}")
+        tree._nodes = k.Nodes(**arrays)
         tree._check()
         tree._reserve(1)
         return tree
