@@ -27,7 +27,7 @@ def endure(n_rounds: int, max_pieces: int | None) -> None:
         first = first or spent
         tree = learner._epoch.tree
         print(
-            f"  t = {learner.n_told:>11,}  {len(tree):>11,} pieces  {tree.nbytes / len(tree):6.1f} bytes a piece"
+            f"  t = {learner.n_told:>11,}  {len(tree):>11,} pieces  {tree.nbytes / len(tree):6.1f} bytes each"
             f"  a round costs {spent / first:.2f} of the first ones  join error {learner.join_error:.3g}",
             flush=True,
         )
