@@ -230,7 +230,7 @@ class PiecewiseConstant:
     def sum(functions: Iterable[PiecewiseConstant]) -> PiecewiseConstant:
         """The pointwise sum of many functions by one sorted merge, seen where all of them are.
 
-        O(N log N) for N edges in all. Values are added as integers (fixed point, 91 bits below the
+        O(N log N) for N edges in all. Values are added as integers (fixed point, 90 bits below the
         largest one), so that the result does not depend on the order, rounding does not build up along
         the line, and equal sums are equal: the minimum and where it is attained are exact.
 
