@@ -232,7 +232,7 @@ def test_sum_against_exact_arithmetic(fs):
     want = reference.total([exact(f) for f in fs])
     # Values are cut off 92 bits below the largest one.
     largest = max((abs(step) for f in fs for _, _, step in exact(f) if step is not None), default=0)
-    assert_same(PiecewiseConstant.sum(fs), want, len(fs) * largest * Fraction(1, 2**91))
+    assert_same(PiecewiseConstant.sum(fs), want, len(fs) * largest * Fraction(1, 2**90))
     assert PiecewiseConstant.sum(reversed(fs)) == PiecewiseConstant.sum(fs)
     if len(fs) == 2:
         assert_same(fs[0] + fs[1], want)

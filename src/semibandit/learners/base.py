@@ -266,10 +266,10 @@ class Learner:
     def guarantee(self) -> str:
         """What is proved of this configuration."""
         if self.baseline is not None:
-            return "no regret proof (the baseline clips estimates; baseline=None has one)"
+            return "no regret proof (the baseline clips estimates; without it there is one)"
         if self.exploration:
             return "no regret proof in expectation (implicit exploration biases estimates)"
-        return "expected regret bounded as in Theorem 3"
+        return "an expected regret bounded as in Theorem 3"
 
     # -- saving ----------------------------------------------------------------------------------
 

@@ -18,8 +18,6 @@ __all__ = ["IntervalTree"]
 _FILL = 2 * k.FANOUT // 3
 # Half a unit in the last place of the largest mantissa.
 _LARGEST_TAIL = 2.0**-53
-# The arrays that have a row for each node.
-_PER_NODE = k.Nodes._fields[:-2]
 
 
 class IntervalTree:
@@ -56,8 +54,8 @@ class IntervalTree:
             raise ValueError(f"edges must be a finite distance apart, got {edges[0]!s} and {edges[-1]!s}")
         log_weights = _validate.vector("log_weights", log_weights, length=edges.size - 1)
         _limit("log_weights", log_weights)
-        mant, expo = np.frexp(np.diff(edges))
-        expo = expo.astype(np.int64)
+        mant, shift = np.frexp(np.diff(edges))
+        expo = shift.astype(np.int64)
         k.multiply_each(mant, expo, log_weights)
         tree = cls.__new__(cls)
         tree._build(edges[:-1], mant, expo, float(edges[-1]))
@@ -66,23 +64,21 @@ class IntervalTree:
     def _build(self, key: FloatArray, mant: FloatArray, expo: npt.NDArray[Any], hi: float) -> None:
         leaves = math.ceil(key.size / _FILL)
         # Leaves, the levels above them, and room to grow.
-        self._nodes = _allocate(2 * leaves + 16, float(key[0]), hi)
+        self._nodes = _allocate(2 * leaves + 16)
+        self._nodes.real[k.HEAD, k.LO], self._nodes.real[k.HEAD, k.HI] = key[0], hi
         k.build(self._nodes, key, mant, expo.astype(np.int64), _FILL)
 
     def _reserve(self, n_intervals: int) -> None:
         """Make room for two cuts per interval, each of which may split a node per level and the root."""
-        height = int(self._nodes.head[k.HEIGHT])
-        needed = int(self._nodes.head[k.N_NODES]) + 2 * n_intervals * (height + 3)
+        whole = self._nodes.whole
+        used = whole.item(k.HEAD, k.N_NODES)
+        needed = used + 2 * n_intervals * (whole.item(k.HEAD, k.HEIGHT) + 3)
         # All nodes but the root have 11 slots or more: `build` leaves that many, a split leaves 16. So there
         # are at most P/11 leaves, P/11² nodes above them and so on.
-        needed = min(needed, (len(self) + 2 * n_intervals) // 10 + 2)
-        if needed > self._nodes.used.size:
-            larger = _allocate(max(needed, 2 * self._nodes.used.size), *self._nodes.ends)
-            used = int(self._nodes.head[k.N_NODES])
-            for name in _PER_NODE:
-                getattr(larger, name)[:used] = getattr(self._nodes, name)[:used]
-            larger.head[:] = self._nodes.head
-            self._nodes = larger
+        needed = min(needed, (len(self) + 2 * n_intervals) // 10 + 3)
+        if needed > len(whole):
+            self._nodes = _allocate(max(needed, 2 * len(whole)))
+            self._nodes.whole[:used] = whole[:used]
 
     # -- the three operations --------------------------------------------------------------------
 
@@ -119,7 +115,7 @@ class IntervalTree:
     def _intervals(self, lo: Any, hi: Any) -> tuple[FloatArray, FloatArray]:
         lo = np.atleast_1d(_validate.floats("lo", lo, "a number or a sequence of numbers"))
         hi = np.atleast_1d(_validate.floats("hi", hi, "a number or a sequence of numbers"))
-        a, b = self._nodes.ends
+        a, b = self.ends
         if lo.shape != hi.shape or lo.ndim != 1:
             raise ValueError(f"lo and hi must have the same length, got shapes {lo.shape} and {hi.shape}")
         if not ((a <= lo) & (lo < hi) & (hi <= b)).all():
@@ -132,17 +128,17 @@ class IntervalTree:
 
     def __len__(self) -> int:
         """The number of pieces."""
-        return int(self._nodes.head[k.N_PIECES])
+        return self._nodes.whole.item(k.HEAD, k.N_PIECES)
 
     @property
     def ends(self) -> tuple[float, float]:
         """The ends of the line."""
-        return float(self._nodes.ends[0]), float(self._nodes.ends[1])
+        return self._nodes.real.item(k.HEAD, k.LO), self._nodes.real.item(k.HEAD, k.HI)
 
     @property
     def nbytes(self) -> int:
         """Memory of the structure."""
-        return sum(array.nbytes for array in self._nodes)
+        return self._nodes.whole.nbytes
 
     def log_total(self) -> float:
         """The logarithm of the integral over the line."""
@@ -157,7 +153,7 @@ class IntervalTree:
     def pieces(self) -> tuple[FloatArray, FloatArray]:
         """The edges, and the logarithm of the weight relative to the largest one, on each piece. O(P)."""
         key, mant, expo = self._collect()
-        edges = np.append(key, self._nodes.ends[1])
+        edges = np.append(key, self.ends[1])
         width, width_expo = np.frexp(np.diff(edges))
         mant, shift = np.frexp(mant / width)
         expo += shift - width_expo
@@ -204,83 +200,66 @@ class IntervalTree:
 
     # -- saving ----------------------------------------------------------------------------------
 
-    def state(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays, trimmed to what is used; `from_state` restores the tree to the bit."""
-        used = int(self._nodes.head[k.N_NODES])
-        arrays = {name: getattr(self._nodes, name)[:used] for name in _PER_NODE}
-        return arrays | {"head": self._nodes.head, "ends": self._nodes.ends}
+    def state(self) -> npt.NDArray[np.int64]:
+        """The rows in use; `from_state` restores the tree to the bit."""
+        return self._nodes.whole[: self._nodes.whole.item(k.HEAD, k.N_NODES)]
 
     @classmethod
-    def from_state(cls, state: dict[str, npt.NDArray[Any]]) -> IntervalTree:
-        """Undo `state`; raises ValueError where the arrays are not those of a tree."""
-        arrays = {name: np.array(state.get(name)) for name in k.Nodes._fields}
-        for name, like in _allocate(0, 0.0, 1.0)._asdict().items():
-            form = arrays[name].dtype, arrays[name].ndim, arrays[name].shape[1:]
-            _expect(form == (like.dtype, like.ndim, like.shape[1:]), f"array {name!r}")
+    def from_state(cls, state: npt.NDArray[np.int64]) -> IntervalTree:
+        """Undo `state`; raises ValueError where the rows are not those of a tree."""
+        _expect(state.dtype == np.int64 and state.ndim == 2 and state.shape[1] == k.WORDS, "rows")
+        _expect(len(state) > 1 and len(state) == state[k.HEAD, k.N_NODES], "number of nodes")
         tree = cls.__new__(cls)
-        tree._nodes = k.Nodes(**arrays)
+        tree._nodes = _allocate(len(state))
+        tree._nodes.whole[:] = state
         tree._check()
-        tree._reserve(1)
         return tree
 
     def _check(self) -> None:
         """Verify every invariant of the structure. O(P)."""
-        t = self._nodes
-        _expect(t.head.size == 4 and t.ends.size == 2, "size of the head")
-        n_nodes, height = int(t.head[k.N_NODES]), int(t.head[k.HEIGHT])
-        _expect(0.0 < t.ends[1] - t.ends[0] < math.inf, "ends of the line")
-        _expect(all(1 <= n_nodes <= len(getattr(t, name)) for name in _PER_NODE), "number of nodes")
-        used = t.used[:n_nodes]
-        _expect((used >= 1).all() and (used <= k.FANOUT).all() and 0 <= height < n_nodes, "slot counts")
-        seen = np.zeros(n_nodes, bool)
-        n_pieces = self._check_node(int(t.head[k.ROOT]), height, *self.ends, seen)
+        head = self._nodes.whole[k.HEAD]
+        n_rows, height = int(head[k.N_NODES]), int(head[k.HEIGHT])
+        _expect(0.0 < self.ends[1] - self.ends[0] < math.inf, "ends of the line")
+        _expect(0 <= height <= 64, "height")
+        seen = np.zeros(n_rows, bool)
+        seen[k.HEAD] = True
+        n_pieces = self._check_node(int(head[k.ROOT]), height, *self.ends, seen)
         _expect(seen.all(), "every node hangs in the tree once")
-        _expect(n_pieces == t.head[k.N_PIECES], "number of pieces")
+        _expect(n_pieces == head[k.N_PIECES], "number of pieces")
 
     def _check_node(self, node: int, level: int, lo: float, hi: float, seen: npt.NDArray[np.bool_]) -> int:
-        t = self._nodes
-        _expect(0 <= node < seen.size and not seen[node], "children are nodes")
+        _expect(0 < node < seen.size and not seen[node], "children are nodes")
         seen[node] = True
-        n = int(t.used[node])
-        keys = t.key[node, :n]
+        real, whole = self._nodes.real[node], self._nodes.whole[node]
+        n = int(whole[k.USED])
+        _expect(1 <= n <= k.FANOUT, "slots in use")
+        keys = real[k.KEY : k.KEY + n]
         _expect(keys[0] == lo and (np.diff(keys) > 0).all() and keys[-1] < hi, "keys increase")
-        mants = t.mant[node, :n]
-        _expect(((mants >= 0.5) & (mants < 1.0)).all() and 0.5 <= t.tag_mant[node] < 1.0, "mantissas")
-        tails = t.tail[node, :n]
-        _expect((np.abs(tails) <= _LARGEST_TAIL).all() and abs(t.tag_tail[node]) <= _LARGEST_TAIL, "tails")
+        mants = np.append(real[k.MANT : k.MANT + n], real[k.TAG_MANT])
+        _expect(((mants >= 0.5) & (mants < 1.0)).all(), "mantissas")
+        expos = np.append(whole[k.EXPO : k.EXPO + n], whole[k.TAG_EXPO])
+        _expect(((expos > -(2**61)) & (expos < 2**61)).all(), "exponents")
+        tails = np.append(real[k.TAIL : k.TAIL + n] if level == 0 else 0.0, real[k.TAG_TAIL])
+        _expect((np.abs(tails) <= _LARGEST_TAIL).all(), "tails")
         if level == 0:
             return n
         pieces = 0
         for i in range(n):
-            c = int(t.child[node, i])
+            c = int(whole[k.CHILD + i])
             end = float(keys[i + 1]) if i + 1 < n else hi
             pieces += self._check_node(c, level - 1, float(keys[i]), end, seen)
-            m, e = k.total(t, c)
-            _expect(m == t.sum_mant[c] and e == t.sum_expo[c], "a node knows its sum")
-            mass = k.normal(m * t.tag_mant[c], e + t.tag_expo[c])
-            _expect(mass == (t.mant[node, i], t.expo[node, i]), "a slot holds the mass of its child")
-            _expect(t.used[c] > _FILL // 2, "nodes are filled")  # `_reserve` relies on it
+            child, child_whole = self._nodes.real[c], self._nodes.whole[c]
+            _expect(child_whole[k.USED] > _FILL // 2, "nodes are filled")  # `_reserve` relies on it
+            m, e = k.total(self._nodes, c)
+            _expect((m, e) == (child[k.SUM_MANT], child_whole[k.SUM_EXPO]), "a node knows its sum")
+            mass = k.normal(m * child[k.TAG_MANT], e + child_whole[k.TAG_EXPO])
+            _expect(mass == (real[k.MANT + i], whole[k.EXPO + i]), "a slot holds the mass of its child")
         return pieces
 
 
-def _allocate(n_nodes: int, lo: float, hi: float) -> k.Nodes:
-    # Zeros, since unused slots are saved too: files must not depend on, or reveal, what was in memory.
-    slots = (n_nodes, k.FANOUT)
-    return k.Nodes(
-        key=np.zeros(slots),
-        mant=np.zeros(slots),
-        tail=np.zeros(slots, np.float32),
-        expo=np.zeros(slots, np.int64),
-        child=np.zeros(slots, np.int32),
-        used=np.zeros(n_nodes, np.int32),
-        tag_mant=np.zeros(n_nodes),
-        tag_tail=np.zeros(n_nodes, np.float32),
-        tag_expo=np.zeros(n_nodes, np.int64),
-        sum_mant=np.zeros(n_nodes),
-        sum_expo=np.zeros(n_nodes, np.int64),
-        head=np.zeros(4, np.int64),
-        ends=np.array([lo, hi]),
-    )
+def _allocate(n_rows: int) -> k.Nodes:
+    whole = np.zeros((n_rows, k.WORDS), np.int64)
+    return k.Nodes(whole.view(np.float64), whole)
 
 
 def _expect(holds: Any, what: str) -> None:
