@@ -92,23 +92,21 @@ def smallest_span(
     k: int,
 ) -> tuple[float, int]:
     """The length of the shortest window in which k functions break, and the index of its start."""
-    best, where, count, entered = np.inf, 0, 0, 0
+    best, where, count, entered, right = np.inf, 0, 0, 0, -np.inf
     n = starts.size
     for i in range(n):
         left = starts[i]
-        while count < k and entered < n:
-            if prev_start[entered] < left <= own_start[entered]:
-                count += 1
-            entered += 1
-        if count < k:
-            break
-        right = ends[entered - 1]
-        while entered < n and ends[entered] == right:  # so that inside means: end <= right
-            if prev_start[entered] < left <= own_start[entered]:
-                count += 1
-            entered += 1
-        if right - left < best:
-            best, where = right - left, i
+        if i == 0 or left > starts[i - 1]:
+            # Enter what it takes to reach k, and ties of the last one: inside means that end <= right.
+            while entered < n and (count < k or ends[entered] == right):
+                right = ends[entered]
+                if prev_start[entered] < left <= own_start[entered]:
+                    count += 1
+                entered += 1
+            if count < k:
+                break
+            if right - left < best:
+                best, where = right - left, i
         if own_end[i] <= right < next_end[i]:
             count -= 1
     return best, where

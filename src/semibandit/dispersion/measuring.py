@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Dispersion", "Samples", "Worst", "measure"]
 
-GRID = 49  # lengths on the default grid, from T^-1.5 of the space to all of it
-SLACK = 2.0  # D may be this many times what the highest intensity suggests
+GRID = 41  # lengths on the default grid, from where hardly two functions meet to all of the space
+SLACK = 4.0  # D may be this many times what the highest intensity suggests; logarithms hide in it
 DISPERSED = 0.4  # the β from which on the verdict is yes: 1/2 is what smoothed streams are promised
 FEWEST = 16  # functions below which no verdict is given
 
@@ -156,31 +156,39 @@ class Dispersion:
             return f"dispersed: none of {self.T} functions breaks inside the space."
         if self.T < FEWEST:
             return f"too few functions to tell: {self.T}, and at least {FEWEST} are needed."
-        now, later = self.regret(), self.regret(10 * self.T)
-        if not self.dispersed:
-            k = math.ceil(0.9 * self.D(self.space.width / math.sqrt(self.T)))
-            span, lo = self.breaks.smallest_span(k)
-            return (
-                f"not dispersed: {k} of {self.T} functions break within {span:.2g} around "
-                f"rho = {lo + span / 2.0:.6g}. No useful guarantee: regret at most "
-                f"{now.value / self.T:.2f} a round (beta = {self.beta:.2f})."
-            )
+        return self._yes() if self.dispersed else self._no()
+
+    def _yes(self) -> str:
         low, high = self.beta_range
+        eps = self.T**-self.beta / self.C
         text = (
             f"dispersed, the guarantee applies with beta = {self.beta:.2f} ({low:.2f} to {high:.2f} over T): "
-            f"at most {math.ceil(self.T ** (1.0 - self.beta))} of {self.T} functions break on an interval of "
-            f"length {self.T**-self.beta / self.C:.2g}. Regret at most {now.value / self.T:.2f} a round now, "
-            f"{later.value / (10 * self.T):.2f} after {10 * self.T:,} rounds."
+            f"at most {self.D(eps)} of {self.T} functions break on an interval of length {eps:.2g}. "
+            f"Regret at most {self.per_round(self.T):.2f} a round now, "
+            f"{self.per_round(10 * self.T):.2f} after {10 * self.T:,} rounds."
         )
         if self.beta < high - 0.1:
             text += " But beta falls as T grows: a fixed share of the functions may break at one place."
         return text
 
-    def plot(self, path: str | Path | None = None, *, bound: Any = None) -> Any:
-        """Draw D(T, ε) and where the discontinuities lie; see `semibandit.dispersion.plot`."""
+    def _no(self) -> str:
+        k = math.ceil(0.9 * self.D(self.space.width / math.sqrt(self.T)))
+        span, lo = self.breaks.smallest_span(k)
+        return (
+            f"not dispersed: {k} of {self.T} functions break within {span:.2g} around "
+            f"rho = {lo + span / 2.0:.6g} (beta = {self.beta:.2f}). "
+            f"The guarantee allows a regret of {self.per_round(self.T):.2f} a round."
+        )
+
+    def per_round(self, T: int) -> float:
+        """The regret bound per round after T rounds, at most 1: a loss cannot be larger."""
+        return min(1.0, self.regret(T).value / T)
+
+    def plot(self, path: str | Path | None = None, **options: Any) -> Any:
+        """Draw the counts and where the discontinuities lie; options as in `dispersion.plot.plot`."""
         from semibandit.dispersion.plot import plot
 
-        return plot(self, path, bound=bound)
+        return plot(self, path, **options)
 
     def __repr__(self) -> str:
         return (
@@ -213,12 +221,12 @@ def measure(
         The constant L. With L > 0, step functions are counted as in Definition 3: those that change by more
         than L times the distance between the worst two points. `Samples` count where they prove a violation.
     eps
-        The lengths ε; None for 49 of them between T^−1.5 of the space and all of it.
+        The lengths ε; None for 41 of them between N^−1.25 of the space (N discontinuities) and all of it.
     prefixes
         The numbers of rounds T' at which to look; None for T, T/2, T/4, ... while there are 16 or more.
     C
-        The constant in D ≤ C·ε·T; None for twice the highest number of discontinuities per function and unit
-        of length that occurs at the scale T^−1/2 of the space.
+        The constant in D ≤ C·ε·T; None for four times the highest number of discontinuities per function and
+        unit of length that occurs at the scale T^−1/2 of the space.
 
     Returns
     -------
@@ -245,14 +253,14 @@ def measure(
     (2, 1, Worst(lo=0.1, hi=0.2, functions=2))
     >>> import numpy as np
     >>> measure(np.random.default_rng(0).random((10_000, 2)), Interval(0, 1))
-    <Dispersion of 10000 functions, 20000 discontinuities in [0, 1]: beta = 0.67>
+    <Dispersion of 10000 functions, 20000 discontinuities in [0, 1]: beta = 0.72>
     """
     lipschitz = _validate.number("lipschitz", lipschitz, low=0.0)
     if space is not None and not isinstance(space, Interval):
         raise TypeError(f"space must be an Interval, got {space!r}")
     breaks, space = collect(functions, space, lipschitz)
     T = breaks.T
-    lengths = _lengths(eps, space.width, T)
+    lengths = _lengths(eps, space.width, max(len(breaks), T))
     rounds = _rounds(prefixes, T)
     if C is None:
         scale = space.width / math.sqrt(T)
@@ -263,9 +271,9 @@ def measure(
     return Dispersion(breaks, space, lengths, np.array(rounds), table, C)
 
 
-def _lengths(eps: npt.ArrayLike | None, width: float, T: int) -> FloatArray:
+def _lengths(eps: npt.ArrayLike | None, width: float, N: int) -> FloatArray:
     if eps is None:
-        return np.geomspace(width * min(0.01, T**-1.5), width, GRID)
+        return np.geomspace(width * min(0.01, N**-1.25), width, GRID)
     lengths = _validate.vector("eps", eps, low=0.0)
     if lengths.size == 0 or (np.diff(lengths) <= 0.0).any():
         raise ValueError(f"eps must be strictly increasing and not empty, got {eps!r}")

@@ -87,7 +87,7 @@ def measure_plane(
     space, column_space
         The ranges of the parameters along rows and along columns.
     lipschitz, eps
-        As for `measure`.
+        As for `measure`; the grid of the first line is used for all.
 
     Returns
     -------
@@ -110,12 +110,12 @@ def measure_plane(
     if len(rows) + len(columns) == 0:
         raise ValueError("rows and columns must hold at least one line, got none")
     column_space = space if column_space is None else column_space
-    along_rows = tuple(measure(line, space, lipschitz, eps=eps) for line in rows)
-    along_columns = tuple(measure(line, column_space, lipschitz, eps=eps) for line in columns)
-    lengths = {line.T for line in (*along_rows, *along_columns)}
-    if len(lengths) > 1:
-        raise ValueError(f"every line must have the same number of functions, got {sorted(lengths)}")
-    grid = (*along_rows, *along_columns)[0].eps
-    if any(not np.array_equal(line.eps, grid) for line in (*along_rows, *along_columns)):
-        raise ValueError("eps must be given where the spaces of rows and columns differ")
-    return PlaneDispersion(along_rows, along_columns, grid)
+    lines = [(line, space) for line in rows] + [(line, column_space) for line in columns]
+    found: list[Dispersion] = []
+    for line, along in lines:
+        found.append(measure(line, along, lipschitz, eps=eps))
+        eps = found[0].eps  # one grid for all
+    rounds = {line.T for line in found}
+    if len(rounds) > 1:
+        raise ValueError(f"every line must have the same number of functions, got {sorted(rounds)}")
+    return PlaneDispersion(tuple(found[: len(rows)]), tuple(found[len(rows) :]), found[0].eps)

@@ -5,12 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 _HOME = {
     "Stream": "stream",
+    "concentrated": "adversarial",
+    "halving": "adversarial",
     "synthetic": "step_functions",
 }
 
 __all__ = list(_HOME)
 
 if TYPE_CHECKING:
+    from semibandit.streams.adversarial import concentrated as concentrated
+    from semibandit.streams.adversarial import halving as halving
     from semibandit.streams.step_functions import synthetic as synthetic
     from semibandit.streams.stream import Stream as Stream
 
