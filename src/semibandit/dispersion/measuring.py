@@ -267,8 +267,17 @@ def measure(
         C = SLACK * max(1, breaks.most_breaks(scale)) / (T * scale)
     else:
         C = _validate.number("C", C, low=0.0, open=True)
-    table = np.array([[part.worst(e)[0] for e in lengths] for part in map(breaks.prefix, rounds)])
+    table = np.array([_counts(breaks.prefix(T_), lengths) for T_ in rounds])
     return Dispersion(breaks, space, lengths, np.array(rounds), table, C)
+
+
+def _counts(breaks: Breaks, lengths: FloatArray) -> list[int]:
+    """D(T, ε) for increasing ε; once every function that breaks at all is counted, no sweep is needed."""
+    most = int(np.count_nonzero(np.bincount(breaks.owner, minlength=1)))
+    counts: list[int] = []
+    for eps in lengths:
+        counts.append(most if counts and counts[-1] == most else breaks.worst(float(eps))[0])
+    return counts
 
 
 def _lengths(eps: npt.ArrayLike | None, width: float, N: int) -> FloatArray:
