@@ -15,12 +15,14 @@ _HOME = {
     "Interval": "spaces",
     "Problem": "families.problem",
     "Explicit": "families.problem",
+    "Knapsack": "families.knapsack",
 }
 _MODULES: frozenset[str] = frozenset()
 
 __all__ = [*_HOME, *_MODULES, "__version__"]
 
 if TYPE_CHECKING:
+    from semibandit.families.knapsack import Knapsack as Knapsack
     from semibandit.families.problem import Explicit as Explicit
     from semibandit.families.problem import Problem as Problem
     from semibandit.piecewise import PiecewiseConstant as PiecewiseConstant
