@@ -1,5 +1,6 @@
 """Greedy knapsack against exact arithmetic, and its three kinds of feedback against each other."""
 
+import itertools
 import math
 
 import mpmath as mp
@@ -7,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import knapsack as reference
 
 import semibandit as sb
+from reference import knapsack as reference
 from semibandit.families.knapsack._critical import critical
 
 SPACE = sb.Interval(0, 10)
@@ -32,7 +33,11 @@ def instances():
         "subset sum": (sizes, sizes, 77),
         "duplicates": (np.repeat(rng.random(7), 2), np.repeat(rng.random(7), 2), 1.7),
         "meeting at log 2 / log 3": (2.0 ** powers[0], 3.0 ** powers[0], 40),
-        "meeting at 2 and 1/2": (2.0 ** powers[0] * 3.0 ** powers[1], 4.0 ** powers[0] * 9.0 ** powers[1], 900),
+        "meeting at 2 and 1/2": (
+            2.0 ** powers[0] * 3.0 ** powers[1],
+            4.0 ** powers[0] * 9.0 ** powers[1],
+            900,
+        ),
         "zero values": (np.where(rng.random(n) < 0.5, 0.0, rng.random(n)), sizes, 60),
         "all worthless": (np.zeros(n), sizes, 60),
         "oversized": (rng.integers(1, 30, n), np.where(rng.random(n) < 0.4, 100, sizes), 50),
@@ -46,7 +51,11 @@ def instances():
     }
     for k in range(6):
         m = 2 + k * 2
-        found[f"small random {k}"] = (rng.integers(0, 12, m), rng.integers(1, 12, m), int(rng.integers(1, 40)))
+        found[f"small random {k}"] = (
+            rng.integers(0, 12, m),
+            rng.integers(1, 12, m),
+            int(rng.integers(1, 40)),
+        )
     return found
 
 
@@ -188,7 +197,7 @@ def test_many_items(values, sizes):
         fine = problem.reveal(rho, partition="order")
         assert lo <= fine.edges[0] <= rho <= fine.edges[1] <= hi
     masks = [problem.solve(start).mask for start in losses.edges[:-1]]
-    assert all((a != b).any() for a, b in zip(masks, masks[1:], strict=False))
+    assert all((a != b).any() for a, b in itertools.pairwise(masks))
 
 
 def test_feedback_sets_form_a_partition():
@@ -236,8 +245,8 @@ def test_loss_kinds():
     plain, paper, utility = (
         sb.Knapsack(values, sizes, 3, loss=kind) for kind in ("normalised", "paper", "utility")
     )
-    rho = 3.0  # 0.4 + 0.5 are selected; the relaxation takes them too, and nothing is left
-    assert plain.loss(rho) == 0.0
+    rho = 3.0  # 0.4 + 0.5 are selected; the relaxation takes 0.4 + 2/3 of 0.9
+    assert plain.loss(rho) == pytest.approx(0.1)
     assert paper.loss(rho) == pytest.approx(2.1)
     assert utility.loss(rho) == pytest.approx(0.9)
     assert (plain.high, paper.high, utility.high) == (1.0, 3.0, utility.bound)

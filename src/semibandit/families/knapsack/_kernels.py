@@ -198,7 +198,11 @@ def _overtaking(
         if chosen[p]:
             if ahead < -margin or (ahead <= margin and before(items, order[rear], order[p], point)):
                 rear, rear_score = p, score
-        elif ahead >= -margin and ahead > lead and (ahead > margin or before(items, order[p], order[rear], point)):
+        elif (
+            ahead >= -margin
+            and ahead > lead
+            and (ahead > margin or before(items, order[p], order[rear], point))
+        ):
             x, y, lead = p, rear, ahead
     return x, y
 

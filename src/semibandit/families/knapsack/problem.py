@@ -31,7 +31,7 @@ class Solution(tuple[BoolArray, float]):
     order: IntArray
 
     def __new__(cls, mask: BoolArray, value: float, order: IntArray) -> Solution:
-        solution = super().__new__(cls, (mask, value))  # type: ignore[arg-type]
+        solution = super().__new__(cls, (mask, value))
         solution.order = order
         return solution
 
@@ -88,14 +88,14 @@ class Knapsack:
     Examples
     --------
     >>> problem = Knapsack(values=[6, 5, 4], sizes=[5, 4, 3], capacity=7)
-    >>> problem.solve(0.5).mask
+    >>> problem.solve(1.0).mask
     array([False,  True,  True])
     >>> problem.loss(0.0)
     0.33333333333333337
     >>> problem.reveal(2.0)
-    PiecewiseConstant([0.77..., 10.0], [0.0])
+    PiecewiseConstant([0.79..., 10.0], [0.0])
     >>> problem.losses()
-    PiecewiseConstant([0.0, 0.77..., 10.0], [0.33333333333333337, 0.0])
+    PiecewiseConstant([0.0, 0.79..., 10.0], [0.33333333333333337, 0.0])
     """
 
     def __init__(
@@ -239,9 +239,7 @@ class Knapsack:
         # Just left of the right end, which belongs to the last piece.
         point = min(self.space.check(rho), math.nextafter(self.space.hi, -math.inf))
         order = np.argsort(point * self._log_s - self._log_v)
-        taken, rest, value = _kernels.run(
-            self._items, self._weights, self._room, order, point, self._margin
-        )
+        taken, rest, value = _kernels.run(self._items, self._weights, self._room, order, point, self._margin)
         return point, order, taken, rest, value
 
     def _loss_of(self, value: float) -> float:
