@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import semibandit as sb
 from reference import knapsack as reference
+from semibandit.families.knapsack import _kernels
 from semibandit.families.knapsack._critical import critical
 
 SPACE = sb.Interval(0, 10)
@@ -220,6 +221,23 @@ def test_a_meeting_of_many_makes_no_momentary_piece():
         assert len(problem.losses("order")) == 2
         assert len(problem.losses()) == 2
         assert problem.losses().edges[1] == pytest.approx(math.log(2) / math.log(3), rel=1e-12)
+
+
+def test_both_ways_to_the_left_end_agree():
+    """Looking back, for small changes, and sorting, for large ones."""
+    rng = np.random.default_rng(6)
+    for trial in range(60):
+        n = int(rng.integers(2, 120))
+        values, sizes = rng.integers(1, 40, (2, n)) if trial % 2 else rng.random((2, n))
+        problem = sb.Knapsack(values, sizes, sizes.sum() * rng.uniform(0.1, 0.9))
+        rho = rng.uniform(0, 3)
+        run = problem._run(rho)
+        order, taken, rest = run[1:4]
+        lines, chosen = _kernels._by_position(problem._items, order, taken)
+        need = _kernels._needs(problem._weights, order, chosen, rest)
+        arguments = problem._items, problem._weights, order, lines, chosen, need, 0.0, problem._margin
+        left = problem.reveal(rho).edges[0]
+        assert _kernels._raise_bound(*arguments) == left == _kernels._raise_bound_sorted(*arguments)
 
 
 def test_solve_gives_mask_value_and_order():

@@ -31,7 +31,7 @@ from semibandit.families.knapsack._critical import before, critical
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
-_BLOCK = 16
+_MOST_MOVES = 8
 _GROWTH = 4.0
 
 
@@ -39,25 +39,41 @@ _GROWTH = 4.0
 
 
 @kernel
-def arrange(items: FloatArray, order: IntArray, rho: float, margin: float) -> None:
-    """Bring `order` into the exact order at rho: O(n) where it is nearly so already, else O(n log n)."""
+def arrange(items: FloatArray, order: IntArray, scores: FloatArray, rho: float, margin: float) -> None:
+    """Bring `order`, and the scores by position, into the exact order at rho.
+
+    Insertion, O(n) where the order is nearly right already; once that has moved too much, O(n log n).
+    """
     n = order.size
-    scores = np.empty(n)
-    for p in range(n):
-        scores[p] = items[order[p], 0] - rho * items[order[p], 1]
-    for start in range(0, n, _BLOCK):
-        for p in range(start + 1, min(start + _BLOCK, n)):
-            item, score = order[p], scores[p]
-            q = p
-            while q > start and _leads(items, item, score, order[q - 1], scores[q - 1], rho, margin):
-                order[q], scores[q] = order[q - 1], scores[q - 1]
-                q -= 1
-            order[q], scores[q] = item, score
-    width = _BLOCK
-    while width < n:
-        for start in range(0, n - width, 2 * width):
+    moves = 0
+    for p in range(1, n):
+        if scores[p - 1] - scores[p] > margin:
+            continue
+        item, score = order[p], scores[p]
+        q = p
+        while q > 0 and _leads(items, item, score, order[q - 1], scores[q - 1], rho, margin):
+            order[q], scores[q] = order[q - 1], scores[q - 1]
+            q -= 1
+        order[q], scores[q] = item, score
+        moves += p - q
+        if moves > _MOST_MOVES * n:
+            _merge_sort(items, order, scores, p + 1, rho, margin)
+            return
+
+
+@kernel
+def _merge_sort(
+    items: FloatArray, order: IntArray, scores: FloatArray, done: int, rho: float, margin: float
+) -> None:
+    """Sort what comes after the first `done` positions, bottom up, then merge both."""
+    n = order.size
+    width = 1
+    while width < n - done:
+        for start in range(done, n - width, 2 * width):
             _merge(items, order, scores, start, start + width, min(start + 2 * width, n), rho, margin)
         width *= 2
+    if done < n:
+        _merge(items, order, scores, 0, done, n, rho, margin)
 
 
 @kernel
@@ -107,17 +123,22 @@ def worth(items: FloatArray, taken: BoolArray) -> float:
     """The value of a set, added up by index: the same set has the same value, however it was found."""
     total = 0.0
     for item in range(taken.size):
-        if taken[item]:
-            total += items[item, 2]
+        total += items[item, 2] if taken[item] else 0.0
     return total
 
 
 @kernel
 def run(
-    items: FloatArray, weights: IntArray, capacity: int, order: IntArray, rho: float, margin: float
+    items: FloatArray,
+    weights: IntArray,
+    capacity: int,
+    order: IntArray,
+    keys: FloatArray,
+    rho: float,
+    margin: float,
 ) -> tuple[BoolArray, int, float]:
-    """The plain greedy run from a nearly exact `order`: what is taken, the capacity left, the value."""
-    arrange(items, order, rho, margin)
+    """The greedy run: what is taken, the capacity left, the value. Makes `order`, that of keys, exact."""
+    arrange(items, order, -keys[order], rho, margin)
     taken, rest = fill(order, weights, capacity)
     return taken, rest, worth(items, taken)
 
@@ -194,16 +215,15 @@ def _overtaking(
     x, y, lead = -1, -1, -math.inf
     for p in range(order.size):
         score = lines[p, 0] - point * lines[p, 1]
-        ahead = score - rear_score
         if chosen[p]:
-            if ahead < -margin or (ahead <= margin and before(items, order[rear], order[p], point)):
+            if score <= rear_score + margin and (
+                score < rear_score - margin or before(items, order[rear], order[p], point)
+            ):
                 rear, rear_score = p, score
-        elif (
-            ahead >= -margin
-            and ahead > lead
-            and (ahead > margin or before(items, order[p], order[rear], point))
-        ):
-            x, y, lead = p, rear, ahead
+        elif score >= rear_score - margin and score - rear_score > lead:
+            ahead = score - rear_score
+            if ahead > margin or before(items, order[p], order[rear], point):
+                x, y, lead = p, rear, ahead
     return x, y
 
 
@@ -224,12 +244,7 @@ def _left_end(
     room before it; a guess that nobody raises is a lower bound, and the next one lies further out.
     """
     lo, rho, right = ends
-    need = np.empty(order.size, np.int64)  # weight(x) - r - A(x)
-    behind = rest
-    for p in range(order.size - 1, -1, -1):
-        if chosen[p]:
-            behind += weights[order[p]]
-        need[p] = weights[order[p]] - behind
+    need = _needs(weights, order, chosen, rest)
     reach = right - rho
     while True:
         guess = max(lo, rho - reach)
@@ -237,6 +252,17 @@ def _left_end(
         if bound > guess or guess == lo:
             return bound
         reach *= _GROWTH
+
+
+@kernel
+def _needs(weights: IntArray, order: IntArray, chosen: BoolArray, rest: int) -> IntArray:
+    """By position: the weight that a rejected item must yet overtake to find room, weight(x) - r - A(x)."""
+    need = np.empty(order.size, np.int64)
+    room = rest
+    for p in range(order.size - 1, -1, -1):
+        room += weights[order[p]] if chosen[p] else 0
+        need[p] = weights[order[p]] - room
+    return need
 
 
 @kernel
@@ -250,13 +276,18 @@ def _raise_bound(
     bound: float,
     margin: float,
 ) -> float:
-    """The largest critical value above `bound` left of which a rejected item finds room, or `bound`."""
+    """The largest critical value above `bound` left of which a rejected item finds room, or `bound`.
+
+    Each rejected item looks back over the items in front for those that it has overtaken at the bound. This
+    is short where few have changed places; otherwise sorting is cheaper.
+    """
     n = order.size
     scores, rear = np.empty(n), np.empty(n)
     met = np.empty(n, np.int64)
+    steps = 0
     _score(lines, chosen, bound, scores, rear)
     for p in range(1, n):
-        if chosen[p] or rear[p - 1] > scores[p] + margin:
+        if chosen[p]:
             continue
         count, gained = 0, 0
         q = p - 1
@@ -269,7 +300,53 @@ def _raise_bound(
         if gained >= need[p]:
             bound = _room_at(items, weights, order[p], met[:count], need[p])
             _score(lines, chosen, bound, scores, rear)
+        steps += p - q
+        if steps > _MOST_MOVES * n:
+            return _raise_bound_sorted(items, weights, order, lines, chosen, need, bound, margin)
     return bound
+
+
+@kernel
+def _raise_bound_sorted(
+    items: FloatArray,
+    weights: IntArray,
+    order: IntArray,
+    lines: FloatArray,
+    chosen: BoolArray,
+    need: IntArray,
+    bound: float,
+    margin: float,
+) -> float:
+    """The same by sorting at the bound: what a rejected item has gained is a difference of sums.
+
+    Of those with room one is picked blindly, which halves their number on average.
+    """
+    n = order.size
+    place = np.empty(n, np.int64)  # item -> position at rho
+    behind = np.zeros(n + 1, np.int64)  # weight of the selected items from a position on, at rho
+    for p in range(n - 1, -1, -1):
+        place[order[p]] = p
+        behind[p] = behind[p + 1] + (weights[order[p]] if chosen[p] else 0)
+    roomy = np.empty(n, np.int64)
+    picks = 1
+    while True:
+        now = order.copy()
+        arrange(items, now, lines[:, 0] - bound * lines[:, 1], bound, margin)
+        count, weight = 0, 0
+        for k in range(n - 1, -1, -1):
+            p = place[now[k]]
+            if chosen[p]:
+                weight += weights[now[k]]
+            elif weight - behind[p] >= need[p]:
+                roomy[count] = k
+                count += 1
+        if count == 0:
+            return bound
+        k = roomy[(picks * 2654435761) % count]
+        picks += 1
+        p = place[now[k]]
+        met = np.array([item for item in now[k + 1 :] if place[item] < p and chosen[place[item]]])
+        bound = _room_at(items, weights, now[k], met, need[p])
 
 
 @kernel
@@ -278,8 +355,7 @@ def _score(lines: FloatArray, chosen: BoolArray, point: float, scores: FloatArra
     lowest = math.inf
     for p in range(scores.size):
         scores[p] = lines[p, 0] - point * lines[p, 1]
-        if chosen[p] and scores[p] < lowest:
-            lowest = scores[p]
+        lowest = min(lowest, scores[p] if chosen[p] else math.inf)
         rear[p] = lowest
 
 
@@ -371,4 +447,4 @@ def sweep(
         reach = max(end - rho, 0.5 * reach)
         rho = end
         starts.append(rho)
-        arrange(items, order, rho, margin)
+        arrange(items, order, lines[:, 0] - rho * lines[:, 1], rho, margin)

@@ -238,8 +238,11 @@ class Knapsack:
 
         # Just left of the right end, which belongs to the last piece.
         point = min(self.space.check(rho), math.nextafter(self.space.hi, -math.inf))
-        order = np.argsort(point * self._log_s - self._log_v)
-        taken, rest, value = _kernels.run(self._items, self._weights, self._room, order, point, self._margin)
+        keys = point * self._log_s - self._log_v
+        order = np.argsort(keys)
+        taken, rest, value = _kernels.run(
+            self._items, self._weights, self._room, order, keys, point, self._margin
+        )
         return point, order, taken, rest, value
 
     def _loss_of(self, value: float) -> float:
