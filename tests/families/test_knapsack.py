@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import semibandit as sb
 from reference import knapsack as reference
-from semibandit.families.knapsack import _kernels
+from semibandit.families.knapsack import _output
 from semibandit.families.knapsack._critical import critical
 
 SPACE = sb.Interval(0, 10)
@@ -233,11 +233,11 @@ def test_both_ways_to_the_left_end_agree():
         rho = rng.uniform(0, 3)
         run = problem._run(rho)
         order, taken, rest = run[1:4]
-        lines, chosen = _kernels._by_position(problem._items, order, taken)
-        need = _kernels._needs(problem._weights, order, chosen, rest)
+        lines, chosen = _output._by_position(problem._items, order, taken)
+        need = _output._needs(problem._weights, order, chosen, rest)
         arguments = problem._items, problem._weights, order, lines, chosen, need, 0.0, problem._margin
         left = problem.reveal(rho).edges[0]
-        assert _kernels._raise_bound(*arguments) == left == _kernels._raise_bound_sorted(*arguments)
+        assert _output._raise_bound(*arguments) == left == _output._raise_bound_sorted(*arguments)
 
 
 def test_solve_gives_mask_value_and_order():

@@ -200,13 +200,13 @@ class Knapsack:
         interval is the widest on which the selected set is the same, often by orders of magnitude wider,
         at O(n) a step for a handful of steps on top of the run.
         """
-        from semibandit.families.knapsack import _kernels
+        from semibandit.families.knapsack import _kernels, _output
 
         output = self._partition(partition) == "output"
         point, order, taken, rest, value = self._run(rho)
         ends = (self.space.lo, point, self.space.hi)
         if output:
-            lo, hi = _kernels.output_interval(
+            lo, hi = _output.output_interval(
                 self._items, self._weights, order, taken, rest, ends, self._margin
             )
         else:
@@ -219,12 +219,12 @@ class Knapsack:
         O(n) a piece and at most O(n²) for all swaps with partition="output"; with "order", which has up to
         n² / 2 pieces, O(n² log n).
         """
-        from semibandit.families.knapsack import _kernels
+        from semibandit.families.knapsack import _kernels, _output
 
         order_too = self._partition(partition) == "order"
         lo, hi = self.space.lo, self.space.hi
         order = self._run(lo)[1]
-        starts, values = _kernels.sweep(self._items, self._weights, order, self._room, (lo, hi), self._margin)
+        starts, values = _output.sweep(self._items, self._weights, order, self._room, (lo, hi), self._margin)
         edges = np.append(starts, hi)
         losses = PiecewiseConstant(edges, [self._loss_of(value) for value in values])
         if order_too:
