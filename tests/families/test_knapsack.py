@@ -231,8 +231,7 @@ def test_both_ways_to_the_left_end_agree():
         values, sizes = rng.integers(1, 40, (2, n)) if trial % 2 else rng.random((2, n))
         problem = sb.Knapsack(values, sizes, sizes.sum() * rng.uniform(0.1, 0.9))
         rho = rng.uniform(0, 3)
-        run = problem._run(rho)
-        order, taken, rest = run[1:4]
+        _, order, _, taken, rest, _ = problem._run(rho)
         lines, chosen = _output._by_position(problem._items, order, taken)
         need = _output._needs(problem._weights, order, chosen, rest)
         arguments = problem._items, problem._weights, order, lines, chosen, need, 0.0, problem._margin

@@ -123,32 +123,41 @@ def run(
     keys: FloatArray,
     rho: float,
     margin: float,
-) -> tuple[BoolArray, int, float]:
-    """The greedy run: what is taken, the capacity left, the value. Makes `order`, that of keys, exact."""
-    arrange(items, order, -keys[order], rho, margin)
+) -> tuple[FloatArray, BoolArray, int, float]:
+    """The greedy run, which makes `order`, that of `keys`, exact.
+
+    Returns the scores by position, what is taken (by item), the capacity left, and the value.
+    """
+    scores = -keys[order]
+    arrange(items, order, scores, rho, margin)
     taken, rest = fill(order, weights, capacity)
-    return taken, rest, worth(items, taken)
+    return scores, taken, rest, worth(items, taken)
 
 
-# -- the interval of the same order (the paper's Algorithm 2) ----------------------------------------------
+# -- the interval of the same order (the paper's Algorithm 2) --------------------------------------------
 
 
 @kernel
 def order_interval(
-    items: FloatArray, order: IntArray, ends: tuple[float, float, float], margin: float
+    items: FloatArray,
+    order: IntArray,
+    scores: FloatArray,
+    ends: tuple[float, float, float],
+    spread: float,
+    margin: float,
 ) -> tuple[float, float]:
     """The maximal [left, right) around rho on which the items keep their order; ends = (lo, rho, hi).
 
-    Neighbours are enough: the next two items to swap are neighbours. Only those whose scores could meet
-    nearer than the best so far have their critical value computed.
+    Neighbours are enough: the next two items to swap are neighbours. Logarithms of sizes differ by at most
+    `spread`, so that neighbours whose scores are further apart than that times the distance of the best ends
+    so far need no look at the items.
     """
     left, rho, right = ends
+    near = spread * max(rho - left, right - rho) + margin
     for p in range(order.size - 1):
-        i, j = order[p], order[p + 1]
-        gain = items[j, 1] - items[i, 1]  # how fast i pulls away from j as rho grows
-        lead = items[i, 0] - items[j, 0] + rho * gain
-        if lead > (rho - left) * gain + margin and lead > (rho - right) * gain + margin:
+        if scores[p] - scores[p + 1] > near:
             continue
+        i, j = order[p], order[p + 1]
         if items[i, 3] == items[j, 3]:
             continue
         swap = critical(items[i, 2], items[i, 3], items[j, 2], items[j, 3])
@@ -156,6 +165,7 @@ def order_interval(
             left = swap
         elif rho < swap < right:
             right = swap
+        near = spread * max(rho - left, right - rho) + margin
     return left, right
 
 

@@ -140,6 +140,7 @@ class Knapsack:
         # Rounding moves a critical value, and with it the point where two scores are equal, by 2^-43.
         farthest = max(abs(self.space.lo), abs(self.space.hi))
         largest_v, largest_s = (np.abs(logs).max(initial=0.0) for logs in (self._log_v, self._log_s))
+        self._spread = float(np.ptp(self._log_s)) if self._log_s.size else 0.0
         self._margin = float(2.0**-41 * (largest_v + farthest * largest_s))
 
     # -- what the learner needs to know ----------------------------------------------------------
@@ -181,7 +182,7 @@ class Knapsack:
         """
         from semibandit.families.knapsack import _kernels
 
-        _, order, taken, rest, value = self._run(rho)
+        _, order, _, taken, rest, value = self._run(rho)
         mask = np.zeros(self.values.size, np.bool_)
         mask[self._worthy] = taken
         if self._worthless.size:
@@ -203,14 +204,14 @@ class Knapsack:
         from semibandit.families.knapsack import _kernels, _output
 
         output = self._partition(partition) == "output"
-        point, order, taken, rest, value = self._run(rho)
+        point, order, scores, taken, rest, value = self._run(rho)
         ends = (self.space.lo, point, self.space.hi)
         if output:
             lo, hi = _output.output_interval(
                 self._items, self._weights, order, taken, rest, ends, self._margin
             )
         else:
-            lo, hi = _kernels.order_interval(self._items, order, ends, self._margin)
+            lo, hi = _kernels.order_interval(self._items, order, scores, ends, self._spread, self._margin)
         return PiecewiseConstant.constant(lo, hi, self._loss_of(value))
 
     def losses(self, partition: str | None = None) -> PiecewiseConstant:
@@ -232,18 +233,18 @@ class Knapsack:
             losses = PiecewiseConstant(edges, losses(edges[:-1]))
         return losses
 
-    def _run(self, rho: float) -> tuple[float, IntArray, BoolArray, int, float]:
-        """One run over the items of some value: (rho, order, taken, capacity left, value)."""
+    def _run(self, rho: float) -> tuple[float, IntArray, FloatArray, BoolArray, int, float]:
+        """One run over the items of some value: (rho, order, scores, taken, capacity left, value)."""
         from semibandit.families.knapsack import _kernels
 
         # Just left of the right end, which belongs to the last piece.
         point = min(self.space.check(rho), math.nextafter(self.space.hi, -math.inf))
         keys = point * self._log_s - self._log_v
         order = np.argsort(keys)
-        taken, rest, value = _kernels.run(
+        scores, taken, rest, value = _kernels.run(
             self._items, self._weights, self._room, order, keys, point, self._margin
         )
-        return point, order, taken, rest, value
+        return point, order, scores, taken, rest, value
 
     def _loss_of(self, value: float) -> float:
         if self.kind == "utility":
