@@ -13,9 +13,6 @@ from semibandit._validate import FloatArray
 
 __all__ = ["PiecewiseConstant"]
 
-# `sum` adds in fixed point, three limbs below the largest value: 30 + 31 + 31 = 92 bits.
-_LIMB_BITS = (30, 31, 31)
-
 
 class PiecewiseConstant:
     """A right-continuous step function on [edges[0], edges[-1]], the last end closed.
@@ -218,7 +215,7 @@ class PiecewiseConstant:
     def sum(functions: Iterable[PiecewiseConstant]) -> PiecewiseConstant:
         """The pointwise sum of many functions by one sorted merge, seen where all of them are.
 
-        O(N log N) for N edges in all. Values are added as integers (fixed point, 92 bits below the
+        O(N log N) for N edges in all. Values are added as integers (fixed point, 91 bits below the
         largest one), so that the result does not depend on the order, rounding does not build up along
         the line, and equal sums are equal: the minimum and where it is attained are exact.
 
@@ -228,10 +225,15 @@ class PiecewiseConstant:
         functions = list(functions)
         if not functions:
             raise ValueError("functions must hold at least one function, got none")
-        for i, function in enumerate(functions):
-            if not isinstance(function, PiecewiseConstant):
-                raise TypeError(f"functions[{i}] must be a PiecewiseConstant, got {function!r}")
-        return _merge(functions)
+        if set(map(type, functions)) != {PiecewiseConstant}:
+            i = next(i for i, f in enumerate(functions) if type(f) is not PiecewiseConstant)
+            raise TypeError(f"functions[{i}] must be a PiecewiseConstant, got {functions[i]!r}")
+        from semibandit._merge import add_up
+
+        edges = [f.edges for f in functions]
+        sizes = np.array([e.size for e in edges])
+        values = np.concatenate([f.values for f in functions])
+        return PiecewiseConstant._trusted(*add_up(np.concatenate(edges), values, sizes))
 
     # -- identity and exchange -------------------------------------------------------------------
 
@@ -292,59 +294,3 @@ def _fault(edges: FloatArray) -> str:
         if i and edge <= edges[i - 1]:
             return f"edges[{i - 1}] = {edges[i - 1]!s}, edges[{i}] = {edge}"
     raise AssertionError("edges are fine")
-
-
-def _merge(functions: list[PiecewiseConstant]) -> PiecewiseConstant:
-    # Each function contributes a jump at each of its edges, from 0 before its first to 0 after its last.
-    # Closing each one with a zero lets a single diff over the concatenation yield all of these jumps.
-    closing = np.zeros(1)
-    edges = np.concatenate([f.edges for f in functions])
-    values = np.concatenate([part for f in functions for part in (f.values, closing)])
-    order = np.argsort(edges)
-    edges = edges[order]
-    last_of_equals = np.append(np.flatnonzero(edges[1:] != edges[:-1]), edges.size - 1)
-    here = last_of_equals[:-1]
-
-    def accumulate(levels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        jumps = np.diff(levels, prepend=np.int64(0))
-        return np.asarray(np.cumsum(jumps[order])[here])
-
-    unseen = np.isnan(values)
-    some_unseen = bool(unseen.any())
-    if some_unseen:
-        values[unseen] = 0.0
-    total = _from_limbs(*_to_limbs(values), accumulate)
-    same_span = all(f.edges[0] == edges[0] and f.edges[-1] == edges[-1] for f in functions)
-    if some_unseen or not same_span:
-        seen = (~unseen).astype(np.int64)
-        seen[np.cumsum([f.edges.size for f in functions]) - 1] = 0
-        total[accumulate(seen) < len(functions)] = np.nan
-    return PiecewiseConstant._trusted(edges[last_of_equals], total)
-
-
-def _to_limbs(values: FloatArray) -> tuple[float, list[npt.NDArray[np.int64]]]:
-    """Split values into integers: value = scale * (limb0 + limb1 / 2^31 + limb2 / 2^62), up to 2^-92."""
-    largest = float(np.abs(values).max())
-    scale = math.ldexp(1.0, math.frexp(largest)[1]) if largest > 0.0 else 1.0
-    rest = values / scale
-    limbs = []
-    for bits in _LIMB_BITS:
-        rest = rest * float(1 << bits)
-        whole = np.rint(rest)
-        rest -= whole
-        limbs.append(whole.astype(np.int64))
-    return math.ldexp(scale, -_LIMB_BITS[0]), limbs
-
-
-def _from_limbs(scale: float, limbs: list[npt.NDArray[np.int64]], accumulate: Any) -> FloatArray:
-    """Accumulate limb by limb, carry so that equal sums have equal limbs, and go back to floats."""
-    total = np.zeros(0)
-    carry = np.int64(0)
-    for bits, limb in reversed(list(zip(_LIMB_BITS, limbs, strict=True))):
-        level = accumulate(limb) + carry
-        if limb is limbs[0]:
-            return np.asarray((total + level) * scale)
-        carry = (level + (1 << (bits - 1))) >> bits
-        level -= carry << bits
-        total = (total + level if total.size else level.astype(np.float64)) * math.ldexp(1.0, -bits)
-    raise AssertionError("the first limb returns")

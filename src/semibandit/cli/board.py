@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -108,7 +109,7 @@ class Game:
         """Print the table, and write what was asked for."""
         self.console.print(self.table(title))
         guarantee = next(iter(self.learners.values())).guarantee
-        self.console.print(f"[dim]learner, feedback: median time a round. Learners: {guarantee}.[/dim]")
+        self.console.print(f"[dim]Times are medians. The learners have {guarantee}.[/dim]")
         if csv is not None:
             self.write_csv(csv)
             self.console.print(f"wrote {csv}")
@@ -121,9 +122,11 @@ class Game:
     def table(self, title: str) -> Table:
         """The closing table."""
         word = "value" if self.maximize else "loss"
-        table = Table(title=title, title_justify="left")
+        table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
         table.add_column("", no_wrap=True)
-        for heading in (f"total {word}", "regret", "ρ to deploy", "mean width", "learner", "feedback"):
+        for heading in (f"total\n{word}", "\nregret", "ρ to\ndeploy", "mean width\nseen"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        for heading in ("learner\nµs/round", "feedback\nµs/round"):
             table.add_column(heading, justify="right", no_wrap=True)
         for feedback, history in self.histories.items():
             table.add_row(
@@ -132,8 +135,8 @@ class Game:
                 f"{self._regret(history.loss):.1f}",
                 f"{self.learners[feedback].recommend().rho:.4g}",
                 "a point" if feedback == "bandit" else f"{history.widths.mean():.3g}",
-                f"{1e6 * np.median(history.learner_seconds):.0f} µs",
-                f"{1e6 * np.median(history.feedback_seconds):.0f} µs",
+                f"{1e6 * np.median(history.learner_seconds):.0f}",
+                f"{1e6 * np.median(history.feedback_seconds):.0f}",
             )
         table.add_section()
         table.add_row(

@@ -269,7 +269,7 @@ class Learner:
             return "no regret proof (the baseline clips estimates; without it there is one)"
         if self.exploration:
             return "no regret proof in expectation (implicit exploration biases estimates)"
-        return "expected regret bounded as in Theorem 3"
+        return "an expected regret bounded as in Theorem 3"
 
     # -- saving ----------------------------------------------------------------------------------
 
