@@ -68,7 +68,8 @@ class PiecewiseConstant:
             raise ValueError(f"lo and hi must be finite with lo < hi, got {lo!r} and {hi!r}")
         if math.isinf(value):
             raise ValueError(f"value must be finite or nan (not seen), got {value!r}")
-        return cls._trusted(np.array((lo, hi), np.float64), np.array((value,), np.float64))
+        words = np.array((lo, hi, value), np.float64)
+        return cls._trusted(words[:2], words[2:])
 
     @classmethod
     def _trusted(cls, edges: FloatArray, values: FloatArray) -> PiecewiseConstant:
