@@ -83,7 +83,26 @@ def widths() -> None:
         print(f"    n = {n:>5,}: output {output:.3g}, order {order:.3g}, {output / order:,.0f} times as wide")
 
 
+def regrets(rounds: int = 1_000, seeds: int = 5) -> None:
+    print(f"regret after {rounds:,} rounds of each partition, mean of {seeds} learners:")
+    for kind in ("mixed", "uncorrelated"):
+        stream = {name: sb.streams.knapsack(kind, rounds, partition=name) for name in ("output", "order")}
+        best = sb.best_in_hindsight(stream["output"])
+        paid = {
+            name: np.mean(
+                [
+                    sb.play(sb.Exp3Set(sb.Interval(0, 10), horizon=rounds, seed=seed), problems).loss.sum()
+                    for seed in range(seeds)
+                ]
+            )
+            - rounds * best.mean_loss
+            for name, problems in stream.items()
+        }
+        print(f"    {kind:<13} output {paid['output']:5.1f}, order {paid['order']:5.1f}")
+
+
 if __name__ == "__main__":
     runs()
     whole_functions()
     widths()
+    regrets()
