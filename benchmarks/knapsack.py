@@ -18,23 +18,17 @@ def uniform(n: int, seed: int = 0) -> sb.Knapsack:
     return sb.Knapsack(values, sizes, sizes.sum() / 4)
 
 
-def over_parameters(call: Callable[[float], object], n: int = 100) -> Callable[[], None]:
-    """Call with each of n parameters."""
-    parameters = np.random.default_rng(1).uniform(0, 10, n).tolist()
-
-    def run() -> None:
-        for rho in parameters:
-            call(rho)
-
-    return run
+def at_many(call: Callable[[float], object]) -> Callable[[], object]:
+    """A call with the next of many parameters; short, so that other load seldom falls into it."""
+    parameters = itertools.cycle(np.random.default_rng(1).uniform(0, 10, 101).tolist())
+    return lambda: call(next(parameters))
 
 
 def against_a_plain_run(problem: sb.Knapsack, n: int, target: float) -> None:
-    plain = over_parameters(problem.loss)
-    cost = ratio(over_parameters(problem.reveal), plain, repeats=51)
+    cost = ratio(at_many(problem.reveal), at_many(problem.loss), repeats=1001)
     at_most(f"reveal (output), n = {n:,}, over a plain greedy run", cost, target)
     keys = itertools.cycle([rho * problem._log_s - problem._log_v for rho in (0.5, 1.0, 4.0)])
-    cost = ratio(plain, over_parameters(lambda _: np.argsort(next(keys))), repeats=51)
+    cost = ratio(at_many(problem.loss), lambda: np.argsort(next(keys)), repeats=1001)
     print(f"    that plain run over numpy's argsort of the scores alone: {cost:.2f}x")
 
 
@@ -43,7 +37,7 @@ def runs() -> None:
         against_a_plain_run(uniform(n), n, target)
     problem = uniform(1_000_000)
     keys = 1.3 * problem._log_s - problem._log_v
-    cost = ratio(lambda: problem.reveal(1.3, partition="order"), lambda: np.argsort(keys))
+    cost = ratio(lambda: problem.reveal(1.3, partition="order"), lambda: np.argsort(keys), repeats=15)
     at_most("reveal (order), n = 1,000,000, over numpy's argsort of the scores", cost, 2)
 
 
@@ -61,7 +55,7 @@ def whole_functions() -> None:
         f"losses(), n = 1,000, a run for each of {critical.size:,} critical values over it", sped_up, 300
     )
     small, large = uniform(500), uniform(2_000)
-    growth = ratio(large.losses, small.losses, repeats=15)
+    growth = ratio(large.losses, small.losses, repeats=15, calls=(1, 16))
     model = (2_000**2 * math.log(2_000)) / (500**2 * math.log(500))
     at_most("losses(), n = 500 to 2,000: growth over that of n² log n", growth / model, 1)
     order = seconds(lambda: problem.losses("order")) / seconds(problem.losses)
