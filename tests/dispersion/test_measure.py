@@ -124,6 +124,8 @@ def test_a_lipschitz_function_is_no_break_and_a_jump_in_it_is():
 def test_what_counts_as_a_discontinuity():
     f = sb.PiecewiseConstant([0, 0.25, 0.5, 0.75, 1], [1, 1, 0, 0])  # two edges without a change
     assert measure([f]).breaks.start.tolist() == [0.5]
+    assert measure([f]).pieces == 4  # but as many feedback sets
+    assert measure([f], sb.Interval(0.3, 1)).pieces == 3
     unseen = sb.PiecewiseConstant([0, 0.25, 0.5, 1], [1, math.nan, 0])
     assert measure([unseen]).discontinuities == 0
     assert measure([sb.Explicit(f), f], sb.Interval(0.5, 1)).discontinuities == 0  # at an end of the space

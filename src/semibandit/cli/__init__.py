@@ -5,6 +5,7 @@ import sys
 import typer
 
 from semibandit.cli import dispersion, play
+from semibandit.cli import play_knapsack as play_knapsack
 
 app = typer.Typer(
     help="Tune the real-valued knob of an algorithm online, with a regret guarantee.",

@@ -137,7 +137,7 @@ def _table(
     T, width = result.T, result.space.width
     low, high = result.beta_range
     table.add_row("functions", f"{T:,}")
-    table.add_row("discontinuities", f"{result.discontinuities:,} ({result.pieces - 1:.3g} each)")
+    table.add_row("discontinuities", f"{result.discontinuities:,} ({result.discontinuities / T:.3g} each)")
     table.add_row("β", f"{result.beta:.2f} ({low:.2f} to {high:.2f} over T = {result.prefixes[0]} to {T})")
     for share in (T**-0.5, 1.0 / T):
         worst = result.worst(width * share)

@@ -155,10 +155,13 @@ class Jumps(Breaks):
 # -- reading ---------------------------------------------------------------------------------------------
 
 
-def collect(functions: Any, space: Interval | None, lipschitz: float) -> tuple[Breaks, Interval]:
-    """The breaks of the functions inside the space, sorted; and the space (their hull if none is given)."""
+def collect(functions: Any, space: Interval | None, lipschitz: float) -> tuple[Breaks, Interval, int]:
+    """The breaks inside the space, sorted; the space (the hull if none is given); the pieces of all.
+
+    An edge of a step function without a change of its value is no break, but parts two feedback sets.
+    """
     read = _read_table if isinstance(functions, np.ndarray) and functions.ndim == 2 else _read_each
-    start, end, owner, jumps, spans, T = read(functions, lipschitz)
+    start, end, owner, jumps, spans, silent, T = read(functions, lipschitz)
     if T == 0:
         raise ValueError("functions must hold at least one function, got none")
     if not np.isfinite(start).all():
@@ -171,32 +174,34 @@ def collect(functions: Any, space: Interval | None, lipschitz: float) -> tuple[B
         inside |= (start < end) & (start >= space.lo) & (end <= space.hi)
         order = np.argsort(start)
         order = order[inside[order]]
+    pieces = T + order.size + int(((silent > space.lo) & (silent < space.hi)).sum())
     at, owner = start[order], owner[order]
     if jumps is not None:
-        return Jumps(at, at, owner, T, jumps[0][order], jumps[1][order], lipschitz), space
-    return Breaks(at, at if (start == end).all() else end[order], owner, T), space
+        return Jumps(at, at, owner, T, jumps[0][order], jumps[1][order], lipschitz), space, pieces
+    return Breaks(at, at if (start == end).all() else end[order], owner, T), space, pieces
 
 
-_Read = tuple[FloatArray, FloatArray, IntArray, FloatArray | None, FloatArray, int]
+_Read = tuple[FloatArray, FloatArray, IntArray, FloatArray | None, FloatArray, FloatArray, int]
 
 
 def _read_table(table: npt.NDArray[Any], lipschitz: float) -> _Read:
     """A row of discontinuities for each function."""
     T, K = table.shape
     start = _floats(0, table.ravel())
-    return start, start, np.repeat(np.arange(T), K), None, np.zeros(0), T
+    return start, start, np.repeat(np.arange(T), K), None, np.zeros(0), np.zeros(0), T
 
 
 def _read_each(functions: Iterable[Any], lipschitz: float) -> _Read:
     """One item after another; jumps are kept where pairs will be counted."""
     if not isinstance(functions, Iterable):
         raise TypeError(f"functions must be a sequence of functions, got {functions!r}")
-    starts, ends, spans, jumps, kinds = [], [], [], [], set()
+    starts, ends, spans, jumps, silent, kinds = [], [], [], [], [], set()
     for i, item in enumerate(functions):
         if hasattr(item, "losses"):
             item = item.losses()
         if isinstance(item, PiecewiseConstant):
-            at, levels = _steps(item)
+            at, levels, unchanged = _steps(item)
+            silent.append(unchanged)
             starts.append(at)
             ends.append(at)
             jumps.append(levels)
@@ -220,15 +225,16 @@ def _read_each(functions: Iterable[Any], lipschitz: float) -> _Read:
         owner,
         np.concatenate(jumps, axis=1) if jumps and lipschitz > 0.0 else None,
         np.array(spans, dtype=np.float64),
+        np.concatenate([empty, *silent]),
         len(starts),
     )
 
 
-def _steps(function: PiecewiseConstant) -> tuple[FloatArray, FloatArray]:
-    """The edges at which the value changes, from one that is seen to another; and the two values."""
-    v = function.values
-    changes = np.flatnonzero((v[1:] != v[:-1]) & ~np.isnan(v[1:]) & ~np.isnan(v[:-1]))
-    return function.edges[changes + 1], np.stack([v[changes], v[changes + 1]])
+def _steps(function: PiecewiseConstant) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The edges at which the value changes, from one that is seen to another; the two values; other edges."""
+    v, inner = function.values, function.edges[1:-1]
+    changes = (v[1:] != v[:-1]) & ~np.isnan(v[1:]) & ~np.isnan(v[:-1])
+    return inner[changes], np.stack([v[:-1][changes], v[1:][changes]]), inner[~changes]
 
 
 def _floats(i: int, item: Any) -> FloatArray:

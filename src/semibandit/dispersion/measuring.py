@@ -49,6 +49,9 @@ class Dispersion:
         Numbers of rounds, the last one T, and D(T', ε) for each: one row per prefix.
     C
         The constant in D ≤ C·ε·T.
+    pieces
+        How many pieces a function has on average, the M of the regret bound. Pieces of equal value are as
+        many feedback sets as they are given as.
     betas, beta
         β for each prefix, and for the whole stream.
     """
@@ -59,6 +62,7 @@ class Dispersion:
     prefixes: npt.NDArray[np.int64]
     table: npt.NDArray[np.int64]
     C: float
+    pieces: float
 
     @property
     def T(self) -> int:  # noqa: N802
@@ -74,11 +78,6 @@ class Dispersion:
     def discontinuities(self) -> int:
         """How many discontinuities all functions have inside the space."""
         return len(self.breaks)
-
-    @property
-    def pieces(self) -> float:
-        """How many pieces a function has on average: the M of the regret bound."""
-        return 1.0 + self.discontinuities / self.T
 
     # -- counts --------------------------------------------------------------------------------------------
 
@@ -258,7 +257,7 @@ def measure(
     lipschitz = _validate.number("lipschitz", lipschitz, low=0.0)
     if space is not None and not isinstance(space, Interval):
         raise TypeError(f"space must be an Interval, got {space!r}")
-    breaks, space = collect(functions, space, lipschitz)
+    breaks, space, pieces = collect(functions, space, lipschitz)
     T = breaks.T
     lengths = _lengths(eps, space.width, max(len(breaks), T))
     rounds = _rounds(prefixes, T)
@@ -268,7 +267,7 @@ def measure(
     else:
         C = _validate.number("C", C, low=0.0, open=True)
     table = np.array([_counts(breaks.prefix(T_), lengths) for T_ in rounds])
-    return Dispersion(breaks, space, lengths, np.array(rounds), table, C)
+    return Dispersion(breaks, space, lengths, np.array(rounds), table, C, pieces / T)
 
 
 def _counts(breaks: Breaks, lengths: FloatArray) -> list[int]:
