@@ -29,11 +29,12 @@ _HOME = {
     "rounds": "game",
     "best_in_hindsight": "hindsight",
 }
-_MODULES = ("plots", "streams")
+_MODULES = ("dispersion", "plots", "streams")
 
 __all__ = [*_HOME, *_MODULES, "__version__"]
 
 if TYPE_CHECKING:
+    from semibandit import dispersion as dispersion
     from semibandit import plots as plots
     from semibandit import streams as streams
     from semibandit.families.knapsack import Knapsack as Knapsack

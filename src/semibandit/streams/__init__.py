@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 _HOME = {
     "Stream": "stream",
+    "concentrated": "adversarial",
+    "halving": "adversarial",
     "synthetic": "step_functions",
     "knapsack": "knapsack_instances",
     "read_knapsacks": "knapsack_files",
@@ -13,6 +15,8 @@ _HOME = {
 __all__ = list(_HOME)
 
 if TYPE_CHECKING:
+    from semibandit.streams.adversarial import concentrated as concentrated
+    from semibandit.streams.adversarial import halving as halving
     from semibandit.streams.knapsack_files import read_knapsacks as read_knapsacks
     from semibandit.streams.knapsack_instances import knapsack as knapsack
     from semibandit.streams.step_functions import synthetic as synthetic
