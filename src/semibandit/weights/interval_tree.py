@@ -84,9 +84,10 @@ class IntervalTree:
 
     def draw(self, u: float) -> float:
         """The point that has a share u in [0, 1) of the mass to its left."""
-        u = _validate.number("u", u)
-        if not 0.0 <= u < 1.0:
-            raise ValueError(f"u must be in [0, 1), got {u!r}")
+        if not (type(u) is float and 0.0 <= u < 1.0):  # the usual case at the least cost
+            u = _validate.number("u", u)
+            if not 0.0 <= u < 1.0:
+                raise ValueError(f"u must be in [0, 1), got {u!r}")
         return k.draw(self._nodes, u)
 
     def integrate(self, lo: Any, hi: Any) -> float:
