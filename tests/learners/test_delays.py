@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from feedback import part, random_loss
 
 from reference.flat_exp3_set import FlatExp3Set
 from semibandit import Exp3Grid, Exp3Set, Interval, PiecewiseConstant, load
-from streams import part, random_loss
 
 UNIT = Interval(0, 1)
 

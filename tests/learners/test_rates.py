@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from feedback import part, random_loss
 
 from semibandit import AdaptiveRate, Exp3Set, FixedRate, Interval, TheoremRate
-from streams import part, random_loss
 
 NAN = math.nan
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+from feedback import part, random_loss
 
 from semibandit import Exp3Grid, Exp3Set, FixedRate, Interval, TheoremRate, load
 from semibandit.learners import storage
-from streams import part, random_loss
 
 UNIT = Interval(0, 1)
 
