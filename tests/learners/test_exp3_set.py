@@ -283,6 +283,22 @@ def test_extreme_rates(rate, kind):
     assert 0.0 <= learner.gap_sum < math.inf
 
 
+@pytest.mark.parametrize("ends", [(-8e307, 8e307), (1e308, 1.7e308), (-1e-300, 1e-300), (1e15, 1e15 + 4)])
+def test_extreme_spaces(ends):
+    space = Interval(*ends)
+    middle = 0.5 * space.lo + 0.5 * space.hi
+    learner = Exp3Set(space, rate=2.0, seed=0)
+    for _ in range(30):
+        trial = learner.ask()
+        assert trial.rho in space
+        lo, hi, loss = (space.lo, middle, 0.9) if trial.rho < middle else (middle, space.hi, 0.1)
+        learner.tell(trial, PiecewiseConstant.constant(lo, hi, loss))
+    assert learner.density().integral() == pytest.approx(1.0, rel=1e-12)
+    best = learner.recommend()
+    assert best.interval == (middle, space.hi)
+    assert middle < best.rho < space.hi
+
+
 def test_the_deepest_valley_can_lead_again():
     learner = Exp3Set(UNIT, rate=1.0, seed=0)
     worse = PiecewiseConstant([0, 0.5, 1], [1.0, 0.0])

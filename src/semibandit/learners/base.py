@@ -61,10 +61,7 @@ class Epoch:
         return self.offset + len(self.updates)
 
     def append(self, edges: FloatArray, factors: FloatArray) -> None:
-        """Remember an update, if a pending trial has not seen it."""
-        if not self.asked_at:
-            self.offset += 1
-            return
+        """Remember an update, for the pending trials."""
         lo, hi = self.tree.ends
         if edges[0] > lo:
             edges, factors = np.append(lo, edges), np.append(0.0, factors)
@@ -188,7 +185,7 @@ class Learner:
                 raise ValueError(f"trial {trial.id} is finished: it was told or forgotten before")
             raise ValueError(f"trial {trial.id} is unknown: this learner has asked {self.n_asked} so far")
         pending, epoch = self._pending[trial.id]
-        if trial != pending:
+        if trial is not pending and trial != pending:
             raise ValueError(f"trial {trial.id} was asked of a copy of this learner")
         return epoch
 
@@ -220,11 +217,15 @@ class Learner:
         shift, floor = (self._low_baseline(), -1.0 / self.current_rate) if shifted else (0.0, -math.inf)
         tree = self._epoch.tree
         tree._reserve(losses.size)
-        p, gap, factors = _kernels.learn(
-            tree._nodes, edges, losses, p, shift, self.exploration, floor, self.current_rate
+        factors = np.zeros(losses.size)
+        p, gap = _kernels.learn(
+            tree._nodes, edges, losses, factors, p, shift, self.exploration, floor, self.current_rate
         )
         self._finish(trial, epoch)
-        self._epoch.append(edges, factors)
+        if self._epoch.asked_at:
+            self._epoch.append(edges, factors)
+        else:
+            self._epoch.offset += 1
         self.last_probability = p
         self.n_told += 1
         self.gap_sum += gap
@@ -271,7 +272,7 @@ class Learner:
         edges, logs = self._epoch.tree.pieces()
         best = PiecewiseConstant(edges, np.where(logs >= -_EQUALLY_GOOD, 0.0, 1.0)).argmin()
         return Recommendation(
-            self._parameter(0.5 * (best[0] + best[1])), (self._to_space(best[0]), self._to_space(best[1]))
+            self._parameter(0.5 * best[0] + 0.5 * best[1]), (self._to_space(best[0]), self._to_space(best[1]))
         )
 
     @property
