@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 import scipy.stats
-from feedback import part, random_loss
 
 from reference.exp3 import exp3, hedge, mixability_gap
+from reference.feedback import part, random_loss
 from reference.flat_exp3_set import FlatExp3Set
 from semibandit import Exp3Grid, Exp3Set, Interval, PiecewiseConstant, TheoremRate
 

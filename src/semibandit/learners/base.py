@@ -234,10 +234,14 @@ class Learner:
         self._adjust()
 
     def _low_baseline(self) -> float:
-        """The b of `baseline="low"`: max(0, mean - σ/2) of the losses paid so far."""
+        """The b of `baseline="low"`: the smaller of mean - σ/2 and 0.8·mean of the losses paid so far, or 0.
+
+        Without the second, a learner whose losses are all alike would subtract them away and never explore.
+        """
         if self.n_told == 0:
             return 0.0
-        return max(0.0, self._loss_mean - 0.5 * math.sqrt(self._loss_squares / self.n_told))
+        deviation = math.sqrt(self._loss_squares / self.n_told)
+        return max(0.0, min(self._loss_mean - 0.5 * deviation, 0.8 * self._loss_mean))
 
     def _adjust(self) -> None:
         """Follow a change of the rate, and keep to the limit on pieces; both rebuild the tree."""
