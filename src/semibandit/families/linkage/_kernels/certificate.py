@@ -1,0 +1,224 @@
+"""Where a tree stays the tree: a certificate in O(n²), and the order of its merges.
+
+Let the merges be sorted as they come at ρ. A merge of A and B is right wherever the two are each other's
+nearest, so wherever their line comes before that of A, or B, with any cluster C that is there. So each pair
+of clusters that are there together must come after the earlier of the merges that end one of them. A pair
+arises when the later of the two does: then it is checked, in one pass over the row of the new cluster.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from semibandit._jit import kernel
+from semibandit._validate import FloatArray, IntArray
+from semibandit.families.linkage._kernels.chain import pair_index
+from semibandit.families.linkage._kernels.exact import LAST, SLACK, before, narrow, top, value_at
+from semibandit.families.linkage._kernels.rows import Rows, ends, fetch, join, read_line, start_rows
+
+
+@kernel
+def merge_order(into: IntArray, lines: FloatArray, rho: float) -> IntArray:
+    """The merges in their exact order at rho, as the slots that they empty. O(n log n) away from ties."""
+    count = into.size
+    n = count + 1
+    values, slopes = np.empty(count), np.empty(count)
+    for x in range(count):
+        values[x] = value_at(lines[x], rho)
+        slopes[x] = value_at(lines[x], 1.0) - value_at(lines[x], 0.0)
+    if rho >= LAST:
+        slopes = -slopes
+    order = np.argsort(slopes, kind="mergesort")
+    order = order[np.argsort(values[order], kind="mergesort")]
+    e = np.empty(64)
+    for t in range(1, count):  # insertion, where rounding may have misled
+        x = order[t]
+        s = t
+        while s > 0:
+            y = order[s - 1]
+            if values[x] - values[y] > 2.0 * SLACK * values[x] or not before(
+                rho, lines[x], pair_index(x, into[x], n), lines[y], pair_index(y, into[y], n), e
+            ):
+                break
+            order[s] = y
+            s -= 1
+        order[s] = x
+    return order
+
+
+@kernel
+def order_interval(
+    into: IntArray, lines: FloatArray, order: IntArray, rho: float, lo: float, hi: float
+) -> tuple[float, float]:
+    """The part of [lo, hi) around rho on which the merges stay in this order: neighbours keep theirs."""
+    n = into.size + 1
+    e = np.empty(64)
+    for t in range(1, order.size):
+        x, y = order[t - 1], order[t]
+        last = top(hi)
+        # Where the rounded values at both ends are well apart, the exact look is not needed.
+        if (
+            value_at(lines[x], lo) * (1.0 + SLACK) >= value_at(lines[y], lo)
+            or value_at(lines[x], last) * (1.0 + SLACK) >= value_at(lines[y], last)
+        ):  # fmt: skip
+            _, lo, hi = narrow(
+                lines[x], pair_index(x, into[x], n), lines[y], pair_index(y, into[y], n), rho, lo, hi, e
+            )
+    return lo, hi
+
+
+@kernel
+def following(
+    into: IntArray, part: IntArray, size: IntArray, order: IntArray
+) -> tuple[bool, IntArray, IntArray]:
+    """The ranks of the merges that end each point, and each merged cluster (by the rank of its own merge).
+
+    -1 for the last cluster, which nothing ends. The first result is whether this order builds this tree.
+    """
+    count = into.size
+    of_point = np.full(count + 1, -1, np.int64)
+    of_merge = np.full(count, -1, np.int64)
+    latest = np.full(count + 1, -1, np.int64)  # the rank of the merge that made the cluster in a slot
+    sizes = np.ones(count + 1, np.int64)
+    for t in range(count):
+        x = order[t]
+        y = into[x]
+        if sizes[x] != part[x] or sizes[x] + sizes[y] != size[x]:
+            return False, of_point, of_merge
+        for slot in (x, y):
+            if latest[slot] < 0:
+                of_point[slot] = t
+            else:
+                of_merge[latest[slot]] = t
+        latest[y] = t
+        sizes[y] = size[x]
+    return True, of_point, of_merge
+
+
+class _Check(NamedTuple):
+    into: IntArray
+    lines: FloatArray
+    order: IntArray
+    ending: IntArray  # the rank of the merge that ends the cluster in a slot; -1 to leave the slot out
+    span: FloatArray  # lo, hi
+    values: FloatArray  # of the merges by rank, at lo and just below hi, raised by the rounding error
+    limits: FloatArray  # the same by slot, -1 where it is left out
+
+
+@kernel
+def _set_span(check: _Check, lo: float, hi: float) -> None:
+    check.span[0], check.span[1] = lo, hi
+    last = top(hi)
+    for t in range(check.order.size):
+        line = check.lines[check.order[t]]
+        check.values[0, t] = value_at(line, lo) * (1.0 + SLACK)
+        check.values[1, t] = value_at(line, last) * (1.0 + SLACK)
+    for i in range(check.ending.size):
+        _set_limit(check, i, check.ending[i])
+
+
+@kernel
+def _set_limit(check: _Check, slot: int, rank: int) -> None:
+    check.ending[slot] = rank
+    check.limits[0, slot] = check.values[0, rank] if rank >= 0 else -1.0
+    check.limits[1, slot] = check.values[1, rank] if rank >= 0 else -1.0
+
+
+@kernel
+def _close_pairs(
+    check: _Check, a: FloatArray, b: FloatArray, start: int, own: int, lo: float, last: float
+) -> int:
+    """How many pairs of a row, from slot `start` on, may come before the merge that ends them, at either end
+    of the span. The earlier merge of a pair's two decides, the row's (`own`) or the other's."""
+    own_lo, own_hi = check.values[0, own], check.values[1, own]
+    ending, limits_lo, limits_hi = check.ending, check.limits[0], check.limits[1]
+    stay_lo, stay_hi = 1.0 - lo, 1.0 - last
+    close = 0
+    for i in range(start, a.size):
+        other = ending[i] < own
+        low = limits_lo[i] if other else own_lo
+        high = limits_hi[i] if other else own_hi
+        close += (stay_lo * a[i] + lo * b[i] <= low) | (stay_hi * a[i] + last * b[i] <= high)
+    return close
+
+
+@kernel
+def _check_row(
+    check: _Check, rows: Rows, r: int, slot: int, own: int, start: int, rho: float, room: FloatArray
+) -> bool:
+    """Check the pairs of a cluster and shrink the span to where all is right; False if it is not at rho."""
+    a, b = ends(rows, r, slot, room)
+    if _close_pairs(check, a, b, start, own, check.span[0], top(check.span[1])) == 0:
+        return True
+    n = room.size
+    e, line = np.empty(64), np.empty(5)
+    for i in range(start, n):
+        if check.ending[i] < 0:
+            continue
+        rank = min(own, check.ending[i])
+        read_line(rows, r, slot, i, line)
+        lo, hi = check.span[0], check.span[1]
+        if value_at(line, lo) > check.values[0, rank] and value_at(line, top(hi)) > check.values[1, rank]:
+            continue
+        x = check.order[rank]
+        merge, this = pair_index(x, check.into[x], n), pair_index(slot, i, n)
+        right, new_lo, new_hi = narrow(check.lines[x], merge, line, this, rho, lo, hi, e)
+        if not right:
+            return False
+        if new_lo != lo or new_hi != hi:
+            _set_span(check, new_lo, new_hi)
+    return True
+
+
+@kernel
+def tree_interval(
+    rows: Rows,
+    tree: tuple[IntArray, IntArray, IntArray, FloatArray],
+    order: IntArray,
+    rho: float,
+    lo: float,
+    hi: float,
+) -> tuple[bool, float, float]:
+    """Whether the tree is that of rho, and an interval around rho inside [lo, hi) on which it stays so.
+
+    `order` is that of the merges at rho. On the doubles of the interval the answer is exact. O(n²).
+    """
+    into, part, size, lines = tree
+    n = into.size + 1
+    good, of_point, of_merge = following(into, part, size, order)
+    if not good:
+        return False, lo, hi
+    check = _Check(
+        into, lines, order, of_point, np.empty(2), np.empty((2, n - 1)), np.empty((2, n))
+    )  # fmt: skip
+    _set_span(check, lo, hi)
+    room = np.empty(n)
+    start_rows(rows)
+    for i in range(n - 1):
+        if not _check_new(check, rows, fetch(rows, i, 0, 0), i, of_point[i], i + 1, rho, room):
+            return False, lo, hi
+    for t in range(n - 2):
+        x = order[t]
+        y = into[x]
+        _set_limit(check, x, -1)
+        if not _check_new(check, rows, join(rows, x, y, t), y, of_merge[t], 0, rho, room):
+            return False, lo, hi
+    return True, check.span[0], check.span[1]
+
+
+@kernel
+def _check_new(
+    check: _Check, rows: Rows, r: int, slot: int, own: int, start: int, rho: float, room: FloatArray
+) -> bool:
+    """Check a new cluster, ended by merge `own`, against all but itself and the one it is merged with."""
+    x = check.order[own]
+    mate = check.into[x] if slot == x else x
+    mate_is_there = check.ending[mate] == own
+    _set_limit(check, slot, -1)
+    if mate_is_there:
+        _set_limit(check, mate, -1)
+    right = _check_row(check, rows, r, slot, own, start, rho, room)
+    _set_limit(check, slot, own)
+    if mate_is_there:
+        _set_limit(check, mate, own)
+    return right

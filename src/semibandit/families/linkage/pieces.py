@@ -1,0 +1,165 @@
+"""Runs of ρ-linkage, and the intervals of ρ on which they give the same.
+
+All intervals are exact on the doubles in [0, 1]: [lo, hi) holds the doubles for which something is so, and
+lo and hi are themselves the smallest doubles of their pieces. hi is END where nothing changes up to 1. The
+doubles from 1 - 2^-53 on count as 1, so that the last piece has a width.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from semibandit._validate import FloatArray, IntArray
+from semibandit.families.linkage._kernels.certificate import merge_order, order_interval, tree_interval
+from semibandit.families.linkage._kernels.chain import chain_tree
+from semibandit.families.linkage._kernels.exact import END, LAST
+from semibandit.families.linkage._kernels.generic import greedy_tree, sequence_interval
+from semibandit.families.linkage._kernels.rows import new_rows
+
+__all__ = ["END", "Engine", "Run", "engine", "maximal_piece", "right_end", "sequence_piece", "snap"]
+
+# Below this no two lines cross: distances are doubles within a factor of 2^400 of each other.
+_TINY = 2.0**-500
+
+
+def snap(rho: float) -> float:
+    """The parameter that stands for rho: 1 for the double just below 1, 0 for what is too small to matter."""
+    return 1.0 if rho >= LAST else 0.0 if rho < _TINY else rho
+
+
+@dataclass(frozen=True)
+class Run:
+    """A cluster tree and the order of its merges at some rho (see `_kernels` for the arrays)."""
+
+    into: IntArray
+    part: IntArray
+    size: IntArray
+    lines: FloatArray
+    order: IntArray
+
+    @property
+    def tree(self) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+        """The tree, as the kernels take it."""
+        return self.into, self.part, self.size, self.lines
+
+    @cached_property
+    def key(self) -> bytes:
+        """The same for two runs exactly if their trees are the same.
+
+        A slot takes in others at ever larger sizes, so these sizes say in which order it does.
+        """
+        return self.into.tobytes() + self.size.tobytes()
+
+
+class Engine(Protocol):
+    """One way to build trees. It owns the working memory of its runs, so it serves one thread."""
+
+    def run(self, rho: float) -> Run:
+        """The tree at rho."""
+        ...
+
+    def keep_tree(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float] | None:
+        """Some interval around rho in [lo, hi) with this tree; None if rho has another."""
+        ...
+
+    def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
+        """The interval around rho in [lo, hi) with the merge sequence of this run, which is one at rho."""
+        ...
+
+
+class _Reducible:
+    """The nearest-neighbour chain: a tree in O(n²), a certificate in O(n²)."""
+
+    def __init__(self, D: FloatArray, kind: int) -> None:
+        self._rows = new_rows(D, kind)
+
+    def run(self, rho: float) -> Run:
+        tree = chain_tree(self._rows, rho)
+        return Run(*tree, merge_order(tree[0], tree[3], rho))
+
+    def keep_tree(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float] | None:
+        order = merge_order(run.into, run.lines, rho)
+        good, lo, hi = tree_interval(self._rows, run.tree, order, rho, lo, hi)
+        return (lo, hi) if good else None
+
+    def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
+        _, lo, hi = tree_interval(self._rows, run.tree, run.order, rho, lo, hi)
+        return order_interval(run.into, run.lines, run.order, rho, lo, hi)
+
+
+class _Generic:
+    """Always the closest pair: for a linkage that is not reducible."""
+
+    def __init__(self, D: FloatArray, kind: int) -> None:
+        self._rows = new_rows(D, kind)
+
+    def run(self, rho: float) -> Run:
+        tree, order = greedy_tree(self._rows, rho)
+        return Run(*tree, order)
+
+    def keep_tree(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float] | None:
+        here = self.run(rho)
+        return self.keep_sequence(here, rho, lo, hi) if here.key == run.key else None
+
+    def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
+        return sequence_interval(self._rows, run.tree, run.order, rho, lo, hi)
+
+
+def engine(D: FloatArray, linkage: str) -> Engine:
+    """The engine for a linkage, with fresh working memory: at most 1.5 times that of D."""
+    kind = ("single-complete", "average-complete", "single-average").index(linkage)
+    return _Generic(D, kind) if kind == 2 else _Reducible(D, kind)
+
+
+def right_end(engine: Engine, run: Run, rho: float) -> float:
+    """Where the tree of a run at rho first changes to the right, or END.
+
+    A certificate ends at some crossing. If the tree is the same beyond it, a certificate from there leads on.
+    """
+    hi = rho
+    while hi != END:
+        here = snap(hi)
+        kept = engine.keep_tree(run, here, here, END)
+        if kept is None:
+            break
+        hi = kept[1]
+    return hi
+
+
+def maximal_piece(engine: Engine, run: Run, rho: float) -> tuple[float, float]:
+    """The maximal interval [lo, hi) around rho with the tree of this run, which is one at rho."""
+    kept = engine.keep_tree(run, rho, 0.0, END)
+    assert kept is not None, "a tree is right where it was built"
+    lo, hi = kept
+    if hi != END:
+        hi = right_end(engine, run, hi)
+    while lo > 0.0:
+        here = math.nextafter(lo, 0.0)
+        kept = engine.keep_tree(run, here, 0.0, lo)
+        if kept is None:
+            break
+        lo = kept[0]
+    return lo, hi
+
+
+def sequence_piece(engine: Engine, run: Run, rho: float) -> tuple[float, float]:
+    """Algorithm 3's interval: the maximal [lo, hi) around rho with the merge sequence of this run."""
+    return engine.keep_sequence(run, rho, 0.0, END)
+
+
+def linkage_matrix(run: Run, order: IntArray, heights: FloatArray) -> FloatArray:
+    """scipy's Z for the merges of a run in a given order, with given heights by slot. O(n)."""
+    n = run.into.size + 1
+    node = np.arange(n)
+    Z = np.empty((n - 1, 4))
+    for t, x in enumerate(order.tolist()):
+        y = run.into[x]
+        a, b = node[x], node[y]
+        Z[t] = min(a, b), max(a, b), heights[x], run.size[x]
+        node[y] = n + t
+    return Z
