@@ -15,14 +15,40 @@ _HOME = {
     "Interval": "spaces",
     "Problem": "families.problem",
     "Explicit": "families.problem",
+    "Exp3Set": "learners.exp3_set",
+    "Exp3Grid": "learners.exp3_grid",
+    "AdaptiveRate": "learners.rates",
+    "FixedRate": "learners.rates",
+    "TheoremRate": "learners.rates",
+    "Recommendation": "learners.base",
+    "Trial": "learners.base",
+    "load": "learners.storage",
+    "History": "game",
+    "play": "game",
+    "rounds": "game",
+    "best_in_hindsight": "hindsight",
 }
-_MODULES: frozenset[str] = frozenset()
+_MODULES = ("plots", "streams")
 
 __all__ = [*_HOME, *_MODULES, "__version__"]
 
 if TYPE_CHECKING:
+    from semibandit import plots as plots
+    from semibandit import streams as streams
     from semibandit.families.problem import Explicit as Explicit
     from semibandit.families.problem import Problem as Problem
+    from semibandit.game import History as History
+    from semibandit.game import play as play
+    from semibandit.game import rounds as rounds
+    from semibandit.hindsight import best_in_hindsight as best_in_hindsight
+    from semibandit.learners.base import Recommendation as Recommendation
+    from semibandit.learners.base import Trial as Trial
+    from semibandit.learners.exp3_grid import Exp3Grid as Exp3Grid
+    from semibandit.learners.exp3_set import Exp3Set as Exp3Set
+    from semibandit.learners.rates import AdaptiveRate as AdaptiveRate
+    from semibandit.learners.rates import FixedRate as FixedRate
+    from semibandit.learners.rates import TheoremRate as TheoremRate
+    from semibandit.learners.storage import load as load
     from semibandit.piecewise import PiecewiseConstant as PiecewiseConstant
     from semibandit.spaces import Interval as Interval
 

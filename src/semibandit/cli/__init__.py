@@ -1,1 +1,33 @@
 """The command line: `semibandit play`, and more to come."""
+
+import sys
+
+import typer
+
+from semibandit.cli import play
+
+app = typer.Typer(
+    help="Tune the real-valued knob of an algorithm online, with a regret guarantee.",
+    no_args_is_help=True,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(play.app, name="play")
+
+
+@app.callback(invoke_without_command=True)
+def _root(version: bool = typer.Option(False, "--version", help="Show the version.", is_eager=True)) -> None:
+    if version:
+        from semibandit import __version__
+
+        print(f"semibandit {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line; what is wrong with the input is said in one line, without a traceback."""
+    try:
+        app()
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        print(f"semibandit: {error}", file=sys.stderr)
+        sys.exit(2)

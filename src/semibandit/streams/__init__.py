@@ -1,1 +1,21 @@
-"""Seeded streams of instances."""
+"""Seeded streams of instances: sequences that make their instances on demand."""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+_HOME = {
+    "Stream": "stream",
+    "synthetic": "step_functions",
+}
+
+__all__ = list(_HOME)
+
+if TYPE_CHECKING:
+    from semibandit.streams.step_functions import synthetic as synthetic
+    from semibandit.streams.stream import Stream as Stream
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'semibandit.streams' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"semibandit.streams.{_HOME[name]}"), name)

@@ -1,0 +1,56 @@
+"""`semibandit play`: the game on a stream, all kinds of feedback side by side."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="Play the game on a stream of instances.", no_args_is_help=True)
+
+
+class Feedback(StrEnum):
+    """The kinds of feedback."""
+
+    full = "full"
+    semi_bandit = "semi-bandit"
+    bandit = "bandit"
+
+
+# Options that every game has.
+Rounds = Annotated[int, typer.Option("--rounds", "-T", min=1, help="Number of instances.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the stream and of the learners.")]
+Kinds = Annotated[
+    list[Feedback] | None,
+    typer.Option("--feedback", "-f", help="Kind of feedback; may be given several times. [default: all]"),
+]
+Png = Annotated[Path | None, typer.Option(help="Draw regret, density, widths and one loss function.")]
+Csv = Annotated[Path | None, typer.Option(help="Write one line a round and kind of feedback.")]
+Provable = Annotated[
+    bool, typer.Option("--provable", help="No baseline: the configuration with a regret proof.")
+]
+
+
+@app.command()
+def synthetic(
+    rounds: Rounds = 2000,
+    pieces: Annotated[int, typer.Option(min=1, help="Pieces of each loss function.")] = 10,
+    gap: Annotated[float, typer.Option(help="How much better the best parameter is, in mean loss.")] = 0.3,
+    spread: Annotated[float, typer.Option(help="Discontinuities lie in an interval of this length.")] = 1.0,
+    drift: Annotated[bool, typer.Option("--drift", help="The best parameter wanders.")] = False,
+    feedback: Kinds = None,
+    provable: Provable = False,
+    seed: Seed = 0,
+    png: Png = None,
+    csv: Csv = None,
+) -> None:
+    """Random step functions on [0, 1] with a dip."""
+    from semibandit.cli.board import Game
+    from semibandit.streams.step_functions import synthetic
+
+    stream = synthetic(rounds, pieces=pieces, gap=gap, spread=spread, drift=drift, seed=seed)
+    game = Game(stream, default=0.5, seed=seed, baseline=None if provable else "low")
+    game.run(feedback or list(Feedback))
+    game.report(png=png, csv=csv, title=f"{rounds} random step functions with {pieces} pieces")

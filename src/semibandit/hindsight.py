@@ -1,0 +1,157 @@
+"""The best fixed parameter in hindsight, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from semibandit import _validate
+from semibandit._validate import FloatArray
+from semibandit.piecewise import PiecewiseConstant
+
+__all__ = ["Hindsight", "best_in_hindsight"]
+
+# Functions wait until there are this many pieces to merge, so that merging pays.
+_BATCH = 1 << 18
+_CELLS = 4096
+
+
+class Hindsight(NamedTuple):
+    """The widest interval of best fixed parameters, and the mean loss there."""
+
+    interval: tuple[float, float]
+    mean_loss: float
+
+    @property
+    def rho(self) -> float:
+        """The middle of the interval."""
+        return 0.5 * (self.interval[0] + self.interval[1])
+
+
+def best_in_hindsight(
+    problems: Iterable[Any], *, maximize: bool = False, max_pieces: int = 4_000_000
+) -> Hindsight:
+    """The fixed parameter with the smallest total loss over all problems.
+
+    Exact: the minimum of the sum of the whole loss functions. One pass, O(N log N) for N pieces, in memory
+    for the pieces of the sum. Above `max_pieces` of these, and where `problems` can be iterated again, a
+    second pass looks only at the cells of the line that can still hold the minimum.
+
+    Parameters
+    ----------
+    problems
+        Problems, or their loss functions as `PiecewiseConstant`.
+    maximize
+        The functions are utilities: look for the largest total.
+    max_pieces
+        How many pieces of the sum to hold.
+
+    Examples
+    --------
+    >>> steps = [PiecewiseConstant([0, x, 1], [0.8, 0.2]) for x in (0.3, 0.4, 0.9)]
+    >>> best = best_in_hindsight(steps)
+    >>> best.interval, round(best.mean_loss, 3)
+    ((0.9, 1.0), 0.2)
+    """
+    _validate.integer("max_pieces", max_pieces, low=2)
+    again = None if isinstance(problems, Iterator) else lambda: _functions(problems, maximize)
+    total, count = _total(_functions(problems, maximize), again, max_pieces)
+    best = total.min() / count
+    return Hindsight(total.argmin(), -best if maximize else best)
+
+
+def _functions(problems: Iterable[Any], maximize: bool) -> Iterator[PiecewiseConstant]:
+    for i, problem in enumerate(problems):
+        function = problem if isinstance(problem, PiecewiseConstant) else problem.losses()
+        if len(function.domain) != 1 or function.domain[0] != (function.edges[0], function.edges[-1]):
+            raise ValueError(f"the loss function of problem {i} is not seen everywhere: {function!r}")
+        yield function * -1.0 if maximize else function
+
+
+def _total(
+    functions: Iterator[PiecewiseConstant],
+    again: Callable[[], Iterator[PiecewiseConstant]] | None,
+    max_pieces: int,
+) -> tuple[PiecewiseConstant, int]:
+    """The sum of all functions, nan where the minimum certainly is not; and how many they are."""
+    running = _RunningSum()
+    for function in functions:
+        running.add(function)
+        if again is not None and len(running) > max_pieces:
+            cells = _Cells(running.result())
+            for later in functions:
+                cells.add(later)
+            within = cells.candidates()
+            exact = _RunningSum()
+            for function in again():
+                exact.add(within + function)
+            return exact.result(), exact.count
+    if running.count == 0:
+        raise ValueError("problems must hold at least one problem, got none")
+    return running.result(), running.count
+
+
+class _RunningSum:
+    """A sum of functions that merges in batches at least as large as itself: O(log) merges per piece."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._waiting: list[PiecewiseConstant] = []
+        self._n_waiting = 0
+        self._sum: PiecewiseConstant | None = None
+
+    def __len__(self) -> int:
+        return self._n_waiting + (0 if self._sum is None else len(self._sum))
+
+    def add(self, function: PiecewiseConstant) -> None:
+        self.count += 1
+        self._waiting.append(function)
+        self._n_waiting += len(function)
+        if self._n_waiting > max(_BATCH, 0 if self._sum is None else len(self._sum)):
+            self._merge()
+
+    def _merge(self) -> None:
+        parts = self._waiting if self._sum is None else [self._sum, *self._waiting]
+        self._sum = PiecewiseConstant.sum(parts).compress()
+        self._waiting, self._n_waiting = [], 0
+
+    def result(self) -> PiecewiseConstant:
+        if self._waiting:
+            self._merge()
+        assert self._sum is not None
+        return self._sum
+
+
+class _Cells:
+    """Bounds on a sum in each cell of the line: its minimum from below, one of its values from above."""
+
+    def __init__(self, start: PiecewiseConstant) -> None:
+        # Cells of about equally many pieces: where functions break often, cells are fine.
+        stride = max(len(start) // _CELLS, 1)
+        self.edges = np.append(start.edges[:-1:stride], start.edges[-1])
+        self.low = np.zeros(self.edges.size - 1)
+        self.value = np.zeros(self.edges.size - 1)
+        self.add(start)
+
+    def add(self, function: PiecewiseConstant) -> None:
+        first = np.searchsorted(function.edges, self.edges[:-1], side="right") - 1
+        last = np.searchsorted(function.edges, self.edges[1:], side="left")
+        self.low += _minimum_between(function.values, first, last)
+        self.value += function.values[first]
+
+    def candidates(self) -> PiecewiseConstant:
+        """0 on the cells that may hold the minimum, nan elsewhere."""
+        # The bounds are float sums: leave room for their rounding.
+        reach = float(self.value.min())
+        slack = 1e-9 * max(1.0, abs(reach))
+        keep = self.low <= reach + slack
+        return PiecewiseConstant(self.edges, np.where(keep, 0.0, np.nan)).compress()
+
+
+def _minimum_between(values: FloatArray, first: Any, last: Any) -> FloatArray:
+    """min(values[first:last]) for each pair; last > first."""
+    padded = np.append(values, np.inf)
+    pairs = np.stack((first, last), axis=1).ravel()
+    return np.asarray(np.minimum.reduceat(padded, pairs)[::2])

@@ -1,0 +1,312 @@
+"""What all learners share: trials, delayed tells, the step of Algorithm 1, reading off the weights."""
+
+from __future__ import annotations
+
+import math
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from semibandit import _validate
+from semibandit._validate import FloatArray
+from semibandit.learners import _kernels, storage
+from semibandit.learners.rates import AdaptiveRate, Rate, as_rate
+from semibandit.piecewise import PiecewiseConstant
+from semibandit.spaces import Interval
+from semibandit.weights.interval_tree import IntervalTree
+
+__all__ = ["Learner", "Recommendation", "Trial"]
+
+# Pieces within this distance of the best logarithm of the weight count as equally good.
+_EQUALLY_GOOD = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One question: play `rho`, then tell the learner what was seen."""
+
+    id: int
+    rho: float
+    learner: str = field(repr=False)
+    position: float = field(repr=False)
+
+
+class Recommendation(NamedTuple):
+    """The value to deploy, and the interval that it stands for."""
+
+    rho: float
+    interval: tuple[float, float]
+
+
+class Epoch:
+    """The weights between two rebuildings, and the updates that a pending trial has not seen.
+
+    The probability of a set is needed as it was when the trial was asked. Undoing the updates told since
+    then gives it back without keeping old weights.
+    """
+
+    def __init__(self, tree: IntervalTree) -> None:
+        self.tree = tree
+        self.updates: list[tuple[FloatArray, FloatArray]] = []  # edges, log factors between them
+        self.offset = 0  # updates dropped from the front of the list
+        self.asked_at: dict[int, int] = {}  # pending trial -> updates before it
+
+    @property
+    def n_updates(self) -> int:
+        """Updates so far, dropped ones included."""
+        return self.offset + len(self.updates)
+
+    def drop_unneeded(self) -> None:
+        """Forget the updates that every pending trial has seen."""
+        needed = min(self.asked_at.values(), default=self.n_updates)
+        del self.updates[: needed - self.offset]
+        self.offset = needed
+
+    def share_when_asked(self, trial_id: int, edges: FloatArray, seen: FloatArray) -> float:
+        """The probability, at the time of the ask, of the pieces that are not nan. O(k log P)."""
+        missed = self.updates[self.asked_at[trial_id] - self.offset :]
+        cells = np.unique(np.concatenate([self.tree.ends, edges, *(e for e, _ in missed)]))
+        left = cells[:-1]
+        logs = self.tree.log_shares(cells)
+        for update_edges, factors in missed:
+            logs -= _look_up(update_edges, factors, left, outside=0.0)
+        weights = np.exp(logs - logs.max())
+        return float(weights[~np.isnan(_look_up(edges, seen, left, outside=np.nan))].sum() / weights.sum())
+
+
+class Learner:
+    """Continuous Exp3-SET (Algorithm 1) on an interval tree (Algorithm 4); see the subclasses."""
+
+    def __init__(
+        self,
+        space: Interval,
+        *,
+        rate: float | Rate | None = None,
+        horizon: int | None = None,
+        high: float = 1.0,
+        maximize: bool = False,
+        baseline: str | None = "low",
+        exploration: float = 0.0,
+        max_pieces: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        if not isinstance(space, Interval):
+            raise TypeError(f"space must be an Interval, got {space!r}")
+        if baseline is not None:
+            _validate.choice("baseline", baseline, ("low",))
+        self.space = space
+        self.horizon = None if horizon is None else _validate.integer("horizon", horizon, low=1)
+        self.rate = as_rate(rate, self.horizon)
+        self.high = _validate.number("high", high, low=0.0, open=True)
+        self.maximize = bool(maximize)
+        self.baseline = baseline
+        self.exploration = _validate.number("exploration", exploration, low=0.0)
+        self.max_pieces = None if max_pieces is None else _validate.integer("max_pieces", max_pieces, low=2)
+        if seed is not None:
+            _validate.integer("seed", seed, low=0)
+
+        self.n_asked = 0
+        self.n_told = 0
+        self.n_failed = 0
+        self.gap_sum = 0.0
+        self.join_error = 0.0
+        self.last_probability = math.nan
+        self._loss_mean = 0.0
+        self._loss_squares = 0.0  # Σ (loss - mean)², by Welford's recurrence
+        self._name = uuid.uuid4().hex
+        self._random = np.random.default_rng(seed)
+        self._pending: dict[int, tuple[Trial, Epoch]] = {}
+        self._epoch = Epoch(self._initial_tree())
+        self.current_rate = self.rate.after(0, 0.0, math.inf)
+
+    def _initial_tree(self) -> IntervalTree:
+        return IntervalTree(*self.space.line)
+
+    def _parameter(self, position: float) -> float:
+        """The parameter that a point of the line stands for."""
+        return self.space.project(position)
+
+    def _to_space(self, position: float) -> float:
+        """The end of an interval of the space at a point of the line."""
+        return self.space.project(position)
+
+    # -- the protocol ----------------------------------------------------------------------------
+
+    def ask(self) -> Trial:
+        """Draw a parameter from the current density. O(log P)."""
+        position = self._epoch.tree.draw(self._random.random())
+        trial = Trial(self.n_asked, self._parameter(position), self._name, position)
+        self.n_asked += 1
+        self._pending[trial.id] = trial, self._epoch
+        self._epoch.asked_at[trial.id] = self._epoch.n_updates
+        return trial
+
+    def tell(self, trial: Trial, seen: Any) -> None:
+        """Learn from what a trial has shown; None: the run failed, which is counted and changes nothing else.
+
+        Trials may be told late and in any order: the estimate uses the probability at the time of the ask.
+        """
+        epoch = self._epoch_of(trial)
+        if seen is None:
+            self.n_failed += 1
+            self._finish(trial, epoch)
+            return
+        edges, losses, loss, whole = self._read(trial, seen)
+        self._learn(trial, epoch, edges, losses, loss, whole)
+
+    def forget(self, trial: Trial) -> None:
+        """Give a pending trial up; nothing is learned from it."""
+        self._finish(trial, self._epoch_of(trial))
+
+    @property
+    def pending(self) -> tuple[Trial, ...]:
+        """The trials that were asked and not yet told, oldest first."""
+        return tuple(trial for trial, _ in self._pending.values())
+
+    def _epoch_of(self, trial: Trial) -> Epoch:
+        if not isinstance(trial, Trial):
+            raise TypeError(f"trial must be a Trial from ask(), got {trial!r}")
+        if trial.learner != self._name:
+            raise ValueError(f"trial {trial.id} was asked of another learner")
+        if trial.id not in self._pending:
+            if 0 <= trial.id < self.n_asked:
+                raise ValueError(f"trial {trial.id} is finished: it was told or forgotten before")
+            raise ValueError(f"trial {trial.id} is unknown: this learner has asked {self.n_asked} so far")
+        return self._pending[trial.id][1]
+
+    def _finish(self, trial: Trial, epoch: Epoch) -> None:
+        del self._pending[trial.id]
+        del epoch.asked_at[trial.id]
+        if epoch.updates:
+            epoch.drop_unneeded()
+
+    # -- one step of Algorithm 1 -----------------------------------------------------------------
+
+    def _read(self, trial: Trial, seen: Any) -> tuple[FloatArray, FloatArray, float, bool]:
+        """Edges and losses in [0, 1] on the line, the loss that was paid, and whether all was seen."""
+        raise NotImplementedError
+
+    def _scaled(self, values: Any) -> Any:
+        """Losses in [0, 1] from losses in [0, H] or utilities (appendix A.1)."""
+        if self.maximize:
+            return (self.high - values) / self.high
+        return values if self.high == 1.0 else values / self.high
+
+    def _learn(
+        self, trial: Trial, epoch: Epoch, edges: FloatArray, losses: FloatArray, loss: float, whole: bool
+    ) -> None:
+        late = epoch is not self._epoch or epoch.n_updates != epoch.asked_at[trial.id]
+        p = epoch.share_when_asked(trial.id, edges, losses) if late else -1.0
+        # Seen as a whole, p is 1 and a shift changes all weights alike: that is Hedge, with nothing to clip.
+        shifted = self.baseline is not None and not whole
+        shift, floor = (self._low_baseline(), -1.0 / self.current_rate) if shifted else (0.0, -math.inf)
+        tree = self._epoch.tree
+        tree._reserve(losses.size)
+        p, gap = _kernels.learn(
+            tree._nodes, edges, losses, p, shift, self.exploration, floor, self.current_rate
+        )
+        self._finish(trial, epoch)
+        if self._epoch.asked_at:
+            estimates = np.maximum((losses - shift) / (p + self.exploration), floor)
+            self._epoch.updates.append((edges, -self.current_rate * np.nan_to_num(estimates, nan=0.0)))
+        else:
+            self._epoch.offset += 1
+        self.last_probability = p
+        self.n_told += 1
+        self.gap_sum += gap
+        delta = loss - self._loss_mean
+        self._loss_mean += delta / self.n_told
+        self._loss_squares += delta * (loss - self._loss_mean)
+        self._adjust()
+
+    def _low_baseline(self) -> float:
+        """The b of `baseline="low"`: max(0, mean - σ/2) of the losses paid so far."""
+        if self.n_told == 0:
+            return 0.0
+        return max(0.0, self._loss_mean - 0.5 * math.sqrt(self._loss_squares / self.n_told))
+
+    def _adjust(self) -> None:
+        """Follow a change of the rate, and keep to the limit on pieces; both rebuild the tree."""
+        rate = self.rate.after(self.n_told, self.gap_sum, self.current_rate)
+        if rate != self.current_rate:
+            self._epoch = Epoch(self._epoch.tree.raised_to(rate / self.current_rate))
+            self.current_rate = rate
+        if self.max_pieces is not None and len(self._epoch.tree) > self.max_pieces:
+            # Down to half, so that the cost of a join is spread over many rounds.
+            tree, error = self._epoch.tree.joined(max(self.max_pieces // 2, 1))
+            self._epoch = Epoch(tree)
+            self.join_error += error
+
+    # -- reading off the weights -----------------------------------------------------------------
+
+    @property
+    def n_pieces(self) -> int:
+        """The number of pieces of the density."""
+        return len(self._epoch.tree)
+
+    def density(self) -> PiecewiseConstant:
+        """The density that the next parameter is drawn from. O(P)."""
+        edges, logs = self._epoch.tree.pieces()
+        weights = np.exp(logs)
+        return PiecewiseConstant(edges, weights / np.dot(weights, np.diff(edges)))
+
+    def recommend(self) -> Recommendation:
+        """The value to deploy: the middle of the (widest) interval with the least estimated loss. O(P)."""
+        edges, logs = self._epoch.tree.pieces()
+        best = PiecewiseConstant(edges, np.where(logs >= -_EQUALLY_GOOD, 0.0, 1.0)).argmin()
+        return Recommendation(
+            self._parameter(0.5 * (best[0] + best[1])), (self._to_space(best[0]), self._to_space(best[1]))
+        )
+
+    @property
+    def guarantee(self) -> str:
+        """What is proved of this configuration."""
+        if self.baseline is not None:
+            return "no regret proof (the baseline clips estimates; without it there is one)"
+        if self.exploration:
+            return "no regret proof in expectation (implicit exploration biases estimates)"
+        return "an expected regret bounded as in Theorem 3"
+
+    # -- saving ----------------------------------------------------------------------------------
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything to a file, atomically: `semibandit.load` continues with the same future draws."""
+        storage.save(self, path)
+
+    def _config(self) -> dict[str, Any]:
+        """The constructor's arguments, for `repr` and for saving."""
+        return {
+            "rate": self.rate,
+            "horizon": self.horizon,
+            "high": self.high,
+            "maximize": self.maximize,
+            "baseline": self.baseline,
+            "exploration": self.exploration,
+            "max_pieces": self.max_pieces,
+        }
+
+    def __repr__(self) -> str:
+        shown = [repr(self.space), *self._shown()]
+        return (
+            f"{type(self).__name__}({', '.join(shown)}): {self.n_told} rounds told, "
+            f"{len(self._pending)} pending, {self.n_pieces} pieces, rate {self.current_rate:g}; "
+            f"{self.guarantee}"
+        )
+
+    def _shown(self) -> Iterator[str]:
+        defaults = {"rate": AdaptiveRate(self.horizon), "horizon": None, "high": 1.0, "maximize": False}
+        defaults |= {"exploration": 0.0, "max_pieces": None}
+        for name, value in self._config().items():
+            if name not in defaults or value != defaults[name]:
+                yield f"{name}={value!r}"
+
+
+def _look_up(edges: FloatArray, values: FloatArray, x: FloatArray, outside: float) -> FloatArray:
+    """The step function (edges, values) at points x, with a value outside of it."""
+    index = np.searchsorted(edges, x, side="right") - 1
+    inside = (index >= 0) & (index < values.size)
+    return np.where(inside, values[np.where(inside, index, 0)], outside)

@@ -1,0 +1,109 @@
+"""Learning rates: how strongly one estimate moves the weights."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from semibandit import _validate
+
+__all__ = ["AdaptiveRate", "FixedRate", "Rate", "TheoremRate"]
+
+
+class FixedRate(msgspec.Struct, frozen=True, tag=True):
+    """The same rate in every round."""
+
+    value: float
+
+    def __post_init__(self) -> None:
+        _validate.number("rate", self.value, low=0.0, open=True)
+
+    def after(self, rounds: int, gap_sum: float, current: float) -> float:
+        """The rate for the next round."""
+        return self.value
+
+
+class TheoremRate(msgspec.Struct, frozen=True, tag=True):
+    """The rate that minimises the regret bound of Theorem 3.
+
+    That bound is λ/2·T·M + (d/λ)·ln(R/r) + T·L·r + f(T, r), so λ = √(2·d·ln(R/r) / (T·M)). The paper states
+    it without the factor √2.
+
+    Parameters
+    ----------
+    T
+        The number of rounds.
+    M
+        The largest number of feedback sets in a round.
+    R
+        The radius of a ball that contains the space.
+    r
+        The radius of the ball around the best parameter that is nearly as good; 1/√T of R by default.
+    d
+        The dimension of the space.
+
+    >>> round(TheoremRate(T=10_000, M=50, R=0.5).after(0, 0.0, 1.0), 5)
+    0.00429
+    """
+
+    T: int
+    M: float
+    R: float
+    r: float | None = None
+    d: int = 1
+
+    def __post_init__(self) -> None:
+        _validate.integer("T", self.T, low=1)
+        _validate.integer("d", self.d, low=1)
+        _validate.number("M", self.M, low=1.0)
+        _validate.number("R", self.R, low=0.0, open=True)
+        if self.r is not None:
+            _validate.number("r", self.r, low=0.0, high=self.R, open=True)
+
+    def after(self, rounds: int, gap_sum: float, current: float) -> float:
+        """The rate for the next round."""
+        # e² instead of T for the shortest games keeps the logarithm, and so the rate, positive.
+        log_ratio = (
+            math.log(self.R / self.r) if self.r is not None else 0.5 * math.log(max(self.T, math.e**2))
+        )
+        return math.sqrt(2.0 * self.d * log_ratio / (self.T * self.M))
+
+
+class AdaptiveRate(msgspec.Struct, frozen=True, tag=True):
+    """A rate that needs neither T nor M: λ = log-term / (1 + Σ δ), rounded down to a power of two.
+
+    δ is the mixability gap of a round: the expected estimate minus the mixed one, -ln E exp(-λ·estimate)/λ.
+    The proof of Theorem 3 bounds it by λ/2·M; the learner sees it. For one interval δ is at most its loss,
+    so that a single tiny probability cannot make the rate collapse. The log-term is ln T where the horizon
+    is given, and 1 + ln(1 + t) where it is not.
+
+    A change of the rate costs O(P), so it happens only when the power of two changes: when the exact value
+    falls below the current rate or reaches four times it.
+    """
+
+    horizon: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.horizon is not None:
+            _validate.integer("horizon", self.horizon, low=1)
+
+    def after(self, rounds: int, gap_sum: float, current: float) -> float:
+        """The rate for the next round."""
+        log_term = 1.0 + math.log1p(rounds) if self.horizon is None else max(math.log(self.horizon), 1.0)
+        exact = log_term / (1.0 + gap_sum)
+        if current <= exact < 4.0 * current:
+            return current
+        return math.ldexp(0.5, math.frexp(exact)[1])
+
+
+Rate = FixedRate | TheoremRate | AdaptiveRate
+
+
+def as_rate(rate: float | Rate | None, horizon: int | None) -> Rate:
+    """What a learner's `rate` argument means."""
+    if rate is None:
+        return AdaptiveRate(horizon)
+    if isinstance(rate, Rate):
+        return rate
+    return FixedRate(_validate.number("rate", rate, low=0.0, open=True))

@@ -1,0 +1,186 @@
+r"""Learners on disk.
+
+A file holds, in this order: the 8 bytes `SBLEARN\n`, one MessagePack map (the `Saved` record below; an
+array is a map of dtype, shape and raw little-endian bytes), and the CRC-32 of all before it in 4 bytes,
+little-endian. Nothing in it is executed on loading. Files are written beside their place and moved
+there, so that a reader, or a crash, finds the old file or the new one and never half of one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import tempfile
+import zlib
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from semibandit.learners.rates import Rate
+from semibandit.spaces import Interval
+
+if TYPE_CHECKING:
+    from semibandit.learners.base import Epoch, Learner
+
+__all__ = ["load", "save"]
+
+MAGIC = b"SBLEARN\n"
+VERSION = 1
+
+# The numbers of a learner that are neither configuration nor weights.
+_COUNTERS = (
+    "n_asked", "n_told", "n_failed", "gap_sum", "join_error", "last_probability", "current_rate",
+    "_loss_mean", "_loss_squares",
+)  # fmt: skip
+
+
+class Array(msgspec.Struct):
+    """A numpy array."""
+
+    dtype: str
+    shape: list[int]
+    data: bytes
+
+
+class SavedEpoch(msgspec.Struct):
+    """An `Epoch`: its weights, and the updates that pending trials have not seen."""
+
+    tree: dict[str, Array]
+    updates: list[tuple[Array, Array]]
+    offset: int
+    asked_at: dict[int, int]
+
+
+class Saved(msgspec.Struct):
+    """All there is to know of a learner; the last epoch is the current one."""
+
+    version: int
+    kind: str
+    space: dict[str, float]
+    rate: Rate
+    config: dict[str, int | float | bool | str | None]
+    counters: dict[str, int | float]
+    name: str
+    random: str
+    pending: list[tuple[int, float, float, int]]  # id, rho, position, epoch
+    epochs: list[SavedEpoch]
+
+
+def save(learner: Learner, path: str | PathLike[str]) -> None:
+    """Write a learner to `path`, atomically."""
+    payload = MAGIC + msgspec.msgpack.encode(_describe(learner))
+    write_atomically(Path(path), payload + zlib.crc32(payload).to_bytes(4, "little"))
+
+
+def load(path: str | PathLike[str]) -> Learner:
+    """The learner that was saved to `path`, with its pending trials and the same future draws.
+
+    >>> import semibandit as sb, tempfile, os
+    >>> learner = sb.Exp3Set(sb.Interval(0, 1), seed=0)
+    >>> path = os.path.join(tempfile.mkdtemp(), "knob.sb")
+    >>> learner.save(path)
+    >>> sb.load(path).ask().rho == learner.ask().rho
+    True
+    """
+    data = Path(path).read_bytes()
+    if not data.startswith(MAGIC):
+        raise ValueError(f"{path}: not a saved learner (it does not begin with {MAGIC!r})")
+    payload, checksum = data[:-4], data[-4:]
+    if zlib.crc32(payload).to_bytes(4, "little") != checksum:
+        raise ValueError(f"{path}: damaged or cut short (the checksum does not match)")
+    body = payload[len(MAGIC) :]
+    version = msgspec.msgpack.decode(body, type=dict[str, Any]).get("version")
+    if version != VERSION:
+        raise ValueError(f"{path}: written in format {version}, this program reads format {VERSION}")
+    try:
+        return _restore(msgspec.msgpack.decode(body, type=Saved))
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{path}: not a saved learner ({error})") from None
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Put `data` into the file so that at no moment it holds anything but the old or the new content."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _describe(learner: Learner) -> Saved:
+    epochs: list[Epoch] = []
+    for _, epoch in learner._pending.values():
+        if epoch is not learner._epoch and not any(epoch is known for known in epochs):
+            epochs.append(epoch)
+    epochs.append(learner._epoch)
+    place = {id(epoch): i for i, epoch in enumerate(epochs)}
+    config = learner._config()
+    return Saved(
+        version=VERSION,
+        kind=type(learner).__name__,
+        space=dataclasses.asdict(learner.space),
+        rate=config.pop("rate"),
+        config=config,
+        counters={name: getattr(learner, name) for name in _COUNTERS},
+        name=learner._name,
+        random=json.dumps(learner._random.bit_generator.state),
+        pending=[(t.id, t.rho, t.position, place[id(e)]) for t, e in learner._pending.values()],
+        epochs=[_describe_epoch(epoch) for epoch in epochs],
+    )
+
+
+def _describe_epoch(epoch: Epoch) -> SavedEpoch:
+    return SavedEpoch(
+        tree={name: _pack(array) for name, array in epoch.tree.state().items()},
+        updates=[(_pack(edges), _pack(factors)) for edges, factors in epoch.updates],
+        offset=epoch.offset,
+        asked_at=epoch.asked_at,
+    )
+
+
+def _restore(saved: Saved) -> Learner:
+    from semibandit.learners.base import Epoch, Trial
+    from semibandit.learners.exp3_grid import Exp3Grid
+    from semibandit.learners.exp3_set import Exp3Set
+    from semibandit.weights.interval_tree import IntervalTree
+
+    kinds: dict[str, type[Learner]] = {"Exp3Set": Exp3Set, "Exp3Grid": Exp3Grid}
+    if saved.kind not in kinds:
+        raise ValueError(f"unknown kind of learner {saved.kind!r}")
+    config: dict[str, Any] = dict(saved.config)
+    learner = kinds[saved.kind](Interval(**saved.space), rate=saved.rate, **config)
+    for name, value in saved.counters.items():
+        setattr(learner, name, value)
+    learner._name = saved.name
+    learner._random.bit_generator.state = json.loads(saved.random)
+    epochs = []
+    for saved_epoch in saved.epochs:
+        tree = {name: _unpack(array) for name, array in saved_epoch.tree.items()}
+        epoch = Epoch(IntervalTree.from_state(tree))
+        epoch.updates = [(_unpack(edges), _unpack(factors)) for edges, factors in saved_epoch.updates]
+        epoch.offset = saved_epoch.offset
+        epoch.asked_at = saved_epoch.asked_at
+        epochs.append(epoch)
+    learner._epoch = epochs[-1]
+    for trial_id, rho, position, place in saved.pending:
+        learner._pending[trial_id] = Trial(trial_id, rho, saved.name, position), epochs[place]
+    return learner
+
+
+def _pack(array: np.ndarray[Any, Any]) -> Array:
+    portable = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    return Array(portable.dtype.str, list(array.shape), portable.tobytes())
+
+
+def _unpack(array: Array) -> np.ndarray[Any, Any]:
+    dtype = np.dtype(array.dtype)
+    return np.frombuffer(array.data, dtype).reshape(array.shape).astype(dtype.newbyteorder("="))

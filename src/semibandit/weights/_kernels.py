@@ -1,0 +1,475 @@
+"""Kernels of the interval tree: a B+-tree of scaled weights, in plain arrays.
+
+A weight is m·2^e with a float mantissa and an integer exponent of its own: sums and products keep full
+relative precision at any magnitude, and nothing overflows or is flushed to zero.
+
+Every slot of a node covers [key, next key) and holds the mass of it. A slot of an inner node leads to a
+child; the child has a `tag`, a factor that applies to all that is below it, so
+
+    mass of the slot = tag of the child × sum of the masses in the child.
+
+Tags are never pushed down: reading writes nothing, and an update touches two paths only.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from semibandit._jit import kernel
+
+FANOUT = 32
+# Positions in Nodes.head.
+ROOT, HEIGHT, N_NODES, N_PIECES = 0, 1, 2, 3
+# ln 2 in two parts, the first with 21 trailing zero bits: multiples of it up to 2^21 are exact.
+LN2_HIGH = 6.93147180369123816490e-01
+LN2_LOW = 1.90821492927058770002e-10
+LN2 = math.log(2.0)
+# Terms 2^-128 below the largest cannot change a float sum; they are left out of sums, not out of the tree.
+DEEPEST = 128
+POWERS = np.ldexp(1.0, -np.arange(DEEPEST))
+
+
+class Nodes(NamedTuple):
+    """The arrays of a tree; row i is node i."""
+
+    key: npt.NDArray[np.float64]  # left ends, (nodes, FANOUT)
+    mant: npt.NDArray[np.float64]  # masses: mantissa in [0.5, 1)
+    expo: npt.NDArray[np.int64]  # masses: exponent
+    child: npt.NDArray[np.int32]
+    used: npt.NDArray[np.int32]  # slots in use, (nodes,)
+    tag_mant: npt.NDArray[np.float64]
+    tag_expo: npt.NDArray[np.int64]
+    head: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.float64]  # of the line
+
+
+# -- scaled numbers -------------------------------------------------------------------------------
+
+
+@kernel
+def normal(m: float, e: int) -> tuple[float, int]:
+    """The same number with its mantissa in [0.5, 1)."""
+    mantissa, shift = math.frexp(m)
+    return mantissa, e + shift
+
+
+@kernel
+def plus(m: float, e: int, m2: float, e2: int) -> tuple[float, int]:
+    """The sum of two scaled numbers, not normalised; zero has mantissa 0."""
+    if m == 0.0:
+        return m2, e2
+    if m2 == 0.0:
+        return m, e
+    if e >= e2:
+        return (m + m2 * POWERS[e - e2], e) if e - e2 < DEEPEST else (m, e)
+    return (m2 + m * POWERS[e2 - e], e2) if e2 - e < DEEPEST else (m2, e2)
+
+
+@kernel
+def scaled_exp(x: float) -> tuple[float, int]:
+    """exp(x) as a scaled number, for any finite x."""
+    e = round(x / LN2)
+    return normal(math.exp((x - e * LN2_HIGH) - e * LN2_LOW), int(e))
+
+
+@kernel
+def log(m: float, e: int) -> float:
+    """The natural logarithm; -inf for zero."""
+    return math.log(m) + e * LN2 if m > 0.0 else -math.inf
+
+
+@kernel
+def ratio(m: float, e: int, m2: float, e2: int) -> float:
+    """The quotient as a float (0 where it underflows)."""
+    return float(math.ldexp(m / m2, max(min(e - e2, 2000), -2000)))
+
+
+# -- one node -------------------------------------------------------------------------------------
+
+
+@kernel
+def find(t: Nodes, node: int, x: float) -> int:
+    """The slot of the node that holds x."""
+    slot = 0
+    for i in range(1, t.used[node]):
+        slot += t.key[node, i] <= x
+    return slot
+
+
+@kernel
+def total(t: Nodes, node: int) -> tuple[float, int]:
+    """The sum of the masses in the node, without its tag."""
+    n = t.used[node]
+    top = t.expo[node, 0]
+    for i in range(1, n):
+        top = max(top, t.expo[node, i])
+    s = 0.0
+    for i in range(n):
+        depth = top - t.expo[node, i]
+        if depth < DEEPEST:
+            s += t.mant[node, i] * POWERS[depth]
+    return s, top
+
+
+@kernel
+def refresh(t: Nodes, node: int, slot: int) -> None:
+    """Compute the mass of an inner slot from its child."""
+    c = t.child[node, slot]
+    m, e = total(t, c)
+    t.mant[node, slot], t.expo[node, slot] = normal(m * t.tag_mant[c], e + t.tag_expo[c])
+
+
+@kernel
+def multiply_slot(t: Nodes, node: int, slot: int, level: int, m: float, e: int) -> None:
+    """Multiply all that is in the slot by m·2^e."""
+    t.mant[node, slot], t.expo[node, slot] = normal(t.mant[node, slot] * m, t.expo[node, slot] + e)
+    if level > 0:
+        c = t.child[node, slot]
+        t.tag_mant[c], t.tag_expo[c] = normal(t.tag_mant[c] * m, t.tag_expo[c] + e)
+
+
+@kernel
+def open_slot(t: Nodes, node: int, slot: int) -> None:
+    """Move the slots from `slot` on by one place; the freed slot keeps its old content."""
+    for i in range(t.used[node], slot, -1):
+        t.key[node, i] = t.key[node, i - 1]
+        t.mant[node, i] = t.mant[node, i - 1]
+        t.expo[node, i] = t.expo[node, i - 1]
+        t.child[node, i] = t.child[node, i - 1]
+    t.used[node] += 1
+
+
+@kernel
+def new_node(t: Nodes) -> int:
+    node = t.head[N_NODES]
+    t.head[N_NODES] += 1
+    t.used[node] = 0
+    t.tag_mant[node] = 0.5
+    t.tag_expo[node] = 1
+    return int(node)
+
+
+# -- cutting a piece in two -------------------------------------------------------------------------
+
+
+@kernel
+def split_child(t: Nodes, node: int, slot: int) -> None:
+    """Share the content of the full child at `slot` between it and a new right neighbour."""
+    c = t.child[node, slot]
+    d = new_node(t)
+    half = FANOUT // 2
+    for i in range(half, FANOUT):
+        t.key[d, i - half] = t.key[c, i]
+        t.mant[d, i - half] = t.mant[c, i]
+        t.expo[d, i - half] = t.expo[c, i]
+        t.child[d, i - half] = t.child[c, i]
+    t.used[d] = FANOUT - half
+    t.used[c] = half
+    t.tag_mant[d], t.tag_expo[d] = t.tag_mant[c], t.tag_expo[c]
+    open_slot(t, node, slot + 1)
+    t.key[node, slot + 1] = t.key[d, 0]
+    t.child[node, slot + 1] = d
+    refresh(t, node, slot)
+    refresh(t, node, slot + 1)
+
+
+@kernel
+def cut(t: Nodes, x: float) -> None:
+    """Make x an end of a piece. Full nodes are split on the way down, so that one pass is enough."""
+    if not t.ends[0] < x < t.ends[1]:
+        return
+    node = t.head[ROOT]
+    if t.used[node] == FANOUT:
+        root = new_node(t)
+        t.key[root, 0] = t.key[node, 0]
+        t.child[root, 0] = node
+        t.used[root] = 1
+        t.head[ROOT] = root
+        t.head[HEIGHT] += 1
+        split_child(t, root, 0)
+        node = root
+    right = t.ends[1]
+    for _ in range(t.head[HEIGHT]):
+        i = find(t, node, x)
+        if t.used[t.child[node, i]] == FANOUT:
+            split_child(t, node, i)
+            i += t.key[node, i + 1] <= x
+        if i + 1 < t.used[node]:
+            right = t.key[node, i + 1]
+        node = t.child[node, i]
+    i = find(t, node, x)
+    left = t.key[node, i]
+    if left == x:
+        return
+    if i + 1 < t.used[node]:
+        right = t.key[node, i + 1]
+    m, e = t.mant[node, i], t.expo[node, i]
+    open_slot(t, node, i + 1)
+    t.key[node, i + 1] = x
+    # Halves first: right - left may overflow on the longest line.
+    width = 0.5 * right - 0.5 * left
+    t.mant[node, i], t.expo[node, i] = normal(m * ((0.5 * x - 0.5 * left) / width), e)
+    t.mant[node, i + 1], t.expo[node, i + 1] = normal(m * ((0.5 * right - 0.5 * x) / width), e)
+    t.head[N_PIECES] += 1
+
+
+# -- the three operations of the paper --------------------------------------------------------------
+
+
+@kernel
+def draw(t: Nodes, u: float) -> float:
+    """The point below which a share u of the mass lies (Draw). O(log P)."""
+    node = t.head[ROOT]
+    right = t.ends[1]
+    share = u
+    for level in range(t.head[HEIGHT], -1, -1):
+        m, e = total(t, node)
+        rest = share * m
+        n = t.used[node]
+        slot = 0
+        part = 0.0
+        for i in range(n):
+            depth = e - t.expo[node, i]
+            mass = t.mant[node, i] * POWERS[depth] if depth < DEEPEST else 0.0
+            if mass > 0.0:
+                slot, part = i, mass
+                if rest < mass:
+                    break
+                rest -= mass
+        # Rounding may leave a rest behind the last slot: that is its right end.
+        share = rest / part if rest < part else 1.0 - 2.0**-53
+        if slot + 1 < n:
+            right = t.key[node, slot + 1]
+        if level == 0:
+            left = t.key[node, slot]
+            return float(min(left + share * (right - left), np.nextafter(right, left)))
+        node = t.child[node, slot]
+    return np.nan
+
+
+@kernel
+def integrate(t: Nodes, lo: float, hi: float) -> tuple[float, int]:
+    """The mass in [lo, hi), not normalised (Integrate). O(log P).
+
+    Goes down level by level through the at most two nodes that an end of the interval cuts, because numba
+    cannot cache recursive functions.
+    """
+    node = np.empty((2, 2), np.int64)  # [parity of the level, which]
+    right = np.empty((2, 2))
+    tag_m = np.empty((2, 2))
+    tag_e = np.empty((2, 2), np.int64)
+    height = t.head[HEIGHT]
+    root = t.head[ROOT]
+    here = height & 1
+    node[here, 0], right[here, 0] = root, t.ends[1]
+    tag_m[here, 0], tag_e[here, 0] = t.tag_mant[root], t.tag_expo[root]
+    n_here = 1
+    m, e = 0.0, 0
+    for level in range(height, -1, -1):
+        here, there = level & 1, 1 - (level & 1)
+        n_there = 0
+        for which in range(n_here):
+            v = node[here, which]
+            for i in range(find(t, v, lo), t.used[v]):
+                left = t.key[v, i]
+                if left >= hi:
+                    break
+                end = t.key[v, i + 1] if i + 1 < t.used[v] else right[here, which]
+                if level > 0 and (left < lo or hi < end):
+                    c = t.child[v, i]
+                    node[there, n_there], right[there, n_there] = c, end
+                    tag_m[there, n_there], tag_e[there, n_there] = normal(
+                        tag_m[here, which] * t.tag_mant[c], tag_e[here, which] + t.tag_expo[c]
+                    )
+                    n_there += 1
+                    continue
+                share = 1.0
+                if left < lo or hi < end:
+                    share = (0.5 * min(hi, end) - 0.5 * max(lo, left)) / (0.5 * end - 0.5 * left)
+                mass = t.mant[v, i] * share * tag_m[here, which]
+                m, e = plus(m, e, mass, t.expo[v, i] + tag_e[here, which])
+        n_here = n_there
+    return m, e
+
+
+@kernel
+def multiply(t: Nodes, lo: float, hi: float, m: float, e: int) -> None:
+    """Multiply the weights in [lo, hi), which must be ends of pieces, by m·2^e. O(log P)."""
+    height = t.head[HEIGHT]
+    node = np.empty((height + 1, 2), np.int64)
+    right = np.empty((height + 1, 2))
+    slot = np.empty((height + 1, 2), np.int64)  # of a node at `level`, cut by an end of the interval
+    n_cut = np.zeros(height + 1, np.int64)
+    node[height, 0], right[height, 0] = t.head[ROOT], t.ends[1]
+    n_here = 1
+    for level in range(height, -1, -1):
+        cut_in = np.empty(2, np.int64)
+        for which in range(n_here):
+            v = node[level, which]
+            for i in range(find(t, v, lo), t.used[v]):
+                left = t.key[v, i]
+                if left >= hi:
+                    break
+                end = t.key[v, i + 1] if i + 1 < t.used[v] else right[level, which]
+                if lo <= left and end <= hi:
+                    multiply_slot(t, v, i, level, m, e)
+                else:
+                    at = n_cut[level]
+                    cut_in[at] = v
+                    slot[level, at] = i
+                    node[level - 1, at], right[level - 1, at] = t.child[v, i], end
+                    n_cut[level] += 1
+        n_here = n_cut[level]
+        for at in range(n_here):
+            node[level, at] = cut_in[at]
+    for level in range(1, height + 1):
+        for at in range(n_cut[level]):
+            refresh(t, node[level, at], slot[level, at])
+
+
+@kernel
+def grand_total(t: Nodes) -> tuple[float, int]:
+    """The mass of the whole line."""
+    root = t.head[ROOT]
+    m, e = total(t, root)
+    return normal(m * t.tag_mant[root], e + t.tag_expo[root])
+
+
+@kernel
+def share_of(t: Nodes, lo: float, hi: float) -> float:
+    """The mass in [lo, hi) over the mass of the line."""
+    m, e = integrate(t, lo, hi)
+    m2, e2 = grand_total(t)
+    return min(ratio(m, e, m2, e2), 1.0)
+
+
+@kernel
+def update(t: Nodes, lo: float, hi: float, log_factor: float) -> None:
+    """Multiply the weights in [lo, hi) by exp(log_factor) (Update)."""
+    cut(t, lo)
+    cut(t, hi)
+    m, e = scaled_exp(log_factor)
+    multiply(t, lo, hi, m, e)
+
+
+@kernel
+def log_shares(t: Nodes, lo: Any, hi: Any) -> npt.NDArray[np.float64]:
+    """The logarithm of the mass in each interval over the mass of the line."""
+    m2, e2 = grand_total(t)
+    out = np.empty(lo.size)
+    for i in range(lo.size):
+        m, e = integrate(t, lo[i], hi[i])
+        out[i] = log(m / m2, e - e2)
+    return out
+
+
+@kernel
+def integrate_all(t: Nodes, lo: npt.NDArray[np.float64], hi: npt.NDArray[np.float64]) -> tuple[float, int]:
+    """The mass in a union of disjoint intervals."""
+    m, e = 0.0, 0
+    for i in range(lo.size):
+        m2, e2 = integrate(t, lo[i], hi[i])
+        m, e = plus(m, e, m2, e2)
+    return m, e
+
+
+@kernel
+def update_all(t: Nodes, lo: Any, hi: Any, log_factor: Any) -> None:
+    """`update` for a union of intervals, each with a factor of its own."""
+    for i in range(lo.size):
+        update(t, lo[i], hi[i], log_factor[i])
+
+
+# -- all pieces at once -----------------------------------------------------------------------------
+
+
+@kernel
+def collect(t: Nodes, key: Any, mant: Any, expo: Any) -> None:
+    """Write the left ends and masses of all pieces, from left to right. O(P)."""
+    height = t.head[HEIGHT]
+    node = np.empty(height + 1, np.int64)  # the path from the root to where we are
+    slot = np.zeros(height + 1, np.int64)
+    tag_m = np.full(height + 2, 0.5)  # products of the tags above, [height + 1] is none
+    tag_e = np.ones(height + 2, np.int64)
+    level = height
+    node[level] = t.head[ROOT]
+    at = 0
+    while level <= height:
+        v = node[level]
+        if slot[level] == 0:
+            tag_m[level], tag_e[level] = normal(
+                tag_m[level + 1] * t.tag_mant[v], tag_e[level + 1] + t.tag_expo[v]
+            )
+        if level == 0:
+            for i in range(t.used[v]):
+                key[at] = t.key[v, i]
+                mant[at], expo[at] = normal(t.mant[v, i] * tag_m[0], t.expo[v, i] + tag_e[0])
+                at += 1
+        if level > 0 and slot[level] < t.used[v]:
+            node[level - 1] = t.child[v, slot[level]]
+            slot[level - 1] = 0
+            slot[level] += 1
+            level -= 1
+        else:
+            level += 1
+
+
+@kernel
+def build(t: Nodes, key: Any, mant: Any, expo: Any, fill: int) -> None:
+    """Fill an empty tree with pieces, `fill` slots to a node, from the leaves up. O(P)."""
+    t.head[N_NODES] = 0
+    t.head[HEIGHT] = 0
+    t.head[N_PIECES] = key.size
+    below = -1  # the first node of the level below, once there is one
+    n = key.size
+    while True:
+        first = t.head[N_NODES]
+        n_nodes = (n + fill - 1) // fill
+        at = 0
+        for k in range(n_nodes):
+            node = new_node(t)
+            stop = n * (k + 1) // n_nodes
+            for i in range(stop - at):
+                if below < 0:
+                    t.key[node, i] = key[at + i]
+                    t.mant[node, i] = mant[at + i]
+                    t.expo[node, i] = expo[at + i]
+                else:
+                    t.child[node, i] = below + at + i
+                    t.key[node, i] = t.key[below + at + i, 0]
+                    refresh(t, node, i)
+            t.used[node] = stop - at
+            at = stop
+        if n_nodes == 1:
+            t.head[ROOT] = first
+            return
+        below = first
+        n = n_nodes
+        t.head[HEIGHT] += 1
+
+
+@kernel
+def raise_to(key: Any, mant: Any, expo: Any, end: float, power: float) -> None:
+    """Raise each piece's density to a power, in place; exact in the exponent for powers of two."""
+    for i in range(key.size):
+        width = (key[i + 1] if i + 1 < key.size else end) - key[i]
+        m, e = normal(mant[i] / width, expo[i])
+        whole = math.floor(e * power)
+        m2 = 2.0 ** ((e * power - whole) + power * math.log2(m))
+        mant[i], expo[i] = normal(m2 * width, int(whole))
+
+
+@kernel
+def group(logs: Any, reach: float) -> npt.NDArray[np.bool_]:
+    """Mark the first piece of each group, filled from the left while its logarithms span at most `reach`."""
+    first = np.zeros(logs.size, np.bool_)
+    low = high = logs[0]
+    first[0] = True
+    for i in range(1, logs.size):
+        low, high = min(low, logs[i]), max(high, logs[i])
+        if high - low > reach:
+            first[i] = True
+            low = high = logs[i]
+    return first

@@ -1,0 +1,256 @@
+"""The weights of a learner: a piecewise constant function under Draw, Integrate and Update."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from semibandit import _validate
+from semibandit._validate import FloatArray
+from semibandit.weights import _kernels as k
+
+__all__ = ["IntervalTree"]
+
+# New trees fill their nodes to two thirds, as random insertions would in the long run.
+_FILL = 2 * k.FANOUT // 3
+# The arrays that have a row for each node.
+_PER_NODE = k.Nodes._fields[:-2]
+
+
+class IntervalTree:
+    """A positive step function on [lo, hi), initially 1 (appendix A.2 of the paper).
+
+    `draw`, `integrate` and `update` cost O(log P) for P pieces; an update makes at most two new pieces.
+    Weights are kept as m·2^e (see `_kernels`), so that their logarithms may lie any distance apart.
+
+    Examples
+    --------
+    >>> tree = IntervalTree(0, 1)
+    >>> tree.update(0.5, 1, -1000)
+    >>> tree.share(0, 0.5), tree.integrate(0.5, 1)
+    (1.0, -1000.6931471805599)
+    >>> tree.draw(0.5)
+    0.25
+    """
+
+    def __init__(self, lo: float, hi: float) -> None:
+        lo = _validate.number("lo", lo)
+        hi = _validate.number("hi", hi)
+        if not (lo < hi and math.isfinite(hi - lo)):
+            raise ValueError(f"lo must be below hi, a finite distance apart, got {lo!r} and {hi!r}")
+        mant, expo = math.frexp(hi - lo)
+        self._build(np.array([lo]), np.array([mant]), np.array([expo]), hi)
+
+    @classmethod
+    def from_pieces(cls, edges: FloatArray, log_weights: FloatArray) -> IntervalTree:
+        """A tree with the given weights exp(log_weights) on [edges[i], edges[i + 1]). O(P)."""
+        edges = _validate.vector("edges", edges)
+        if edges.size < 2 or not (edges[1:] > edges[:-1]).all():
+            raise ValueError("edges must be strictly increasing, at least two")
+        log_weights = _validate.vector("log_weights", log_weights, length=edges.size - 1)
+        expo = np.rint(log_weights / k.LN2)
+        mant, shift = np.frexp(np.exp((log_weights - expo * k.LN2_HIGH) - expo * k.LN2_LOW) * np.diff(edges))
+        tree = cls.__new__(cls)
+        tree._build(edges[:-1], mant, expo.astype(np.int64) + shift, float(edges[-1]))
+        return tree
+
+    def _build(self, key: FloatArray, mant: FloatArray, expo: npt.NDArray[Any], hi: float) -> None:
+        leaves = math.ceil(key.size / _FILL)
+        # Leaves, the levels above them, and room to grow.
+        self._nodes = _allocate(2 * leaves + 16, float(key[0]), hi)
+        k.build(self._nodes, key, mant, expo.astype(np.int64), _FILL)
+
+    def _reserve(self, n_intervals: int) -> None:
+        """Make room for two cuts per interval, each of which may split a node per level and the root."""
+        needed = int(self._nodes.head[k.N_NODES]) + 2 * n_intervals * (int(self._nodes.head[k.HEIGHT]) + 3)
+        if needed > self._nodes.used.size:
+            larger = _allocate(max(needed, 2 * self._nodes.used.size), *self._nodes.ends)
+            used = int(self._nodes.head[k.N_NODES])
+            for name in _PER_NODE:
+                getattr(larger, name)[:used] = getattr(self._nodes, name)[:used]
+            larger.head[:] = self._nodes.head
+            self._nodes = larger
+
+    # -- the three operations --------------------------------------------------------------------
+
+    def draw(self, u: float) -> float:
+        """The point that has a share u in [0, 1) of the mass to its left."""
+        u = float(u)
+        if not 0.0 <= u < 1.0:
+            raise ValueError(f"u must be in [0, 1), got {u!r}")
+        return k.draw(self._nodes, u)
+
+    def integrate(self, lo: Any, hi: Any) -> float:
+        """The logarithm of the integral over [lo, hi), or over a union of intervals given as arrays."""
+        return k.log(*k.integrate_all(self._nodes, *self._intervals(lo, hi)))
+
+    def share(self, lo: Any, hi: Any) -> float:
+        """The integral over [lo, hi), or a union of intervals, relative to the whole."""
+        part = k.integrate_all(self._nodes, *self._intervals(lo, hi))
+        return min(k.ratio(*part, *k.grand_total(self._nodes)), 1.0)
+
+    def update(self, lo: Any, hi: Any, log_factor: Any) -> None:
+        """Multiply by exp(log_factor) on [lo, hi), or on each of a union of intervals."""
+        lo, hi = self._intervals(lo, hi)
+        factors = np.broadcast_to(np.asarray(log_factor, dtype=np.float64), lo.shape)
+        if not np.isfinite(factors).all():
+            raise ValueError(f"log_factor must be finite, got {log_factor!r}")
+        self._reserve(lo.size)
+        k.update_all(self._nodes, lo, hi, factors)
+
+    def _intervals(self, lo: Any, hi: Any) -> tuple[FloatArray, FloatArray]:
+        lo = np.atleast_1d(np.asarray(lo, dtype=np.float64))
+        hi = np.atleast_1d(np.asarray(hi, dtype=np.float64))
+        a, b = self._nodes.ends
+        if lo.shape != hi.shape or lo.ndim != 1:
+            raise ValueError(f"lo and hi must have the same length, got shapes {lo.shape} and {hi.shape}")
+        if not ((a <= lo) & (lo < hi) & (hi <= b)).all():
+            raise ValueError(f"intervals must satisfy {a:g} <= lo < hi <= {b:g}, got lo = {lo}, hi = {hi}")
+        if (lo[1:] < hi[:-1]).any():
+            raise ValueError("a union of intervals must be disjoint and in increasing order")
+        return lo, hi
+
+    # -- the whole function ----------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """The number of pieces."""
+        return int(self._nodes.head[k.N_PIECES])
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the line."""
+        return float(self._nodes.ends[0]), float(self._nodes.ends[1])
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the structure."""
+        return sum(array.nbytes for array in self._nodes)
+
+    def log_total(self) -> float:
+        """The logarithm of the integral over the line."""
+        return k.log(*k.grand_total(self._nodes))
+
+    def _collect(self) -> tuple[FloatArray, FloatArray, npt.NDArray[np.int64]]:
+        n = len(self)
+        key, mant, expo = np.empty(n), np.empty(n), np.empty(n, np.int64)
+        k.collect(self._nodes, key, mant, expo)
+        return key, mant, expo
+
+    def pieces(self) -> tuple[FloatArray, FloatArray]:
+        """The edges, and the logarithm of the weight relative to the largest one, on each piece. O(P)."""
+        key, mant, expo = self._collect()
+        edges = np.append(key, self._nodes.ends[1])
+        mant = mant / np.diff(edges)
+        mant, shift = np.frexp(mant)
+        expo += shift
+        # Relative to the top before taking logarithms: small differences survive large magnitudes.
+        top = np.lexsort((mant, expo))[-1]
+        return edges, np.log(mant / mant[top]) + (expo - expo[top]) * k.LN2
+
+    def raised_to(self, power: float) -> IntervalTree:
+        """A new tree with the function to a positive power, for a change of the learning rate. O(P)."""
+        power = _validate.number("power", power, low=0.0, open=True)
+        key, mant, expo = self._collect()
+        k.raise_to(key, mant, expo, self.ends[1], power)
+        tree = IntervalTree.__new__(IntervalTree)
+        tree._build(key, mant, expo, self.ends[1])
+        return tree
+
+    def joined(self, n_pieces: int) -> tuple[IntervalTree, float]:
+        """A new tree with at most `n_pieces` pieces, made by joining neighbours, and the error δ of that.
+
+        Masses are kept, so that the normalised function has changed nowhere by more than a factor
+        between exp(-δ) and exp(δ). Neighbours are joined while their logarithms stay within a range; the
+        range is the smallest that will do. O(P) times the 60 steps of a bisection.
+        """
+        n_pieces = _validate.integer("n_pieces", n_pieces, low=1)
+        edges, logs = self.pieces()
+        if logs.size <= n_pieces:
+            return IntervalTree.from_state(self.state()), 0.0
+        low, high = 0.0, float(np.ptp(logs))
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if k.group(logs, middle).sum() <= n_pieces else (middle, high)
+        first = np.flatnonzero(k.group(logs, high))
+        mass = np.logaddexp.reduceat(logs + np.log(np.diff(edges)), first)
+        edges = edges[np.append(first, logs.size)]
+        joined = mass - np.log(np.diff(edges))
+        change = np.repeat(joined, np.diff(np.append(first, logs.size))) - logs
+        return IntervalTree.from_pieces(edges, joined), float(np.abs(change).max())
+
+    def log_shares(self, edges: FloatArray) -> FloatArray:
+        """The logarithm of the share of the mass between consecutive edges. O(m log P)."""
+        lo, hi = self._intervals(edges[:-1], edges[1:])
+        return k.log_shares(self._nodes, lo, hi)
+
+    # -- saving ----------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays, trimmed to what is used; `from_state` restores the tree to the bit."""
+        used = int(self._nodes.head[k.N_NODES])
+        arrays = {name: getattr(self._nodes, name)[:used] for name in _PER_NODE}
+        return arrays | {"head": self._nodes.head, "ends": self._nodes.ends}
+
+    @classmethod
+    def from_state(cls, state: dict[str, npt.NDArray[Any]]) -> IntervalTree:
+        """Undo `state`; raises ValueError where the arrays are not those of a tree."""
+        tree = cls.__new__(cls)
+        tree._nodes = k.Nodes(**{name: np.array(state[name]) for name in k.Nodes._fields})
+        tree._check()
+        tree._reserve(1)
+        return tree
+
+    def _check(self) -> None:
+        """Verify every invariant of the structure. O(P)."""
+        t = self._nodes
+        n_nodes = int(t.head[k.N_NODES])
+        used = t.used[:n_nodes]
+        _expect((used >= 1).all() and (used <= k.FANOUT).all(), "slot counts")
+        seen = np.zeros(n_nodes, bool)
+        n_pieces = self._check_node(int(t.head[k.ROOT]), int(t.head[k.HEIGHT]), *self.ends, seen)
+        _expect(seen.all(), "every node hangs in the tree once")
+        _expect(n_pieces == len(self), "number of pieces")
+
+    def _check_node(self, node: int, level: int, lo: float, hi: float, seen: npt.NDArray[np.bool_]) -> int:
+        t = self._nodes
+        _expect(0 <= node < seen.size and not seen[node], "children are nodes")
+        seen[node] = True
+        n = int(t.used[node])
+        keys = t.key[node, :n]
+        _expect(keys[0] == lo and (np.diff(keys) > 0).all() and keys[-1] < hi, "keys increase")
+        mants = t.mant[node, :n]
+        _expect(((mants >= 0.5) & (mants < 1.0)).all() and 0.5 <= t.tag_mant[node] < 1.0, "mantissas")
+        if level == 0:
+            return n
+        pieces = 0
+        for i in range(n):
+            c = int(t.child[node, i])
+            end = float(keys[i + 1]) if i + 1 < n else hi
+            pieces += self._check_node(c, level - 1, float(keys[i]), end, seen)
+            m, e = k.total(t, c)
+            mass = k.ratio(m * t.tag_mant[c], e + t.tag_expo[c], t.mant[node, i], t.expo[node, i])
+            _expect(abs(mass - 1.0) < 1e-13, "a slot holds the mass of its child")
+        return pieces
+
+
+def _allocate(n_nodes: int, lo: float, hi: float) -> k.Nodes:
+    slots = (n_nodes, k.FANOUT)
+    return k.Nodes(
+        key=np.empty(slots),
+        mant=np.empty(slots),
+        expo=np.empty(slots, np.int64),
+        child=np.empty(slots, np.int32),
+        used=np.empty(n_nodes, np.int32),
+        tag_mant=np.empty(n_nodes),
+        tag_expo=np.empty(n_nodes, np.int64),
+        head=np.zeros(4, np.int64),
+        ends=np.array([lo, hi]),
+    )
+
+
+def _expect(holds: Any, what: str) -> None:
+    if not holds:
+        raise ValueError(f"interval tree is broken: {what}")

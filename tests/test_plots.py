@@ -1,0 +1,26 @@
+import numpy as np
+import pytest
+
+import semibandit as sb
+
+HISTORY = sb.play(sb.Exp3Set(sb.Interval(0, 1), seed=0), sb.streams.synthetic(150, seed=0))
+
+
+def test_regret_curve_shows_the_regret():
+    ax = sb.plots.regret(HISTORY)
+    curve = ax.get_lines()[0]
+    assert np.array_equal(curve.get_ydata(), HISTORY.regret())
+
+
+def test_loss_function_shades_what_was_revealed():
+    problem = HISTORY.problems[3]
+    rho = float(HISTORY.rho[3])
+    ax = sb.plots.loss_function(problem, rho)
+    shaded = ax.patches[-1].get_window_extent().transformed(ax.transData.inverted())
+    lo, hi, _ = problem.losses().piece(rho)
+    assert (shaded.x0, shaded.x1) == pytest.approx((lo, hi))
+
+
+def test_density_and_widths_draw():
+    assert sb.plots.density(HISTORY).get_ylabel() == "ρ"
+    assert sb.plots.widths(HISTORY).get_yscale() == "log"
