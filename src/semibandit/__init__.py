@@ -15,6 +15,7 @@ _HOME = {
     "Interval": "spaces",
     "Problem": "families.problem",
     "Explicit": "families.problem",
+    "Linkage": "families.linkage.problem",
     "Exp3Set": "learners.exp3_set",
     "Exp3Grid": "learners.exp3_grid",
     "AdaptiveRate": "learners.rates",
@@ -28,13 +29,15 @@ _HOME = {
     "rounds": "game",
     "best_in_hindsight": "hindsight",
 }
-_MODULES = ("plots", "streams")
+_MODULES = ("clustering", "plots", "streams")
 
 __all__ = [*_HOME, *_MODULES, "__version__"]
 
 if TYPE_CHECKING:
+    from semibandit import clustering as clustering
     from semibandit import plots as plots
     from semibandit import streams as streams
+    from semibandit.families.linkage.problem import Linkage as Linkage
     from semibandit.families.problem import Explicit as Explicit
     from semibandit.families.problem import Problem as Problem
     from semibandit.game import History as History

@@ -8,11 +8,10 @@ doubles from 1 - 2^-53 on count as 1, so that the last piece has a width.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
-
-import numpy as np
 
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.certificate import merge_order, order_interval, tree_interval
@@ -21,7 +20,18 @@ from semibandit.families.linkage._kernels.exact import END, LAST
 from semibandit.families.linkage._kernels.generic import greedy_tree, sequence_interval
 from semibandit.families.linkage._kernels.rows import new_rows
 
-__all__ = ["END", "Engine", "Run", "engine", "maximal_piece", "right_end", "sequence_piece", "snap"]
+__all__ = [
+    "END",
+    "Engine",
+    "Run",
+    "engine",
+    "maximal_piece",
+    "right_end",
+    "sequence_piece",
+    "sequence_pieces",
+    "snap",
+    "tree_pieces",
+]
 
 # Below this no two lines cross: distances are doubles within a factor of 2^400 of each other.
 _TINY = 2.0**-500
@@ -71,6 +81,14 @@ class Engine(Protocol):
         """The interval around rho in [lo, hi) with the merge sequence of this run, which is one at rho."""
         ...
 
+    def reorder(self, run: Run, rho: float) -> Run:
+        """The run at rho, where the tree is known to be the same."""
+        ...
+
+    def keep_order(self, run: Run, rho: float, hi: float) -> float:
+        """Where the merges of this run change their order, right of rho in a certified [rho, hi); or hi."""
+        ...
+
 
 class _Reducible:
     """The nearest-neighbour chain: a tree in O(n²), a certificate in O(n²)."""
@@ -91,6 +109,12 @@ class _Reducible:
         _, lo, hi = tree_interval(self._rows, run.tree, run.order, rho, lo, hi)
         return order_interval(run.into, run.lines, run.order, rho, lo, hi)
 
+    def reorder(self, run: Run, rho: float) -> Run:
+        return Run(*run.tree, merge_order(run.into, run.lines, rho))
+
+    def keep_order(self, run: Run, rho: float, hi: float) -> float:
+        return order_interval(run.into, run.lines, run.order, rho, rho, hi)[1]
+
 
 class _Generic:
     """Always the closest pair: for a linkage that is not reducible."""
@@ -108,6 +132,12 @@ class _Generic:
 
     def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
         return sequence_interval(self._rows, run.tree, run.order, rho, lo, hi)
+
+    def reorder(self, run: Run, rho: float) -> Run:
+        return self.run(rho)
+
+    def keep_order(self, run: Run, rho: float, hi: float) -> float:
+        return hi  # here certificates are for sequences
 
 
 def engine(D: FloatArray, linkage: str) -> Engine:
@@ -152,14 +182,33 @@ def sequence_piece(engine: Engine, run: Run, rho: float) -> tuple[float, float]:
     return engine.keep_sequence(run, rho, 0.0, END)
 
 
-def linkage_matrix(run: Run, order: IntArray, heights: FloatArray) -> FloatArray:
-    """scipy's Z for the merges of a run in a given order, with given heights by slot. O(n)."""
-    n = run.into.size + 1
-    node = np.arange(n)
-    Z = np.empty((n - 1, 4))
-    for t, x in enumerate(order.tolist()):
-        y = run.into[x]
-        a, b = node[x], node[y]
-        Z[t] = min(a, b), max(a, b), heights[x], run.size[x]
-        node[y] = n + t
-    return Z
+def tree_pieces(engine: Engine) -> Iterator[tuple[float, Run]]:
+    """The maximal pieces with one tree from 0 to 1, each as its left end and its run."""
+    lo = 0.0
+    while lo != END:
+        run = engine.run(snap(lo))
+        yield lo, run
+        lo = right_end(engine, run, lo)
+
+
+def sequence_pieces(engine: Engine) -> Iterator[tuple[float, Run]]:
+    """The maximal pieces with one merge sequence from 0 to 1, each as its left end and its run.
+
+    A certificate of a tree spans many sequences; inside it only the order is redone, in O(n log n).
+    """
+    lo = certified = 0.0
+    last = None
+    while lo != END:
+        rho = snap(lo)
+        if lo == certified:
+            run = engine.run(rho)
+            kept = engine.keep_tree(run, rho, rho, END)
+            assert kept is not None, "a tree is right where it was built"
+            certified = kept[1]
+        else:
+            run = engine.reorder(run, rho)
+        sequence = run.key, run.order.tobytes()
+        if sequence != last:  # the end of a certificate need not be one of a sequence
+            yield lo, run
+            last = sequence
+        lo = engine.keep_order(run, rho, certified)

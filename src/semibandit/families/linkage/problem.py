@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,13 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
+from semibandit.clustering.costs import TreeCost
+from semibandit.clustering.trees import diameters, layout
 from semibandit.piecewise import PiecewiseConstant
 from semibandit.spaces import Interval
 
 if TYPE_CHECKING:
-    from semibandit.families.linkage.pieces import Run
+    from semibandit.families.linkage.pieces import Engine, Run
 
 __all__ = ["LINKAGES", "PARTITIONS", "Linkage"]
 
@@ -83,9 +86,8 @@ class Linkage:
             raise TypeError(f"cost must be a callable (distances, Z) -> [0, 1], got {cost!r}")
         self.linkage = _validate.choice("linkage", linkage, LINKAGES)
         self.partition = _validate.choice("partition", partition, PARTITIONS)
-        self._D, self._scale = _scaled(square(distances))
-        self.distances = self._D if self._scale == 1.0 else self._D / self._scale
-        self.distances = self.distances.view()
+        self._D, self._scale = _scaled(_validate.distances("distances", distances))
+        self.distances = (self._D if self._scale == 1.0 else self._D / self._scale).view()
         self.distances.flags.writeable = False
         check = getattr(cost, "check", None)
         if check is not None:
@@ -102,14 +104,15 @@ class Linkage:
 
         At ρ = 0 and ρ = 1 this is the tree of the one and of the other linkage.
         """
+        from semibandit.families.linkage._kernels.certificate import linkage_matrix
+
         rho = self._check(rho)
         run = self._engine().run(rho)
-        heights = ((1.0 - rho) * run.lines[:, :2].sum(axis=1) + rho * run.lines[:, 2:4].sum(axis=1)) / (
-            run.lines[:, 4] * self._scale
-        )
+        a, b = run.lines[:, 0] + run.lines[:, 1], run.lines[:, 2] + run.lines[:, 3]
+        heights = ((1.0 - rho) * a + rho * b) / run.lines[:, 4] / self._scale
         if self.linkage != "single-average":  # there heights may fall; else only rounding makes them
             heights[run.order] = np.maximum.accumulate(heights[run.order])
-        return self._matrix(run, run.order, heights)
+        return linkage_matrix(run.into, run.size, run.order, heights)
 
     def loss(self, rho: float) -> float:
         """The cost of the tree at rho: one plain run."""
@@ -127,11 +130,10 @@ class Linkage:
 
     def losses(self) -> PiecewiseConstant:
         """The whole loss function: the pieces from 0 to 1, one after the other."""
-        from semibandit.families.linkage.pieces import tree_pieces, sequence_pieces
+        from semibandit.families.linkage.pieces import sequence_pieces, tree_pieces
 
-        pieces = (tree_pieces if self.partition == "tree" else sequence_pieces)(self._engine())
         edges, values = [], []
-        for lo, run in pieces:
+        for lo, run in (tree_pieces if self.partition == "tree" else sequence_pieces)(self._engine()):
             edges.append(lo)
             values.append(self._cost_of(run))
         return PiecewiseConstant([*edges, 1.0], values)
@@ -143,15 +145,48 @@ class Linkage:
 
         return snap(self.space.check(rho))
 
-    def _engine(self) -> Any:
+    def _engine(self) -> Engine:
         from semibandit.families.linkage.pieces import engine
 
         return engine(self._D, self.linkage)
 
     def _cost_of(self, run: Run) -> float:
         """The cost of a run's tree, computed when the tree is first seen."""
-        sequence = run.order.tobytes() if self.partition == "sequence" else b""
-        key = hashlib.blake2b(run.key + sequence, digest_size=16).digest()
-        if key not in self._known:
-            self._known[key] = self._ask_cost(run)
-        return self._known[key]
+        in_order = self.partition == "sequence" and not isinstance(self.cost, TreeCost)
+        key = run.key + run.order.tobytes() if in_order else run.key
+        digest = hashlib.blake2b(key, digest_size=16).digest()
+        if digest not in self._known:
+            Z = _matrix_in_order(self.distances, run) if in_order else self._matrix_of_tree(run)
+            self._known[digest] = _validate.number("the cost of a tree", self.cost(self.distances, Z))
+        return self._known[digest]
+
+    def _matrix_of_tree(self, run: Run) -> FloatArray:
+        """The tree as the cost gets it: the same for all ρ that have this tree."""
+        from semibandit.families.linkage._kernels.certificate import linkage_matrix
+
+        order = np.argsort(run.size, kind="stable")
+        Z = linkage_matrix(run.into, run.size, order, run.size.astype(np.float64))
+        if isinstance(self.cost, TreeCost):
+            return Z  # these do not look at heights
+        heights = np.empty(order.size)
+        heights[order] = diameters(self.distances, layout(Z))[order.size + 1 :]
+        return linkage_matrix(run.into, run.size, np.lexsort((run.size, heights)), heights)
+
+
+def _matrix_in_order(distances: FloatArray, run: Run) -> FloatArray:
+    """The merge sequence as the cost gets it: heights are the largest diameter so far."""
+    from semibandit.families.linkage._kernels.certificate import linkage_matrix
+
+    Z = linkage_matrix(run.into, run.size, run.order, run.size.astype(np.float64))
+    Z[:, 2] = np.maximum.accumulate(diameters(distances, layout(Z))[run.order.size + 1 :])
+    return Z
+
+
+def _scaled(D: FloatArray) -> tuple[FloatArray, float]:
+    """Distances in the range that is compared exactly, and the power of two that brought them there."""
+    largest = float(D.max())
+    smallest = float(D.min(where=D > 0.0, initial=largest))
+    if largest == 0.0 or (smallest >= _RANGE[0] and largest <= _RANGE[1]):
+        return D, 1.0
+    scale = 2.0 ** (399 - math.frexp(largest)[1])
+    return D * scale, scale

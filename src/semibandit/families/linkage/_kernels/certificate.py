@@ -14,36 +14,61 @@ from semibandit._jit import kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.chain import pair_index
 from semibandit.families.linkage._kernels.exact import LAST, SLACK, before, narrow, top, value_at
-from semibandit.families.linkage._kernels.rows import Rows, ends, fetch, join, read_line, start_rows
+from semibandit.families.linkage._kernels.rows import (
+    FIRST,
+    NO_MERGES,
+    Rows,
+    ends,
+    fetch,
+    join,
+    read_line,
+    start_rows,
+)
+
+_NONE = np.int64(-1)
+
+
+def merge_order(into: IntArray, lines: FloatArray, rho: float) -> IntArray:
+    """The merges in their exact order at rho, as the slots that they empty. O(n log n) away from ties."""
+    a, b = (lines[:, 0] + lines[:, 1]) / lines[:, 4], (lines[:, 2] + lines[:, 3]) / lines[:, 4]
+    slopes = a - b if rho >= LAST else b - a
+    order = np.lexsort((slopes, (1.0 - rho) * a + rho * b))
+    _insert(into, lines, rho, order)
+    return order
 
 
 @kernel
-def merge_order(into: IntArray, lines: FloatArray, rho: float) -> IntArray:
-    """The merges in their exact order at rho, as the slots that they empty. O(n log n) away from ties."""
-    count = into.size
-    n = count + 1
-    values, slopes = np.empty(count), np.empty(count)
-    for x in range(count):
-        values[x] = value_at(lines[x], rho)
-        slopes[x] = value_at(lines[x], 1.0) - value_at(lines[x], 0.0)
-    if rho >= LAST:
-        slopes = -slopes
-    order = np.argsort(slopes, kind="mergesort")
-    order = order[np.argsort(values[order], kind="mergesort")]
+def _insert(into: IntArray, lines: FloatArray, rho: float, order: IntArray) -> None:
+    """Sort by insertion what rounding may have misled."""
+    n = into.size + 1
     e = np.empty(64)
-    for t in range(1, count):  # insertion, where rounding may have misled
+    for t in range(1, order.size):
         x = order[t]
+        value = value_at(lines[x], rho)
         s = t
         while s > 0:
             y = order[s - 1]
-            if values[x] - values[y] > 2.0 * SLACK * values[x] or not before(
+            if value - value_at(lines[y], rho) > 2.0 * SLACK * value or not before(
                 rho, lines[x], pair_index(x, into[x], n), lines[y], pair_index(y, into[y], n), e
             ):
                 break
             order[s] = y
             s -= 1
         order[s] = x
-    return order
+
+
+@kernel
+def linkage_matrix(into: IntArray, size: IntArray, order: IntArray, heights: FloatArray) -> FloatArray:
+    """scipy's Z of a tree, with its merges in this order and with these heights (by slot). O(n)."""
+    n = into.size + 1
+    node = np.arange(n)
+    Z = np.empty((n - 1, 4))
+    for t in range(n - 1):
+        x = order[t]
+        a, b = node[x], node[into[x]]
+        Z[t, 0], Z[t, 1], Z[t, 2], Z[t, 3] = min(a, b), max(a, b), heights[x], size[x]
+        node[into[x]] = n + t
+    return Z
 
 
 @kernel
@@ -148,7 +173,9 @@ def _check_row(
 ) -> bool:
     """Check the pairs of a cluster and shrink the span to where all is right; False if it is not at rho."""
     a, b = ends(rows, r, slot, room)
-    if _close_pairs(check, a, b, start, own, check.span[0], top(check.span[1])) == 0:
+    lo, hi = check.span[0], check.span[1]
+    last = top(hi)
+    if _close_pairs(check, a, b, start, own, lo, last) == 0:
         return True
     n = room.size
     e, line = np.empty(64), np.empty(5)
@@ -156,18 +183,38 @@ def _check_row(
         if check.ending[i] < 0:
             continue
         rank = min(own, check.ending[i])
-        read_line(rows, r, slot, i, line)
-        lo, hi = check.span[0], check.span[1]
-        if value_at(line, lo) > check.values[0, rank] and value_at(line, top(hi)) > check.values[1, rank]:
+        if (1.0 - lo) * a[i] + lo * b[i] > check.values[0, rank] and (
+            (1.0 - last) * a[i] + last * b[i] > check.values[1, rank]
+        ):
             continue
+        read_line(rows, r, slot, i, line)
         x = check.order[rank]
         merge, this = pair_index(x, check.into[x], n), pair_index(slot, i, n)
         right, new_lo, new_hi = narrow(check.lines[x], merge, line, this, rho, lo, hi, e)
         if not right:
             return False
         if new_lo != lo or new_hi != hi:
-            _set_span(check, new_lo, new_hi)
+            lo, hi, last = new_lo, new_hi, top(new_hi)
+            _set_span(check, lo, hi)
     return True
+
+
+@kernel
+def _check_new(
+    check: _Check, rows: Rows, r: int, slot: int, own: int, start: int, rho: float, room: FloatArray
+) -> bool:
+    """Check a new cluster, ended by merge `own`, against all but itself and the one it is merged with."""
+    x = check.order[own]
+    mate = check.into[x] if slot == x else x
+    mate_is_there = check.ending[mate] == own
+    _set_limit(check, slot, _NONE)
+    if mate_is_there:
+        _set_limit(check, mate, _NONE)
+    right = _check_row(check, rows, r, slot, own, start, rho, room)
+    _set_limit(check, slot, own)
+    if mate_is_there:
+        _set_limit(check, mate, own)
+    return right
 
 
 @kernel
@@ -188,37 +235,19 @@ def tree_interval(
     good, of_point, of_merge = following(into, part, size, order)
     if not good:
         return False, lo, hi
-    check = _Check(
-        into, lines, order, of_point, np.empty(2), np.empty((2, n - 1)), np.empty((2, n))
-    )  # fmt: skip
+    values, limits = np.empty((2, n - 1)), np.empty((2, n))
+    check = _Check(into, lines, order, of_point, np.empty(2), values, limits)
     _set_span(check, lo, hi)
     room = np.empty(n)
     start_rows(rows)
-    for i in range(n - 1):
-        if not _check_new(check, rows, fetch(rows, i, 0, 0), i, of_point[i], i + 1, rho, room):
-            return False, lo, hi
-    for t in range(n - 2):
-        x = order[t]
-        y = into[x]
-        _set_limit(check, x, -1)
-        if not _check_new(check, rows, join(rows, x, y, t), y, of_merge[t], 0, rho, room):
+    for born in range(1 - n, n - 2):  # the points but for the last, then the merges but for the last
+        if born < 0:
+            slot = born + n - 1
+            r, own, start = fetch(rows, slot, FIRST, NO_MERGES), of_point[slot], slot + 1
+        else:
+            slot = into[order[born]]
+            _set_limit(check, order[born], _NONE)
+            r, own, start = join(rows, order[born], slot, born), of_merge[born], 0
+        if not _check_new(check, rows, r, slot, own, start, rho, room):
             return False, lo, hi
     return True, check.span[0], check.span[1]
-
-
-@kernel
-def _check_new(
-    check: _Check, rows: Rows, r: int, slot: int, own: int, start: int, rho: float, room: FloatArray
-) -> bool:
-    """Check a new cluster, ended by merge `own`, against all but itself and the one it is merged with."""
-    x = check.order[own]
-    mate = check.into[x] if slot == x else x
-    mate_is_there = check.ending[mate] == own
-    _set_limit(check, slot, -1)
-    if mate_is_there:
-        _set_limit(check, mate, -1)
-    right = _check_row(check, rows, r, slot, own, start, rho, room)
-    _set_limit(check, slot, own)
-    if mate_is_there:
-        _set_limit(check, mate, own)
-    return right

@@ -5,7 +5,7 @@ import numpy as np
 from semibandit._jit import kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.exact import SLACK, before
-from semibandit.families.linkage._kernels.rows import Rows, ends, fetch, join, read_line, start_rows
+from semibandit.families.linkage._kernels.rows import FIRST, Rows, ends, fetch, join, read_line, start_rows
 
 _INF_BITS = np.int64(0x7FF0000000000000)
 
@@ -17,7 +17,7 @@ def pair_index(x: int, y: int, n: int) -> int:
 
 
 @kernel
-def _first_smallest(values: FloatArray) -> int:
+def first_smallest(values: FloatArray) -> int:
     """The first index of the smallest of non-negative values. Their bits are ordered alike, and the
     minimum of integers is vectorised."""
     bits = values.view(np.int64)
@@ -42,7 +42,7 @@ def nearest(rows: Rows, r: int, x: int, rho: float, penalty: FloatArray, work: F
     stay = 1.0 - rho
     for i in range(n):
         values[i] = stay * a[i] + rho * b[i] + penalty[i]
-    best = _first_smallest(values)
+    best = first_smallest(values)
     threshold = values[best] * (1.0 + SLACK)
     close = 0
     for i in range(n):
@@ -84,7 +84,7 @@ def chain_tree(rows: Rows, rho: float) -> tuple[IntArray, IntArray, IntArray, Fl
             length = 1
         while True:
             x = chain[length - 1]
-            r = fetch(rows, x, 0, now)
+            r = fetch(rows, x, FIRST, now)
             penalty[x] = np.inf
             y = nearest(rows, r, x, rho, penalty, work)
             penalty[x] = 0.0
@@ -94,7 +94,7 @@ def chain_tree(rows: Rows, rho: float) -> tuple[IntArray, IntArray, IntArray, Fl
             length += 1
         length -= 2
         x, y = min(x, y), max(x, y)
-        r = fetch(rows, x, 0, now)
+        r = fetch(rows, x, FIRST, now)
         read_line(rows, r, x, y, lines[x])
         into[x], part[x] = y, rows.sizes[x]
         join(rows, x, y, now)

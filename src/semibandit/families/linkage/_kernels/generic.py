@@ -9,16 +9,16 @@ import numpy as np
 from semibandit._jit import kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.certificate import following
-from semibandit.families.linkage._kernels.chain import nearest, pair_index
+from semibandit.families.linkage._kernels.chain import first_smallest, nearest, pair_index
 from semibandit.families.linkage._kernels.exact import SLACK, before, narrow, top, value_at
-from semibandit.families.linkage._kernels.rows import Rows, fetch, join, read_line, start_rows
+from semibandit.families.linkage._kernels.rows import FIRST, NO_MERGES, Rows, fetch, join, read_line, start_rows
 
 
 @kernel
 def _closest(near: IntArray, values: FloatArray, lines: FloatArray, rho: float, e: FloatArray) -> int:
     """The slot whose pair with its nearest neighbour comes first."""
     n = near.size
-    threshold = values.min() * (1.0 + 2.0 * SLACK)
+    threshold = values[first_smallest(values)] * (1.0 + 2.0 * SLACK)
     best = -1
     for i in range(n):
         if values[i] <= threshold and (
@@ -43,7 +43,7 @@ def greedy_tree(rows: Rows, rho: float) -> tuple[tuple[IntArray, IntArray, IntAr
     for now in range(n - 1):
         for i in range(n):
             if stale[i]:
-                r = fetch(rows, i, 0, now)
+                r = fetch(rows, i, FIRST, now)
                 penalty[i] = np.inf
                 near[i] = nearest(rows, r, i, rho, penalty, work)
                 penalty[i] = 0.0
@@ -102,8 +102,8 @@ def sequence_interval(
     start_rows(rows)
     for born in range(-n, n - 2):  # first the points, then the merges
         if born < 0:
-            slot, own, now = born + n, ending[born + n], 0
-            r = fetch(rows, slot, 0, 0)
+            slot, own, now = born + n, ending[born + n], NO_MERGES
+            r = fetch(rows, slot, FIRST, now)
         else:
             x, own, now = order[born], of_merge[born], born + 1
             slot = into[x]

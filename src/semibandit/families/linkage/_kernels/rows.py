@@ -16,7 +16,10 @@ from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.exact import add_pairs, two_product
 
 # Rows 0 and 1 of the pool are scratch, for the two clusters of a merge.
+# As numpy integers these are not compiled for each value anew.
 _SCRATCH = 2
+FIRST, _SECOND = np.int64(0), np.int64(1)
+NO_MERGES = np.int64(0)
 
 
 class Rows(NamedTuple):
@@ -114,7 +117,7 @@ def _take_row(rows: Rows, x: int, y: int) -> int:
 @kernel
 def join(rows: Rows, x: int, y: int, now: int) -> int:
     """Merge x into y as merge number `now`; the place of the new row. O(n)."""
-    p, q = rows.pool[fetch(rows, x, 0, now)], rows.pool[fetch(rows, y, 1, now)]
+    p, q = rows.pool[fetch(rows, x, FIRST, now)], rows.pool[fetch(rows, y, _SECOND, now)]
     place = _take_row(rows, x, y)
     out = rows.pool[place]
     if rows.kind != 1:
