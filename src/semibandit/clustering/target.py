@@ -77,7 +77,9 @@ class TargetDistance(TreeCost):
     def check(self, n: int) -> None:
         """Raise if there is not a label for each of n points."""
         if self._target.size != n:
-            raise ValueError(f"labels must have one entry for each of the {n} points, got {self._target.size}")
+            raise ValueError(
+                f"labels must have one entry for each of the {n} points, got {self._target.size}"
+            )
 
     def labels(self, distances: Any, Z: FloatArray) -> IntArray:
         """The best k-pruning, as a label for each point."""

@@ -183,12 +183,20 @@ def sequence_piece(engine: Engine, run: Run, rho: float) -> tuple[float, float]:
 
 
 def tree_pieces(engine: Engine) -> Iterator[tuple[float, Run]]:
-    """The maximal pieces with one tree from 0 to 1, each as its left end and its run."""
-    lo = 0.0
+    """The maximal pieces with one tree from 0 to 1, each as its left end and its run.
+
+    Nearly every certificate here ends where the tree does, so that what comes next is built at once.
+    """
+    lo, last = 0.0, None
     while lo != END:
-        run = engine.run(snap(lo))
-        yield lo, run
-        lo = right_end(engine, run, lo)
+        rho = snap(lo)
+        run = engine.run(rho)
+        if run.key != last:
+            yield lo, run
+            last = run.key
+        kept = engine.keep_tree(run, rho, rho, END)
+        assert kept is not None, "a tree is right where it was built"
+        lo = kept[1]
 
 
 def sequence_pieces(engine: Engine) -> Iterator[tuple[float, Run]]:

@@ -100,16 +100,16 @@ class Linkage:
         return f"Linkage({self._D.shape[0]} points, {self.cost!r}, {self.linkage!r})"
 
     def tree(self, rho: float) -> FloatArray:
-        """scipy's linkage matrix Z at rho: rows (cluster, cluster, height, size). O(n²).
+        """Scipy's linkage matrix Z at rho: rows (cluster, cluster, height, size). O(n²).
 
         At ρ = 0 and ρ = 1 this is the tree of the one and of the other linkage.
         """
         from semibandit.families.linkage._kernels.certificate import linkage_matrix
+        from semibandit.families.linkage._kernels.exact import values_at
 
         rho = self._check(rho)
         run = self._engine().run(rho)
-        a, b = run.lines[:, 0] + run.lines[:, 1], run.lines[:, 2] + run.lines[:, 3]
-        heights = ((1.0 - rho) * a + rho * b) / run.lines[:, 4] / self._scale
+        heights = values_at(run.lines, rho) / self._scale
         if self.linkage != "single-average":  # there heights may fall; else only rounding makes them
             heights[run.order] = np.maximum.accumulate(heights[run.order])
         return linkage_matrix(run.into, run.size, run.order, heights)
@@ -188,5 +188,5 @@ def _scaled(D: FloatArray) -> tuple[FloatArray, float]:
     smallest = float(D.min(where=D > 0.0, initial=largest))
     if largest == 0.0 or (smallest >= _RANGE[0] and largest <= _RANGE[1]):
         return D, 1.0
-    scale = 2.0 ** (399 - math.frexp(largest)[1])
+    scale = 2.0 ** min(399 - math.frexp(largest)[1], 1000)
     return D * scale, scale

@@ -6,7 +6,7 @@ of clusters that are there together must come after the earlier of the merges th
 arises when the later of the two does: then it is checked, in one pass over the row of the new cluster.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from semibandit.families.linkage._kernels.exact import LAST, SLACK, before, narr
 from semibandit.families.linkage._kernels.rows import (
     FIRST,
     NO_MERGES,
+    SECOND,
     Rows,
     ends,
     fetch,
@@ -25,7 +26,7 @@ from semibandit.families.linkage._kernels.rows import (
     start_rows,
 )
 
-_NONE = np.int64(-1)
+_NONE: Any = np.int64(-1)
 
 
 def merge_order(into: IntArray, lines: FloatArray, rho: float) -> IntArray:
@@ -59,7 +60,7 @@ def _insert(into: IntArray, lines: FloatArray, rho: float, order: IntArray) -> N
 
 @kernel
 def linkage_matrix(into: IntArray, size: IntArray, order: IntArray, heights: FloatArray) -> FloatArray:
-    """scipy's Z of a tree, with its merges in this order and with these heights (by slot). O(n)."""
+    """Scipy's Z of a tree, with its merges in this order and with these heights (by slot). O(n)."""
     n = into.size + 1
     node = np.arange(n)
     Z = np.empty((n - 1, 4))
@@ -153,17 +154,20 @@ def _set_limit(check: _Check, slot: int, rank: int) -> None:
 def _close_pairs(
     check: _Check, a: FloatArray, b: FloatArray, start: int, own: int, lo: float, last: float
 ) -> int:
-    """How many pairs of a row, from slot `start` on, may come before the merge that ends them, at either end
-    of the span. The earlier merge of a pair's two decides, the row's (`own`) or the other's."""
+    """How often a pair of a row, from slot `start` on, may come before the merge that ends it, at either end
+    of the span. The earlier merge of a pair's two decides, the row's (`own`) or the other's.
+    """
     own_lo, own_hi = check.values[0, own], check.values[1, own]
-    ending, limits_lo, limits_hi = check.ending, check.limits[0], check.limits[1]
     stay_lo, stay_hi = 1.0 - lo, 1.0 - last
+    # Slices, since a loop that starts at 0 is vectorised.
+    a, b, ending = a[start:], b[start:], check.ending[start:]
+    limits_lo, limits_hi = check.limits[0, start:], check.limits[1, start:]
     close = 0
-    for i in range(start, a.size):
-        other = ending[i] < own
-        low = limits_lo[i] if other else own_lo
-        high = limits_hi[i] if other else own_hi
-        close += (stay_lo * a[i] + lo * b[i] <= low) | (stay_hi * a[i] + last * b[i] <= high)
+    for i in range(a.size):
+        low = limits_lo[i] if ending[i] < own else own_lo
+        high = limits_hi[i] if ending[i] < own else own_hi
+        close += stay_lo * a[i] + lo * b[i] <= low
+        close += stay_hi * a[i] + last * b[i] <= high
     return close
 
 
@@ -171,12 +175,17 @@ def _close_pairs(
 def _check_row(
     check: _Check, rows: Rows, r: int, slot: int, own: int, start: int, rho: float, room: FloatArray
 ) -> bool:
-    """Check the pairs of a cluster and shrink the span to where all is right; False if it is not at rho."""
-    a, b = ends(rows, r, slot, room)
+    """Check the pairs of a cluster and shrink the span to where all is right; False if it is not at rho.
+
+    r is the cluster's row, or _NONE for a point: its lines to other points are flat, the distances.
+    """
+    a, b = (rows.D[slot], rows.D[slot]) if r < 0 else ends(rows, r, slot, room)
     lo, hi = check.span[0], check.span[1]
     last = top(hi)
     if _close_pairs(check, a, b, start, own, lo, last) == 0:
         return True
+    if r < 0:
+        r = fetch(rows, slot, FIRST, NO_MERGES)
     n = room.size
     e, line = np.empty(64), np.empty(5)
     for i in range(start, n):
@@ -243,11 +252,12 @@ def tree_interval(
     for born in range(1 - n, n - 2):  # the points but for the last, then the merges but for the last
         if born < 0:
             slot = born + n - 1
-            r, own, start = fetch(rows, slot, FIRST, NO_MERGES), of_point[slot], slot + 1
+            r, own, start = _NONE, of_point[slot], slot + 1
         else:
-            slot = into[order[born]]
-            _set_limit(check, order[born], _NONE)
-            r, own, start = join(rows, order[born], slot, born), of_merge[born], 0
+            x, slot = order[born], into[order[born]]
+            _set_limit(check, x, _NONE)
+            r = join(rows, x, slot, fetch(rows, x, FIRST, born), fetch(rows, slot, SECOND, born), born)
+            own, start = of_merge[born], 0
         if not _check_new(check, rows, r, slot, own, start, rho, room):
             return False, lo, hi
     return True, check.span[0], check.span[1]

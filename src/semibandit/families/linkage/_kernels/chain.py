@@ -5,7 +5,16 @@ import numpy as np
 from semibandit._jit import kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.exact import SLACK, before
-from semibandit.families.linkage._kernels.rows import FIRST, Rows, ends, fetch, join, read_line, start_rows
+from semibandit.families.linkage._kernels.rows import (
+    FIRST,
+    SECOND,
+    Rows,
+    ends,
+    fetch,
+    join,
+    read_line,
+    start_rows,
+)
 
 _INF_BITS = np.int64(0x7FF0000000000000)
 
@@ -17,17 +26,17 @@ def pair_index(x: int, y: int, n: int) -> int:
 
 
 @kernel
-def first_smallest(values: FloatArray) -> int:
-    """The first index of the smallest of non-negative values. Their bits are ordered alike, and the
-    minimum of integers is vectorised."""
+def smallest(values: FloatArray) -> float:
+    """The smallest of non-negative values. Their bits are ordered alike, and the minimum of integers is
+    vectorised.
+    """
     bits = values.view(np.int64)
-    smallest = _INF_BITS
+    least = np.empty(1)
+    low = _INF_BITS
     for i in range(bits.size):
-        smallest = min(smallest, bits[i])
-    for i in range(bits.size):
-        if bits[i] == smallest:
-            return i
-    return -1
+        low = min(low, bits[i])
+    least.view(np.int64)[0] = low
+    return float(least[0])
 
 
 @kernel
@@ -42,17 +51,19 @@ def nearest(rows: Rows, r: int, x: int, rho: float, penalty: FloatArray, work: F
     stay = 1.0 - rho
     for i in range(n):
         values[i] = stay * a[i] + rho * b[i] + penalty[i]
-    best = first_smallest(values)
-    threshold = values[best] * (1.0 + SLACK)
+    threshold = smallest(values) * (1.0 + SLACK)
     close = 0
     for i in range(n):
         close += values[i] <= threshold
+    best = 0
+    while values[best] > threshold:
+        best += 1
     if close > 1:
         e = np.empty(64)
         lines = np.empty((2, 5))
         read_line(rows, r, x, best, lines[0])
-        for i in range(n):
-            if values[i] <= threshold and i != best:
+        for i in range(best + 1, n):
+            if values[i] <= threshold:
                 read_line(rows, r, x, i, lines[1])
                 if before(rho, lines[1], pair_index(x, i, n), lines[0], pair_index(x, best, n), e):
                     best = i
@@ -66,9 +77,9 @@ def chain_tree(rows: Rows, rho: float) -> tuple[IntArray, IntArray, IntArray, Fl
 
     A cluster's nearest neighbour's nearest neighbour and so on ends in a pair that are each other's nearest.
     For a reducible linkage, d(A ∪ B, C) ≥ min(d(A, C), d(B, C)), no merge elsewhere parts such a pair, so
-    it can be merged at once. The same must hold for the whole order, ties included, and it does. By value just
-    right of ρ: the inequality holds for every ρ. By index where the lines are equal: A ∪ B is named by its
-    largest point, at least the names of A and of B, so that its pair with C has no smaller an index.
+    it can be merged at once. The same must hold for the whole order, ties included, and it does. By value
+    just right of ρ: the inequality holds for every ρ. By index where the lines are equal: A ∪ B is named by
+    its largest point, at least the names of A and of B, so that its pair with C has no smaller an index.
     """
     n = rows.sizes.size
     into, part, size = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1, np.int64)
@@ -93,11 +104,12 @@ def chain_tree(rows: Rows, rho: float) -> tuple[IntArray, IntArray, IntArray, Fl
             chain[length] = y
             length += 1
         length -= 2
-        x, y = min(x, y), max(x, y)
-        r = fetch(rows, x, FIRST, now)
+        s = fetch(rows, y, SECOND, now)
+        if x > y:
+            x, y, r, s = y, x, s, r
         read_line(rows, r, x, y, lines[x])
         into[x], part[x] = y, rows.sizes[x]
-        join(rows, x, y, now)
+        join(rows, x, y, r, s, now)
         size[x] = rows.sizes[y]
         penalty[x] = np.inf
     return into, part, size, lines

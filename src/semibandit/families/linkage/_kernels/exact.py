@@ -23,7 +23,7 @@ _SPLIT = 134217729.0  # 2^27 + 1
 
 @kernel
 def two_sum(a: float, b: float) -> tuple[float, float]:
-    """s + e = a + b exactly, s the rounded sum."""
+    """S + e = a + b exactly, s the rounded sum."""
     s = a + b
     t = s - a
     return s, (a - (s - t)) + (b - t)
@@ -31,7 +31,7 @@ def two_sum(a: float, b: float) -> tuple[float, float]:
 
 @kernel
 def two_product(a: float, b: float) -> tuple[float, float]:
-    """p + e = a · b exactly, p the rounded product."""
+    """P + e = a · b exactly, p the rounded product."""
     p = a * b
     t = _SPLIT * a
     a1 = t - (t - a)
@@ -105,7 +105,7 @@ def _exact_sign(p: FloatArray, q: FloatArray, value: bool, rho: float, e: FloatA
 @kernel
 def same(p: FloatArray, q: FloatArray) -> bool:
     """Whether two lines are written alike (then they are equal)."""
-    return p[0] == q[0] and p[1] == q[1] and p[2] == q[2] and p[3] == q[3] and p[4] == q[4]
+    return bool(p[0] == q[0] and p[1] == q[1] and p[2] == q[2] and p[3] == q[3] and p[4] == q[4])
 
 
 @kernel
@@ -117,7 +117,27 @@ def slope_sign(p: FloatArray, q: FloatArray, e: FloatArray) -> int:
 @kernel
 def value_at(line: FloatArray, rho: float) -> float:
     """The value of a line at rho, rounded."""
-    return ((1.0 - rho) * (line[0] + line[1]) + rho * (line[2] + line[3])) / line[4]
+    return float(((1.0 - rho) * (line[0] + line[1]) + rho * (line[2] + line[3])) / line[4])
+
+
+@kernel
+def _quotient(high: float, low: float, count: float) -> float:
+    """(high + low) / count, with the rounding error of the division mended: a double comes back as it was."""
+    x = high / count
+    p, e = two_product(x, count)
+    return x + (((high - p) - e) + low) / count
+
+
+@kernel
+def values_at(lines: FloatArray, rho: float) -> FloatArray:
+    """The values of many lines at rho, with the ends correctly rounded."""
+    out = np.empty(lines.shape[0])
+    for i in range(out.size):
+        line = lines[i]
+        a = _quotient(line[0], line[1], line[4])
+        b = _quotient(line[2], line[3], line[4])
+        out[i] = (1.0 - rho) * a + rho * b
+    return out
 
 
 @kernel
@@ -141,7 +161,15 @@ def before(rho: float, p: FloatArray, p_index: int, q: FloatArray, q_index: int,
 
 
 @kernel
-def _first(flat: FloatArray, flat_index: int, steep: FloatArray, steep_index: int, lo: float, hi: float, e: FloatArray) -> float:
+def _first(
+    flat: FloatArray,
+    flat_index: int,
+    steep: FloatArray,
+    steep_index: int,
+    lo: float,
+    hi: float,
+    e: FloatArray,
+) -> float:
     """The smallest double in (lo, hi] at which the flatter line comes first; at hi it does, at lo not.
 
     Steps of growing length from the rounded crossing bracket it, bisection over the doubles finds it.
@@ -173,7 +201,7 @@ def _first(flat: FloatArray, flat_index: int, steep: FloatArray, steep_index: in
             middle = high - step if high == middle else low + step
             step *= 2
     bits[2] = high
-    return box[2]
+    return float(box[2])
 
 
 @kernel
@@ -183,8 +211,17 @@ def top(hi: float) -> float:
 
 
 @kernel
-def narrow(winner: FloatArray, w_index: int, other: FloatArray, o_index: int, rho: float, lo: float, hi: float, e: FloatArray) -> tuple[bool, float, float]:
-    """Shrink [lo, hi) around rho to where the winner comes before the other line. False if it does not at rho.
+def narrow(
+    winner: FloatArray,
+    w_index: int,
+    other: FloatArray,
+    o_index: int,
+    rho: float,
+    lo: float,
+    hi: float,
+    e: FloatArray,
+) -> tuple[bool, float, float]:
+    """Shrink [lo, hi) around rho to where the winner comes before the other line; False if not at rho.
 
     Lines cross once, so that the place is an interval; both its ends are doubles by `before`.
     """

@@ -9,21 +9,32 @@ import numpy as np
 from semibandit._jit import kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.certificate import following
-from semibandit.families.linkage._kernels.chain import first_smallest, nearest, pair_index
+from semibandit.families.linkage._kernels.chain import nearest, pair_index, smallest
 from semibandit.families.linkage._kernels.exact import SLACK, before, narrow, top, value_at
-from semibandit.families.linkage._kernels.rows import FIRST, NO_MERGES, Rows, fetch, join, read_line, start_rows
+from semibandit.families.linkage._kernels.rows import (
+    FIRST,
+    NO_MERGES,
+    SECOND,
+    Rows,
+    fetch,
+    join,
+    read_line,
+    start_rows,
+)
 
 
 @kernel
 def _closest(near: IntArray, values: FloatArray, lines: FloatArray, rho: float, e: FloatArray) -> int:
     """The slot whose pair with its nearest neighbour comes first."""
     n = near.size
-    threshold = values[first_smallest(values)] * (1.0 + 2.0 * SLACK)
+    threshold = smallest(values) * (1.0 + 2.0 * SLACK)
     best = -1
     for i in range(n):
         if values[i] <= threshold and (
             best < 0
-            or before(rho, lines[i], pair_index(i, near[i], n), lines[best], pair_index(best, near[best], n), e)
+            or before(
+                rho, lines[i], pair_index(i, near[i], n), lines[best], pair_index(best, near[best], n), e
+            )
         ):
             best = i
     return best
@@ -31,7 +42,10 @@ def _closest(near: IntArray, values: FloatArray, lines: FloatArray, rho: float, 
 
 @kernel
 def greedy_tree(rows: Rows, rho: float) -> tuple[tuple[IntArray, IntArray, IntArray, FloatArray], IntArray]:
-    """The tree at rho as (into, part, size, lines), and the order of its merges. O(n²) as a rule, O(n³) at worst."""
+    """The tree at rho as (into, part, size, lines), and the order of its merges.
+
+    O(n²) as a rule, O(n³) at worst.
+    """
     n = rows.sizes.size
     into, part, size = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1, np.int64)
     lines, order = np.empty((n - 1, 5)), np.empty(n - 1, np.int64)
@@ -53,7 +67,7 @@ def greedy_tree(rows: Rows, rho: float) -> tuple[tuple[IntArray, IntArray, IntAr
         best = _closest(near, near_values, near_lines, rho, e)
         x, y = min(best, near[best]), max(best, near[best])
         order[now], into[x], part[x], lines[x] = x, y, rows.sizes[x], near_lines[best]
-        r = join(rows, x, y, now)
+        r = join(rows, x, y, fetch(rows, x, FIRST, now), fetch(rows, y, SECOND, now), now)
         size[x] = rows.sizes[y]
         penalty[x] = near_values[x] = np.inf
         for i in range(n):
@@ -108,7 +122,7 @@ def sequence_interval(
             x, own, now = order[born], of_merge[born], born + 1
             slot = into[x]
             ending[x] = -1
-            r = join(rows, x, slot, born)
+            r = join(rows, x, slot, fetch(rows, x, FIRST, born), fetch(rows, slot, SECOND, born), born)
         ending[slot] = own
         _highest(lines, order, now, lo, highest[0])
         _highest(lines, order, now, top(hi), highest[1])

@@ -7,19 +7,23 @@ x and to y, and likewise for max and sum. Points that were never merged need no 
 from the distances in a scratch row. So rows are needed for n/2 clusters at most.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from semibandit._jit import kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.exact import add_pairs, two_product
 
+# An index that cannot be negative needs no check for that.
+UnsignedArray = npt.NDArray[np.uint64]
 # Rows 0 and 1 of the pool are scratch, for the two clusters of a merge.
 # As numpy integers these are not compiled for each value anew.
 _SCRATCH = 2
-FIRST, _SECOND = np.int64(0), np.int64(1)
-NO_MERGES = np.int64(0)
+FIRST: Any = np.int64(0)
+SECOND: Any = np.int64(1)
+NO_MERGES: Any = np.int64(0)
 
 
 class Rows(NamedTuple):
@@ -31,7 +35,7 @@ class Rows(NamedTuple):
     row_of: IntArray  # where the row of a slot is; -1 while it holds a single point
     seen: IntArray  # how many merges the row of a slot has taken in
     free: IntArray  # a stack of unused rows: its height, then its entries
-    log: IntArray  # the merges so far, as (x, y)
+    log: UnsignedArray  # the merges so far, as (x, y)
     sizes: IntArray
     inverse: FloatArray  # 1 / sizes
 
@@ -47,7 +51,7 @@ def new_rows(D: FloatArray, kind: int) -> Rows:
         row_of=np.empty(n, np.int64),
         seen=np.empty(n, np.int64),
         free=np.empty(height, np.int64),
-        log=np.empty((n, 2), np.int64),
+        log=np.empty((n, 2), np.uint64),
         sizes=np.empty(n, np.int64),
         inverse=np.empty(n),
     )
@@ -67,13 +71,19 @@ def start_rows(rows: Rows) -> None:
 
 
 @kernel
+def _copy_twice(row: FloatArray, p: FloatArray, q: FloatArray) -> None:
+    for i in range(row.size):
+        p[i] = row[i]
+        q[i] = row[i]
+
+
+@kernel
 def fetch(rows: Rows, slot: int, scratch: int, now: int) -> int:
     """The row of a slot after log[:now], as an index into the pool."""
     r, start = rows.row_of[slot], rows.seen[slot]
     if r < 0:
         r, start = scratch, 0
-        rows.pool[r, 0] = rows.D[slot]
-        rows.pool[r, 1] = rows.D[slot]
+        _copy_twice(rows.D[slot], rows.pool[r, 0], rows.pool[r, 1])
         if rows.kind > 0:
             rows.pool[r, 2] = 0.0
     p, q, log = rows.pool[r, 0], rows.pool[r, 1], rows.log
@@ -95,7 +105,7 @@ def fetch(rows: Rows, slot: int, scratch: int, now: int) -> int:
             p[y] = min(p[x], p[y])
             q[y], rest[y] = add_pairs(q[x], rest[x], q[y], rest[y])
     rows.seen[slot] = now
-    return r
+    return int(r)
 
 
 @kernel
@@ -111,13 +121,13 @@ def _take_row(rows: Rows, x: int, y: int) -> int:
         free[free[0]] = row_of[x]
     row_of[x] = -1
     row_of[y] = place
-    return place
+    return int(place)
 
 
 @kernel
-def join(rows: Rows, x: int, y: int, now: int) -> int:
-    """Merge x into y as merge number `now`; the place of the new row. O(n)."""
-    p, q = rows.pool[fetch(rows, x, FIRST, now)], rows.pool[fetch(rows, y, _SECOND, now)]
+def join(rows: Rows, x: int, y: int, rx: int, ry: int, now: int) -> int:
+    """Merge x into y, whose rows were fetched, as merge number `now`; the place of the new row. O(n)."""
+    p, q = rows.pool[rx], rows.pool[ry]
     place = _take_row(rows, x, y)
     out = rows.pool[place]
     if rows.kind != 1:
