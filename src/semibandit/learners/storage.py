@@ -49,7 +49,7 @@ class Array(msgspec.Struct):
 class SavedEpoch(msgspec.Struct):
     """An `Epoch`: its weights, and the updates that pending trials have not seen."""
 
-    tree: dict[str, Array]
+    tree: Array
     updates: list[tuple[Array, Array]]
     offset: int
     asked_at: dict[int, int]
@@ -140,7 +140,7 @@ def _describe(learner: Learner) -> Saved:
 
 def _describe_epoch(epoch: Epoch) -> SavedEpoch:
     return SavedEpoch(
-        tree={name: _pack(array) for name, array in epoch.tree.state().items()},
+        tree=_pack(epoch.tree.state()),
         updates=[(_pack(edges), _pack(factors)) for edges, factors in epoch.updates],
         offset=epoch.offset,
         asked_at=epoch.asked_at,
@@ -164,8 +164,7 @@ def _restore(saved: Saved) -> Learner:
     learner._random.bit_generator.state = json.loads(saved.random)
     epochs = []
     for saved_epoch in saved.epochs:
-        tree = {name: _unpack(array) for name, array in saved_epoch.tree.items()}
-        epoch = Epoch(IntervalTree.from_state(tree))
+        epoch = Epoch(IntervalTree.from_state(_unpack(saved_epoch.tree)))
         epoch.updates = [(_unpack(edges), _unpack(factors)) for edges, factors in saved_epoch.updates]
         epoch.offset = saved_epoch.offset
         epoch.asked_at = saved_epoch.asked_at

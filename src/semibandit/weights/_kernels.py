@@ -20,8 +20,12 @@ import numpy.typing as npt
 from semibandit._jit import kernel
 
 FANOUT = 32
-# Positions in Nodes.head.
-ROOT, HEIGHT, N_NODES, N_PIECES = 0, 1, 2, 3
+# A node is one row of 64-bit words, read as floats or as integers: these are the columns.
+KEY, MANT, EXPO, CHILD = 0, FANOUT, 2 * FANOUT, 3 * FANOUT  # one for each slot: left end, mass, child
+USED, TAG_MANT, TAG_EXPO = 4 * FANOUT, 4 * FANOUT + 1, 4 * FANOUT + 2  # slots in use, and the tag
+WORDS = 4 * FANOUT + 4
+# Row 0 is no node: it describes the whole tree.
+HEAD, ROOT, HEIGHT, N_NODES, N_PIECES, LO, HI = 0, 0, 1, 2, 3, 4, 5
 # ln 2 in two parts, the first with 21 trailing zero bits: multiples of it up to 2^21 are exact.
 LN2_HIGH = 6.93147180369123816490e-01
 LN2_LOW = 1.90821492927058770002e-10
@@ -32,17 +36,10 @@ POWERS = np.ldexp(1.0, -np.arange(DEEPEST))
 
 
 class Nodes(NamedTuple):
-    """The arrays of a tree; row i is node i."""
+    """The rows of a tree, as floats and as integers: two views of one memory."""
 
-    key: npt.NDArray[np.float64]  # left ends, (nodes, FANOUT)
-    mant: npt.NDArray[np.float64]  # masses: mantissa in [0.5, 1)
-    expo: npt.NDArray[np.int64]  # masses: exponent
-    child: npt.NDArray[np.int32]
-    used: npt.NDArray[np.int32]  # slots in use, (nodes,)
-    tag_mant: npt.NDArray[np.float64]
-    tag_expo: npt.NDArray[np.int64]
-    head: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.float64]  # of the line
+    real: npt.NDArray[np.float64]
+    whole: npt.NDArray[np.int64]
 
 
 # -- scaled numbers -------------------------------------------------------------------------------
@@ -93,61 +90,63 @@ def ratio(m: float, e: int, m2: float, e2: int) -> float:
 def find(t: Nodes, node: int, x: float) -> int:
     """The slot of the node that holds x."""
     slot = 0
-    for i in range(1, t.used[node]):
-        slot += t.key[node, i] <= x
+    for i in range(1, t.whole[node, USED]):
+        slot += t.real[node, KEY + i] <= x
     return slot
 
 
 @kernel
 def total(t: Nodes, node: int) -> tuple[float, int]:
     """The sum of the masses in the node, without its tag."""
-    n = t.used[node]
-    top = t.expo[node, 0]
+    n = t.whole[node, USED]
+    top = t.whole[node, EXPO]
     for i in range(1, n):
-        top = max(top, t.expo[node, i])
+        top = max(top, t.whole[node, EXPO + i])
     s = 0.0
     for i in range(n):
-        depth = top - t.expo[node, i]
+        depth = top - t.whole[node, EXPO + i]
         if depth < DEEPEST:
-            s += t.mant[node, i] * POWERS[depth]
+            s += t.real[node, MANT + i] * POWERS[depth]
     return s, top
 
 
 @kernel
 def refresh(t: Nodes, node: int, slot: int) -> None:
     """Compute the mass of an inner slot from its child."""
-    c = t.child[node, slot]
+    c = t.whole[node, CHILD + slot]
     m, e = total(t, c)
-    t.mant[node, slot], t.expo[node, slot] = normal(m * t.tag_mant[c], e + t.tag_expo[c])
+    t.real[node, MANT + slot], t.whole[node, EXPO + slot] = normal(
+        m * t.real[c, TAG_MANT], e + t.whole[c, TAG_EXPO]
+    )
 
 
 @kernel
 def multiply_slot(t: Nodes, node: int, slot: int, level: int, m: float, e: int) -> None:
     """Multiply all that is in the slot by m·2^e."""
-    t.mant[node, slot], t.expo[node, slot] = normal(t.mant[node, slot] * m, t.expo[node, slot] + e)
+    t.real[node, MANT + slot], t.whole[node, EXPO + slot] = normal(
+        t.real[node, MANT + slot] * m, t.whole[node, EXPO + slot] + e
+    )
     if level > 0:
-        c = t.child[node, slot]
-        t.tag_mant[c], t.tag_expo[c] = normal(t.tag_mant[c] * m, t.tag_expo[c] + e)
+        c = t.whole[node, CHILD + slot]
+        t.real[c, TAG_MANT], t.whole[c, TAG_EXPO] = normal(t.real[c, TAG_MANT] * m, t.whole[c, TAG_EXPO] + e)
 
 
 @kernel
 def open_slot(t: Nodes, node: int, slot: int) -> None:
     """Move the slots from `slot` on by one place; the freed slot keeps its old content."""
-    for i in range(t.used[node], slot, -1):
-        t.key[node, i] = t.key[node, i - 1]
-        t.mant[node, i] = t.mant[node, i - 1]
-        t.expo[node, i] = t.expo[node, i - 1]
-        t.child[node, i] = t.child[node, i - 1]
-    t.used[node] += 1
+    for column in (KEY, MANT, EXPO, CHILD):  # words are words: read as integers, floats move as well
+        for i in range(t.whole[node, USED], slot, -1):
+            t.whole[node, column + i] = t.whole[node, column + i - 1]
+    t.whole[node, USED] += 1
 
 
 @kernel
 def new_node(t: Nodes) -> int:
-    node = t.head[N_NODES]
-    t.head[N_NODES] += 1
-    t.used[node] = 0
-    t.tag_mant[node] = 0.5
-    t.tag_expo[node] = 1
+    node = t.whole[HEAD, N_NODES]
+    t.whole[HEAD, N_NODES] += 1
+    t.whole[node, USED] = 0
+    t.real[node, TAG_MANT] = 0.5
+    t.whole[node, TAG_EXPO] = 1
     return int(node)
 
 
@@ -157,20 +156,18 @@ def new_node(t: Nodes) -> int:
 @kernel
 def split_child(t: Nodes, node: int, slot: int) -> None:
     """Share the content of the full child at `slot` between it and a new right neighbour."""
-    c = t.child[node, slot]
+    c = t.whole[node, CHILD + slot]
     d = new_node(t)
     half = FANOUT // 2
-    for i in range(half, FANOUT):
-        t.key[d, i - half] = t.key[c, i]
-        t.mant[d, i - half] = t.mant[c, i]
-        t.expo[d, i - half] = t.expo[c, i]
-        t.child[d, i - half] = t.child[c, i]
-    t.used[d] = FANOUT - half
-    t.used[c] = half
-    t.tag_mant[d], t.tag_expo[d] = t.tag_mant[c], t.tag_expo[c]
+    for column in (KEY, MANT, EXPO, CHILD):
+        for i in range(FANOUT - half):
+            t.whole[d, column + i] = t.whole[c, column + half + i]
+    t.whole[d, USED] = FANOUT - half
+    t.whole[c, USED] = half
+    t.real[d, TAG_MANT], t.whole[d, TAG_EXPO] = t.real[c, TAG_MANT], t.whole[c, TAG_EXPO]
     open_slot(t, node, slot + 1)
-    t.key[node, slot + 1] = t.key[d, 0]
-    t.child[node, slot + 1] = d
+    t.real[node, KEY + slot + 1] = t.real[d, KEY]
+    t.whole[node, CHILD + slot + 1] = d
     refresh(t, node, slot)
     refresh(t, node, slot + 1)
 
@@ -178,41 +175,41 @@ def split_child(t: Nodes, node: int, slot: int) -> None:
 @kernel
 def cut(t: Nodes, x: float) -> None:
     """Make x an end of a piece. Full nodes are split on the way down, so that one pass is enough."""
-    if not t.ends[0] < x < t.ends[1]:
+    if not t.real[HEAD, LO] < x < t.real[HEAD, HI]:
         return
-    node = t.head[ROOT]
-    if t.used[node] == FANOUT:
+    node = t.whole[HEAD, ROOT]
+    if t.whole[node, USED] == FANOUT:
         root = new_node(t)
-        t.key[root, 0] = t.key[node, 0]
-        t.child[root, 0] = node
-        t.used[root] = 1
-        t.head[ROOT] = root
-        t.head[HEIGHT] += 1
+        t.real[root, KEY] = t.real[node, KEY]
+        t.whole[root, CHILD + 0] = node
+        t.whole[root, USED] = 1
+        t.whole[HEAD, ROOT] = root
+        t.whole[HEAD, HEIGHT] += 1
         split_child(t, root, 0)
         node = root
-    right = t.ends[1]
-    for _ in range(t.head[HEIGHT]):
+    right = t.real[HEAD, HI]
+    for _ in range(t.whole[HEAD, HEIGHT]):
         i = find(t, node, x)
-        if t.used[t.child[node, i]] == FANOUT:
+        if t.whole[t.whole[node, CHILD + i], USED] == FANOUT:
             split_child(t, node, i)
-            i += t.key[node, i + 1] <= x
-        if i + 1 < t.used[node]:
-            right = t.key[node, i + 1]
-        node = t.child[node, i]
+            i += t.real[node, KEY + i + 1] <= x
+        if i + 1 < t.whole[node, USED]:
+            right = t.real[node, KEY + i + 1]
+        node = t.whole[node, CHILD + i]
     i = find(t, node, x)
-    left = t.key[node, i]
+    left = t.real[node, KEY + i]
     if left == x:
         return
-    if i + 1 < t.used[node]:
-        right = t.key[node, i + 1]
-    m, e = t.mant[node, i], t.expo[node, i]
+    if i + 1 < t.whole[node, USED]:
+        right = t.real[node, KEY + i + 1]
+    m, e = t.real[node, MANT + i], t.whole[node, EXPO + i]
     open_slot(t, node, i + 1)
-    t.key[node, i + 1] = x
+    t.real[node, KEY + i + 1] = x
     # Halves first: right - left may overflow on the longest line.
     width = 0.5 * right - 0.5 * left
-    t.mant[node, i], t.expo[node, i] = normal(m * ((0.5 * x - 0.5 * left) / width), e)
-    t.mant[node, i + 1], t.expo[node, i + 1] = normal(m * ((0.5 * right - 0.5 * x) / width), e)
-    t.head[N_PIECES] += 1
+    t.real[node, MANT + i], t.whole[node, EXPO + i] = normal(m * ((0.5 * x - 0.5 * left) / width), e)
+    t.real[node, MANT + i + 1], t.whole[node, EXPO + i + 1] = normal(m * ((0.5 * right - 0.5 * x) / width), e)
+    t.whole[HEAD, N_PIECES] += 1
 
 
 # -- the three operations of the paper --------------------------------------------------------------
@@ -221,18 +218,18 @@ def cut(t: Nodes, x: float) -> None:
 @kernel
 def draw(t: Nodes, u: float) -> float:
     """The point below which a share u of the mass lies (Draw). O(log P)."""
-    node = t.head[ROOT]
-    right = t.ends[1]
+    node = t.whole[HEAD, ROOT]
+    right = t.real[HEAD, HI]
     share = u
-    for level in range(t.head[HEIGHT], -1, -1):
+    for level in range(t.whole[HEAD, HEIGHT], -1, -1):
         m, e = total(t, node)
         rest = share * m
-        n = t.used[node]
+        n = t.whole[node, USED]
         slot = 0
         part = 0.0
         for i in range(n):
-            depth = e - t.expo[node, i]
-            mass = t.mant[node, i] * POWERS[depth] if depth < DEEPEST else 0.0
+            depth = e - t.whole[node, EXPO + i]
+            mass = t.real[node, MANT + i] * POWERS[depth] if depth < DEEPEST else 0.0
             if mass > 0.0:
                 slot, part = i, mass
                 if rest < mass:
@@ -241,11 +238,11 @@ def draw(t: Nodes, u: float) -> float:
         # Rounding may leave a rest behind the last slot: that is its right end.
         share = rest / part if rest < part else 1.0 - 2.0**-53
         if slot + 1 < n:
-            right = t.key[node, slot + 1]
+            right = t.real[node, KEY + slot + 1]
         if level == 0:
-            left = t.key[node, slot]
+            left = t.real[node, KEY + slot]
             return float(min(left + share * (right - left), np.nextafter(right, left)))
-        node = t.child[node, slot]
+        node = t.whole[node, CHILD + slot]
     return np.nan
 
 
@@ -260,11 +257,11 @@ def integrate(t: Nodes, lo: float, hi: float) -> tuple[float, int]:
     right = np.empty((2, 2))
     tag_m = np.empty((2, 2))
     tag_e = np.empty((2, 2), np.int64)
-    height = t.head[HEIGHT]
-    root = t.head[ROOT]
+    height = t.whole[HEAD, HEIGHT]
+    root = t.whole[HEAD, ROOT]
     here = height & 1
-    node[here, 0], right[here, 0] = root, t.ends[1]
-    tag_m[here, 0], tag_e[here, 0] = t.tag_mant[root], t.tag_expo[root]
+    node[here, 0], right[here, 0] = root, t.real[HEAD, HI]
+    tag_m[here, 0], tag_e[here, 0] = t.real[root, TAG_MANT], t.whole[root, TAG_EXPO]
     n_here = 1
     m, e = 0.0, 0
     for level in range(height, -1, -1):
@@ -272,24 +269,24 @@ def integrate(t: Nodes, lo: float, hi: float) -> tuple[float, int]:
         n_there = 0
         for which in range(n_here):
             v = node[here, which]
-            for i in range(find(t, v, lo), t.used[v]):
-                left = t.key[v, i]
+            for i in range(find(t, v, lo), t.whole[v, USED]):
+                left = t.real[v, KEY + i]
                 if left >= hi:
                     break
-                end = t.key[v, i + 1] if i + 1 < t.used[v] else right[here, which]
+                end = t.real[v, KEY + i + 1] if i + 1 < t.whole[v, USED] else right[here, which]
                 if level > 0 and (left < lo or hi < end):
-                    c = t.child[v, i]
+                    c = t.whole[v, CHILD + i]
                     node[there, n_there], right[there, n_there] = c, end
                     tag_m[there, n_there], tag_e[there, n_there] = normal(
-                        tag_m[here, which] * t.tag_mant[c], tag_e[here, which] + t.tag_expo[c]
+                        tag_m[here, which] * t.real[c, TAG_MANT], tag_e[here, which] + t.whole[c, TAG_EXPO]
                     )
                     n_there += 1
                     continue
                 share = 1.0
                 if left < lo or hi < end:
                     share = (0.5 * min(hi, end) - 0.5 * max(lo, left)) / (0.5 * end - 0.5 * left)
-                mass = t.mant[v, i] * share * tag_m[here, which]
-                m, e = plus(m, e, mass, t.expo[v, i] + tag_e[here, which])
+                mass = t.real[v, MANT + i] * share * tag_m[here, which]
+                m, e = plus(m, e, mass, t.whole[v, EXPO + i] + tag_e[here, which])
         n_here = n_there
     return m, e
 
@@ -297,29 +294,29 @@ def integrate(t: Nodes, lo: float, hi: float) -> tuple[float, int]:
 @kernel
 def multiply(t: Nodes, lo: float, hi: float, m: float, e: int) -> None:
     """Multiply the weights in [lo, hi), which must be ends of pieces, by m·2^e. O(log P)."""
-    height = t.head[HEIGHT]
+    height = t.whole[HEAD, HEIGHT]
     node = np.empty((height + 1, 2), np.int64)
     right = np.empty((height + 1, 2))
     slot = np.empty((height + 1, 2), np.int64)  # of a node at `level`, cut by an end of the interval
     n_cut = np.zeros(height + 1, np.int64)
-    node[height, 0], right[height, 0] = t.head[ROOT], t.ends[1]
+    node[height, 0], right[height, 0] = t.whole[HEAD, ROOT], t.real[HEAD, HI]
     n_here = 1
     for level in range(height, -1, -1):
         cut_in = np.empty(2, np.int64)
         for which in range(n_here):
             v = node[level, which]
-            for i in range(find(t, v, lo), t.used[v]):
-                left = t.key[v, i]
+            for i in range(find(t, v, lo), t.whole[v, USED]):
+                left = t.real[v, KEY + i]
                 if left >= hi:
                     break
-                end = t.key[v, i + 1] if i + 1 < t.used[v] else right[level, which]
+                end = t.real[v, KEY + i + 1] if i + 1 < t.whole[v, USED] else right[level, which]
                 if lo <= left and end <= hi:
                     multiply_slot(t, v, i, level, m, e)
                 else:
                     at = n_cut[level]
                     cut_in[at] = v
                     slot[level, at] = i
-                    node[level - 1, at], right[level - 1, at] = t.child[v, i], end
+                    node[level - 1, at], right[level - 1, at] = t.whole[v, CHILD + i], end
                     n_cut[level] += 1
         n_here = n_cut[level]
         for at in range(n_here):
@@ -332,9 +329,9 @@ def multiply(t: Nodes, lo: float, hi: float, m: float, e: int) -> None:
 @kernel
 def grand_total(t: Nodes) -> tuple[float, int]:
     """The mass of the whole line."""
-    root = t.head[ROOT]
+    root = t.whole[HEAD, ROOT]
     m, e = total(t, root)
-    return normal(m * t.tag_mant[root], e + t.tag_expo[root])
+    return normal(m * t.real[root, TAG_MANT], e + t.whole[root, TAG_EXPO])
 
 
 @kernel
@@ -388,27 +385,27 @@ def update_all(t: Nodes, lo: Any, hi: Any, log_factor: Any) -> None:
 @kernel
 def collect(t: Nodes, key: Any, mant: Any, expo: Any) -> None:
     """Write the left ends and masses of all pieces, from left to right. O(P)."""
-    height = t.head[HEIGHT]
+    height = t.whole[HEAD, HEIGHT]
     node = np.empty(height + 1, np.int64)  # the path from the root to where we are
     slot = np.zeros(height + 1, np.int64)
     tag_m = np.full(height + 2, 0.5)  # products of the tags above, [height + 1] is none
     tag_e = np.ones(height + 2, np.int64)
     level = height
-    node[level] = t.head[ROOT]
+    node[level] = t.whole[HEAD, ROOT]
     at = 0
     while level <= height:
         v = node[level]
         if slot[level] == 0:
             tag_m[level], tag_e[level] = normal(
-                tag_m[level + 1] * t.tag_mant[v], tag_e[level + 1] + t.tag_expo[v]
+                tag_m[level + 1] * t.real[v, TAG_MANT], tag_e[level + 1] + t.whole[v, TAG_EXPO]
             )
         if level == 0:
-            for i in range(t.used[v]):
-                key[at] = t.key[v, i]
-                mant[at], expo[at] = normal(t.mant[v, i] * tag_m[0], t.expo[v, i] + tag_e[0])
+            for i in range(t.whole[v, USED]):
+                key[at] = t.real[v, KEY + i]
+                mant[at], expo[at] = normal(t.real[v, MANT + i] * tag_m[0], t.whole[v, EXPO + i] + tag_e[0])
                 at += 1
-        if level > 0 and slot[level] < t.used[v]:
-            node[level - 1] = t.child[v, slot[level]]
+        if level > 0 and slot[level] < t.whole[v, USED]:
+            node[level - 1] = t.whole[v, CHILD + slot[level]]
             slot[level - 1] = 0
             slot[level] += 1
             level -= 1
@@ -419,13 +416,13 @@ def collect(t: Nodes, key: Any, mant: Any, expo: Any) -> None:
 @kernel
 def build(t: Nodes, key: Any, mant: Any, expo: Any, fill: int) -> None:
     """Fill an empty tree with pieces, `fill` slots to a node, from the leaves up. O(P)."""
-    t.head[N_NODES] = 0
-    t.head[HEIGHT] = 0
-    t.head[N_PIECES] = key.size
+    t.whole[HEAD, N_NODES] = 1
+    t.whole[HEAD, HEIGHT] = 0
+    t.whole[HEAD, N_PIECES] = key.size
     below = -1  # the first node of the level below, once there is one
     n = key.size
     while True:
-        first = t.head[N_NODES]
+        first = t.whole[HEAD, N_NODES]
         n_nodes = (n + fill - 1) // fill
         at = 0
         for k in range(n_nodes):
@@ -433,21 +430,21 @@ def build(t: Nodes, key: Any, mant: Any, expo: Any, fill: int) -> None:
             stop = n * (k + 1) // n_nodes
             for i in range(stop - at):
                 if below < 0:
-                    t.key[node, i] = key[at + i]
-                    t.mant[node, i] = mant[at + i]
-                    t.expo[node, i] = expo[at + i]
+                    t.real[node, KEY + i] = key[at + i]
+                    t.real[node, MANT + i] = mant[at + i]
+                    t.whole[node, EXPO + i] = expo[at + i]
                 else:
-                    t.child[node, i] = below + at + i
-                    t.key[node, i] = t.key[below + at + i, 0]
+                    t.whole[node, CHILD + i] = below + at + i
+                    t.real[node, KEY + i] = t.real[below + at + i, KEY]
                     refresh(t, node, i)
-            t.used[node] = stop - at
+            t.whole[node, USED] = stop - at
             at = stop
         if n_nodes == 1:
-            t.head[ROOT] = first
+            t.whole[HEAD, ROOT] = first
             return
         below = first
         n = n_nodes
-        t.head[HEIGHT] += 1
+        t.whole[HEAD, HEIGHT] += 1
 
 
 @kernel

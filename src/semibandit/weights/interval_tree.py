@@ -16,8 +16,6 @@ __all__ = ["IntervalTree"]
 
 # New trees fill their nodes to two thirds, as random insertions would in the long run.
 _FILL = 2 * k.FANOUT // 3
-# The arrays that have a row for each node.
-_PER_NODE = k.Nodes._fields[:-2]
 
 
 class IntervalTree:
@@ -60,19 +58,18 @@ class IntervalTree:
     def _build(self, key: FloatArray, mant: FloatArray, expo: npt.NDArray[Any], hi: float) -> None:
         leaves = math.ceil(key.size / _FILL)
         # Leaves, the levels above them, and room to grow.
-        self._nodes = _allocate(2 * leaves + 16, float(key[0]), hi)
+        self._nodes = _allocate(2 * leaves + 16)
+        self._nodes.real[k.HEAD, k.LO], self._nodes.real[k.HEAD, k.HI] = key[0], hi
         k.build(self._nodes, key, mant, expo.astype(np.int64), _FILL)
 
     def _reserve(self, n_intervals: int) -> None:
         """Make room for two cuts per interval, each of which may split a node per level and the root."""
-        needed = int(self._nodes.head[k.N_NODES]) + 2 * n_intervals * (int(self._nodes.head[k.HEIGHT]) + 3)
-        if needed > self._nodes.used.size:
-            larger = _allocate(max(needed, 2 * self._nodes.used.size), *self._nodes.ends)
-            used = int(self._nodes.head[k.N_NODES])
-            for name in _PER_NODE:
-                getattr(larger, name)[:used] = getattr(self._nodes, name)[:used]
-            larger.head[:] = self._nodes.head
-            self._nodes = larger
+        whole = self._nodes.whole
+        used = whole.item(k.HEAD, k.N_NODES)
+        needed = used + 2 * n_intervals * (whole.item(k.HEAD, k.HEIGHT) + 3)
+        if needed > len(whole):
+            self._nodes = _allocate(max(needed, 2 * len(whole)))
+            self._nodes.whole[:used] = whole[:used]
 
     # -- the three operations --------------------------------------------------------------------
 
@@ -104,7 +101,7 @@ class IntervalTree:
     def _intervals(self, lo: Any, hi: Any) -> tuple[FloatArray, FloatArray]:
         lo = np.atleast_1d(np.asarray(lo, dtype=np.float64))
         hi = np.atleast_1d(np.asarray(hi, dtype=np.float64))
-        a, b = self._nodes.ends
+        a, b = self.ends
         if lo.shape != hi.shape or lo.ndim != 1:
             raise ValueError(f"lo and hi must have the same length, got shapes {lo.shape} and {hi.shape}")
         if not ((a <= lo) & (lo < hi) & (hi <= b)).all():
@@ -117,17 +114,17 @@ class IntervalTree:
 
     def __len__(self) -> int:
         """The number of pieces."""
-        return int(self._nodes.head[k.N_PIECES])
+        return self._nodes.whole.item(k.HEAD, k.N_PIECES)
 
     @property
     def ends(self) -> tuple[float, float]:
         """The ends of the line."""
-        return float(self._nodes.ends[0]), float(self._nodes.ends[1])
+        return self._nodes.real.item(k.HEAD, k.LO), self._nodes.real.item(k.HEAD, k.HI)
 
     @property
     def nbytes(self) -> int:
         """Memory of the structure."""
-        return sum(array.nbytes for array in self._nodes)
+        return self._nodes.whole.nbytes
 
     def log_total(self) -> float:
         """The logarithm of the integral over the line."""
@@ -142,7 +139,7 @@ class IntervalTree:
     def pieces(self) -> tuple[FloatArray, FloatArray]:
         """The edges, and the logarithm of the weight relative to the largest one, on each piece. O(P)."""
         key, mant, expo = self._collect()
-        edges = np.append(key, self._nodes.ends[1])
+        edges = np.append(key, self.ends[1])
         mant = mant / np.diff(edges)
         mant, shift = np.frexp(mant)
         expo += shift
@@ -188,67 +185,58 @@ class IntervalTree:
 
     # -- saving ----------------------------------------------------------------------------------
 
-    def state(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays, trimmed to what is used; `from_state` restores the tree to the bit."""
-        used = int(self._nodes.head[k.N_NODES])
-        arrays = {name: getattr(self._nodes, name)[:used] for name in _PER_NODE}
-        return arrays | {"head": self._nodes.head, "ends": self._nodes.ends}
+    def state(self) -> npt.NDArray[np.int64]:
+        """The rows in use; `from_state` restores the tree to the bit."""
+        return self._nodes.whole[: self._nodes.whole.item(k.HEAD, k.N_NODES)]
 
     @classmethod
-    def from_state(cls, state: dict[str, npt.NDArray[Any]]) -> IntervalTree:
-        """Undo `state`; raises ValueError where the arrays are not those of a tree."""
+    def from_state(cls, state: npt.NDArray[np.int64]) -> IntervalTree:
+        """Undo `state`; raises ValueError where the rows are not those of a tree."""
+        _expect(state.dtype == np.int64 and state.ndim == 2 and state.shape[1] == k.WORDS, "rows")
+        _expect(state.shape[0] == state[k.HEAD, k.N_NODES], "number of nodes")
         tree = cls.__new__(cls)
-        tree._nodes = k.Nodes(**{name: np.array(state[name]) for name in k.Nodes._fields})
+        tree._nodes = _allocate(len(state))
+        tree._nodes.whole[:] = state
         tree._check()
-        tree._reserve(1)
         return tree
 
     def _check(self) -> None:
         """Verify every invariant of the structure. O(P)."""
-        t = self._nodes
-        n_nodes = int(t.head[k.N_NODES])
-        used = t.used[:n_nodes]
-        _expect((used >= 1).all() and (used <= k.FANOUT).all(), "slot counts")
-        seen = np.zeros(n_nodes, bool)
-        n_pieces = self._check_node(int(t.head[k.ROOT]), int(t.head[k.HEIGHT]), *self.ends, seen)
+        head = self._nodes.whole[k.HEAD]
+        seen = np.zeros(int(head[k.N_NODES]), bool)
+        seen[k.HEAD] = True
+        n_pieces = self._check_node(int(head[k.ROOT]), int(head[k.HEIGHT]), *self.ends, seen)
         _expect(seen.all(), "every node hangs in the tree once")
         _expect(n_pieces == len(self), "number of pieces")
 
     def _check_node(self, node: int, level: int, lo: float, hi: float, seen: npt.NDArray[np.bool_]) -> int:
-        t = self._nodes
-        _expect(0 <= node < seen.size and not seen[node], "children are nodes")
+        _expect(0 < node < seen.size and not seen[node], "children are nodes")
         seen[node] = True
-        n = int(t.used[node])
-        keys = t.key[node, :n]
+        real, whole = self._nodes.real[node], self._nodes.whole[node]
+        n = int(whole[k.USED])
+        _expect(1 <= n <= k.FANOUT, "slots in use")
+        keys = real[k.KEY : k.KEY + n]
         _expect(keys[0] == lo and (np.diff(keys) > 0).all() and keys[-1] < hi, "keys increase")
-        mants = t.mant[node, :n]
-        _expect(((mants >= 0.5) & (mants < 1.0)).all() and 0.5 <= t.tag_mant[node] < 1.0, "mantissas")
+        mants = np.append(real[k.MANT : k.MANT + n], real[k.TAG_MANT])
+        _expect(((mants >= 0.5) & (mants < 1.0)).all(), "mantissas")
         if level == 0:
             return n
         pieces = 0
         for i in range(n):
-            c = int(t.child[node, i])
+            c = int(whole[k.CHILD + i])
             end = float(keys[i + 1]) if i + 1 < n else hi
             pieces += self._check_node(c, level - 1, float(keys[i]), end, seen)
-            m, e = k.total(t, c)
-            mass = k.ratio(m * t.tag_mant[c], e + t.tag_expo[c], t.mant[node, i], t.expo[node, i])
+            m, e = k.total(self._nodes, c)
+            m *= self._nodes.real[c, k.TAG_MANT]
+            e += self._nodes.whole[c, k.TAG_EXPO]
+            mass = k.ratio(m, e, real[k.MANT + i], whole[k.EXPO + i])
             _expect(abs(mass - 1.0) < 1e-13, "a slot holds the mass of its child")
         return pieces
 
 
-def _allocate(n_nodes: int, lo: float, hi: float) -> k.Nodes:
-    slots = (n_nodes, k.FANOUT)
-    return k.Nodes(
-        key=np.empty(slots),
-        mant=np.empty(slots),
-        expo=np.empty(slots, np.int64),
-        child=np.empty(slots, np.int32),
-        used=np.empty(n_nodes, np.int32),
-        tag_mant=np.empty(n_nodes),
-        tag_expo=np.empty(n_nodes, np.int64),
-        head=np.zeros(4, np.int64),
-        ends=np.array([lo, hi]),
-    )
+def _allocate(n_rows: int) -> k.Nodes:
+    whole = np.zeros((n_rows, k.WORDS), np.int64)
+    return k.Nodes(whole.view(np.float64), whole)
 
 
 def _expect(holds: Any, what: str) -> None:

@@ -1,0 +1,151 @@
+"""What a round of a learner costs, next to other ways to do it. Run: python benchmarks/learners.py"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+from measure import at_least, at_most, ratio
+
+import semibandit as sb
+
+SPACE = sb.Interval(0, 1)
+
+
+def grown(n_rounds: int, seed: int = 0) -> sb.Exp3Set:
+    """A learner after n rounds in which intervals of random width were told."""
+    learner = sb.Exp3Set(SPACE, horizon=n_rounds, seed=seed)
+    play(learner, n_rounds, seed)
+    return learner
+
+
+def play(learner: sb.Exp3Set, n_rounds: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    left, right, noise = (0.01 * rng.random(n_rounds) + 1e-9, 0.01 * rng.random(n_rounds) + 1e-9,
+                          0.2 * rng.random(n_rounds))  # fmt: skip
+    for a, b, x in zip(left.tolist(), right.tolist(), noise.tolist(), strict=True):
+        trial = learner.ask()
+        rho = trial.rho
+        seen = sb.PiecewiseConstant.constant(
+            max(rho - a, 0.0), min(rho + b, 1.0), 0.3 + 0.4 * abs(rho - 0.4) + x
+        )
+        learner.tell(trial, seen)
+
+
+class Direct:
+    """The update without a tree: all pieces in flat numpy arrays, O(t) a round."""
+
+    def __init__(self, pieces: int) -> None:
+        self.edges = np.linspace(0, 1, pieces + 1)
+        self.log_weights = np.zeros(pieces)
+        self.rng = np.random.default_rng(0)
+
+    def round(self) -> None:
+        weights = np.exp(self.log_weights - self.log_weights.max()) * np.diff(self.edges)
+        cumulative = np.cumsum(weights)
+        x = self.rng.random() * cumulative[-1]
+        i = int(np.searchsorted(cumulative, x))
+        rho = self.edges[i]
+        lo, hi = np.searchsorted(self.edges, (max(rho - 0.005, 0.0), min(rho + 0.005, 1.0)))
+        p = weights[lo:hi].sum() / cumulative[-1]
+        self.log_weights[lo:hi] -= 0.01 * 0.5 / p
+
+
+def against_time() -> None:
+    young, old = grown(1_000), grown(1_000_000)
+    n = 2_000
+    at_most(
+        "a round at t = 10^6, over the same at t = 10^3",
+        ratio(lambda: play(old, n, 1), lambda: play(sb_copy(young), n, 1)),
+        3,
+    )
+    direct = Direct(old.n_pieces)
+    at_least(
+        "a round at t = 10^6: direct O(t) update in numpy, over ours",
+        ratio(direct.round, lambda: play(old, n, 2), calls=(3, 1), repeats=5) * n,
+        300,
+    )
+
+
+def sb_copy(learner: sb.Exp3Set) -> sb.Exp3Set:
+    """A learner as it was: rounds must not age the young one."""
+    import copy
+
+    return copy.deepcopy(learner)
+
+
+def against_optuna() -> None:
+    try:
+        import optuna
+    except ImportError:
+        print("optuna is not installed: its row is left out (make bench installs it)")
+        return
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0))
+
+    def their_round() -> None:
+        trial = study.ask()
+        rho = trial.suggest_float("rho", 0, 1)
+        study.tell(trial, abs(rho - 0.4))
+
+    for _ in range(2_000):
+        their_round()
+    ours = grown(2_000)
+    n = 2_000
+    at_least(
+        "a round at t = 2,000: Optuna's TPE ask + tell, over ours",
+        ratio(their_round, lambda: play(sb_copy(ours), n, 1), calls=(10, 1)) * n,
+        500,
+    )
+
+
+def grid_rounds() -> None:
+    few, many = sb.Exp3Grid(SPACE, n_arms=1_000, seed=0), sb.Exp3Grid(SPACE, n_arms=1_000_000, seed=0)
+
+    def rounds(learner: sb.Exp3Grid) -> None:
+        for _ in range(2_000):
+            trial = learner.ask()
+            learner.tell(trial, 0.5 * trial.rho)
+
+    at_most(
+        "Exp3Grid round, N = 10^6 arms over N = 10^3", ratio(lambda: rounds(many), lambda: rounds(few)), 3
+    )
+
+
+def sums() -> None:
+    rng = np.random.default_rng(0)
+    functions = [
+        sb.PiecewiseConstant(np.r_[0, np.sort(rng.random(99)), 1], rng.random(100)) for _ in range(10_000)
+    ]
+    edges = np.concatenate([f.edges for f in functions])
+    at_most(
+        "sum of 10^4 functions with 100 pieces, over np.sort of all edges",
+        ratio(lambda: sb.PiecewiseConstant.sum(functions), lambda: np.sort(edges)),
+        5,
+    )
+
+
+def cold_start() -> None:
+    def run(*arguments: str) -> None:
+        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+
+    at_most(
+        "cold `semibandit --help`, over `python -c 'import numpy'`",
+        ratio(
+            lambda: run(
+                "-c",
+                "import sys; sys.argv = ['semibandit', '--help']; from semibandit.cli import main; main()",
+            ),
+            lambda: run("-c", "import numpy"),
+        ),
+        3,
+    )
+
+
+if __name__ == "__main__":
+    against_time()
+    against_optuna()
+    grid_rounds()
+    sums()
+    cold_start()

@@ -1,0 +1,107 @@
+"""How regret grows with T on dispersed streams: the exponents of the three kinds of feedback.
+
+Run: python benchmarks/regret.py [--seeds 20] [--longest 100000] [--png docs/regret.png]
+
+For each seed a stream of random step functions is played for several horizons, each game from scratch,
+by the provable learners (no baseline) and by the default ones. The exponent is the slope of the mean regret
+over seeds on log-log axes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections import defaultdict
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+
+import semibandit as sb
+
+SPACE = sb.Interval(0, 1)
+GAMES = [
+    ("semi-bandit, provable", "semi-bandit", None),
+    ("semi-bandit, default", "semi-bandit", "low"),
+    ("bandit, provable", "bandit", None),
+    ("bandit, default", "bandit", "low"),
+]
+EXPECTED = {"semi-bandit": "at most 0.55", "bandit": "about 2/3"}
+
+
+def one_seed(seed: int, horizons: list[int]) -> list[tuple[str, int, float]]:
+    problems = list(sb.streams.synthetic(max(horizons), seed=seed))
+    results = []
+    for T in horizons:
+        best = sb.best_in_hindsight(problems[:T]).mean_loss
+        for name, feedback, baseline in GAMES:
+            make = sb.Exp3Grid if feedback == "bandit" else sb.Exp3Set
+            learner = make(SPACE, horizon=T, baseline=baseline, seed=seed)
+            total = sum(row.loss for row in sb.rounds(learner, problems[:T], feedback))
+            results.append((name, T, total - T * best))
+    return results
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--longest", type=int, default=100_000)
+    parser.add_argument("--png")
+    options = parser.parse_args()
+    horizons = np.unique(np.geomspace(1_000, options.longest, 5).round().astype(int)).tolist()
+
+    regrets: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        jobs = [pool.submit(one_seed, seed, horizons) for seed in range(options.seeds)]
+        for done, job in enumerate(jobs, 1):
+            for name, T, regret in job.result():
+                regrets[name][T].append(regret)
+            print(f"seed {done} of {options.seeds}", end="\r", flush=True)
+
+    print(
+        f"{'mean regret (worst seed)':<24}" + "".join(f"{f'T = {T:,}':>18}" for T in horizons) + "   exponent"
+    )
+    fits = {}
+    for name, feedback, _ in GAMES:
+        means = [float(np.mean(regrets[name][T])) for T in horizons]
+        fits[name] = float(np.polyfit(np.log(horizons), np.log(means), 1)[0])
+        cells = [
+            f"{f'{mean:.0f} ({max(regrets[name][T]):.0f})':>18}"
+            for mean, T in zip(means, horizons, strict=True)
+        ]
+        print(f"{name:<24}" + "".join(cells) + f"   {fits[name]:.3f}  ({EXPECTED[feedback]})")
+    if options.png:
+        draw(regrets, fits, horizons, options.png)
+
+
+def draw(
+    regrets: dict[str, dict[int, list[float]]], fits: dict[str, float], horizons: list[int], path: str
+) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 5), dpi=120, layout="constrained")
+    ax = figure.subplots()
+    for name, feedback, baseline in GAMES:
+        colour = "#1f4e9c" if feedback == "semi-bandit" else "#c2571a"
+        all_seeds = np.array([regrets[name][T] for T in horizons])
+        style = "-o" if baseline is None else "--s"
+        ax.plot(horizons, all_seeds.mean(axis=1), style, color=colour, label=f"{name}: T^{fits[name]:.2f}")
+        ax.fill_between(
+            horizons, all_seeds.min(axis=1), all_seeds.max(axis=1), color=colour, alpha=0.12, lw=0
+        )
+    T = np.array(horizons, float)
+    start = np.mean(regrets[GAMES[0][0]][horizons[0]])
+    ax.plot(T, start * (T / T[0]) ** 0.5, ":", color="0.4", label="√T")
+    ax.plot(T, start * (T / T[0]) ** (2 / 3), "-.", color="0.4", label="T^(2/3)")
+    seeds = len(regrets[GAMES[0][0]][horizons[0]])
+    ax.set(
+        xscale="log", yscale="log", xlabel="rounds T", ylabel="regret",
+        title=f"Regret on random step functions, mean and range of {seeds} seeds",
+    )  # fmt: skip
+    ax.legend(frameon=False)
+    figure.savefig(path)
+
+
+if __name__ == "__main__":
+    main()
