@@ -102,9 +102,7 @@ def against_algorithm_3(n: int) -> None:
         100.0,
     )
     wider = [problem.reveal(r).widths[0] / np.subtract(*algorithm_3(D, r)[::-1]) for r in PARAMETERS]
-    print(
-        f"    the interval of the tree is {statistics.median(wider):.1f} times as wide as Algorithm 3's (median)"
-    )
+    print(f"    the interval of the tree is {statistics.median(wider):.1f} times as wide as Algorithm 3's")
 
 
 def digits(per_class: int = 80) -> tuple[np.ndarray, np.ndarray]:

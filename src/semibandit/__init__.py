@@ -30,7 +30,7 @@ _HOME = {
     "rounds": "game",
     "best_in_hindsight": "hindsight",
 }
-_MODULES = ("clustering", "dispersion", "plots", "streams")
+_MODULES = ("clustering", "dispersion", "plots", "sklearn", "streams")
 
 __all__ = [*_HOME, *_MODULES, "__version__"]
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from semibandit import clustering as clustering
     from semibandit import dispersion as dispersion
     from semibandit import plots as plots
+    from semibandit import sklearn as sklearn
     from semibandit import streams as streams
     from semibandit.families.knapsack import Knapsack as Knapsack
     from semibandit.families.linkage.problem import Linkage as Linkage
