@@ -72,4 +72,4 @@ def learn(
     else:  # most of the mass is gone: the totals tell how much to full precision
         m1, e1 = tree.grand_total(t)
         log_mixed = tree.log(m1 / m0, e1 - e0)
-    return p, max(mean + log_mixed / rate, 0.0), factors
+    return float(p), float(max(mean + log_mixed / rate, 0.0)), factors

@@ -113,7 +113,7 @@ class Learner:
         self.horizon = None if horizon is None else _validate.integer("horizon", horizon, low=1)
         self.rate = as_rate(rate, self.horizon)
         self.high = _validate.number("high", high, low=0.0, open=True)
-        self.maximize = bool(maximize)
+        self.maximize = _validate.boolean("maximize", maximize)
         self.baseline = baseline
         self.exploration = _validate.number("exploration", exploration, low=0.0)
         self.max_pieces = None if max_pieces is None else _validate.integer("max_pieces", max_pieces, low=2)

@@ -147,7 +147,7 @@ def log(m: float, e: int) -> float:
 @kernel
 def ratio(m: float, e: int, m2: float, e2: int) -> float:
     """The quotient as a float (0 where it underflows)."""
-    return float(math.ldexp(m / m2, max(min(e - e2, 2000), -2000)))
+    return float(math.ldexp(m / m2, int(max(min(e - e2, 2000), -2000))))
 
 
 # -- one node -------------------------------------------------------------------------------------
