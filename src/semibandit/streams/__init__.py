@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 _HOME = {
     "Stream": "stream",
+    "clustering": "clustering_instances",
     "concentrated": "adversarial",
     "halving": "adversarial",
     "synthetic": "step_functions",
@@ -17,6 +18,7 @@ __all__ = list(_HOME)
 if TYPE_CHECKING:
     from semibandit.streams.adversarial import concentrated as concentrated
     from semibandit.streams.adversarial import halving as halving
+    from semibandit.streams.clustering_instances import clustering as clustering
     from semibandit.streams.knapsack_files import read_knapsacks as read_knapsacks
     from semibandit.streams.knapsack_instances import knapsack as knapsack
     from semibandit.streams.step_functions import synthetic as synthetic
