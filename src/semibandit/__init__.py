@@ -15,6 +15,7 @@ _HOME = {
     "Interval": "spaces",
     "Problem": "families.problem",
     "Explicit": "families.problem",
+    "BlackBox": "families.black_box",
     "Exp3Set": "learners.exp3_set",
     "Exp3Grid": "learners.exp3_grid",
     "AdaptiveRate": "learners.rates",
@@ -35,6 +36,7 @@ __all__ = [*_HOME, *_MODULES, "__version__"]
 if TYPE_CHECKING:
     from semibandit import plots as plots
     from semibandit import streams as streams
+    from semibandit.families.black_box import BlackBox as BlackBox
     from semibandit.families.problem import Explicit as Explicit
     from semibandit.families.problem import Problem as Problem
     from semibandit.game import History as History
