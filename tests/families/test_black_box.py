@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.steps import Steps, maximal_piece_on_grid
 
 import semibandit as sb
+from reference.steps import Steps, maximal_piece_on_grid
 from semibandit.families._dyadic import DyadicGrid
 from semibandit.families.black_box import same_output
 
@@ -409,7 +409,11 @@ def test_grid_points_are_apart_and_know_their_cell(lo, hi, tolerance):
         points = [grid.point(i) for i in indices]
         assert all(a < b for a, b in itertools.pairwise(points))
         assert [grid.cell(x) for x in points] == list(indices)
-        assert all(grid.cell(math.nextafter(x, -math.inf)) == i - 1 for x, i in zip(points, indices) if i)
+        assert all(
+            grid.cell(math.nextafter(x, -math.inf)) == i - 1
+            for i, x in zip(indices, points, strict=True)
+            if i
+        )
     assert grid.point(0) == lo
     assert grid.point(grid.n_cells) == hi
 

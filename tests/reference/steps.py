@@ -1,4 +1,4 @@
-"""An algorithm whose output is known everywhere, and that counts how it is run: what a black box is tested on."""
+"""An algorithm whose output is known everywhere and that counts its runs: to test black boxes on."""
 
 import bisect
 import threading

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any
@@ -112,7 +111,7 @@ class BlackBox:
         # The same fractions for every interval: whoever finds an interval checks it at the same points.
         check, seed = _validate.integer("check", check, low=0), _validate.integer("seed", seed, low=0)
         self._fractions = np.random.default_rng(seed).random(check).tolist()
-        self._loss = loss if _takes_one_argument(loss) else lambda output: loss(instance, output)
+        self._loss, self._loss_takes_one = loss, _takes_one_argument(loss)
         self._grid = DyadicGrid(space.lo, space.hi, self.tolerance, self.exact)
         self._outputs: dict[float, Any] = {}
         self.n_runs = 0
@@ -143,7 +142,8 @@ class BlackBox:
         return True
 
     def _value(self, output: Any) -> float:
-        return _validate.number("the value of loss", self._loss(output))
+        value = self._loss(output) if self._loss_takes_one else self._loss(self.instance, output)
+        return _validate.number("the value of loss", value)
 
     # -- the three kinds of feedback -------------------------------------------------------------
 
@@ -281,7 +281,7 @@ class BlackBox:
 def same_output(a: Any, b: Any) -> bool:
     """Whether two outputs are equal: as arrays, also inside of containers; nan equals nan.
 
-    >>> same_output((1, np.array([2.0, math.nan])), (1, np.array([2.0, math.nan])))
+    >>> same_output((1, np.array([2.0, np.nan])), (1, np.array([2.0, np.nan])))
     True
     >>> same_output([1, 2], [1, 3])
     False
