@@ -29,13 +29,14 @@ _HOME = {
     "rounds": "game",
     "best_in_hindsight": "hindsight",
 }
-_MODULES = ("plots", "streams")
+_MODULES = ("plots", "streams", "testing")
 
 __all__ = [*_HOME, *_MODULES, "__version__"]
 
 if TYPE_CHECKING:
     from semibandit import plots as plots
     from semibandit import streams as streams
+    from semibandit import testing as testing
     from semibandit.families.black_box import BlackBox as BlackBox
     from semibandit.families.problem import Explicit as Explicit
     from semibandit.families.problem import Problem as Problem
