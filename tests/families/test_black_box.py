@@ -73,6 +73,8 @@ def test_over_every_piece_and_place_the_bound_on_runs_is_kept_and_reached(levels
         for cell, offset in itertools.product(range(lo, hi), (0.0, 0.5)):
             steps = Steps(sorted({0.0, lo / n, hi / n, 1.0}))
             problem = sb.BlackBox(steps, None, sb.Interval(0, 1), LOSS, 1 / n)
+            if (lo + cell) % 2:
+                problem.loss((cell + offset) / n)  # a run made before counts as well
             assert problem.reveal((cell + offset) / n).domain == ((lo / n, hi / n),)
             runs.append(len(steps.runs))
     assert max(runs) == 2 * levels + 1

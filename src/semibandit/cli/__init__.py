@@ -1,10 +1,10 @@
-"""The command line: `semibandit play`, and more to come."""
+"""The command line: `semibandit play`, `semibandit tune`, and more to come."""
 
 import sys
 
 import typer
 
-from semibandit.cli import play
+from semibandit.cli import play, tune
 
 app = typer.Typer(
     help="Tune the real-valued knob of an algorithm online, with a regret guarantee.",
@@ -13,6 +13,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(play.app, name="play")
+app.command("tune")(tune.tune)
 
 
 @app.callback(invoke_without_command=True)
