@@ -16,6 +16,7 @@ _HOME = {
     "Problem": "families.problem",
     "Explicit": "families.problem",
     "BlackBox": "families.black_box",
+    "Knapsack": "families.knapsack",
     "Exp3Set": "learners.exp3_set",
     "Exp3Grid": "learners.exp3_grid",
     "AdaptiveRate": "learners.rates",
@@ -29,15 +30,17 @@ _HOME = {
     "rounds": "game",
     "best_in_hindsight": "hindsight",
 }
-_MODULES = ("plots", "streams", "testing")
+_MODULES = ("dispersion", "plots", "streams", "testing")
 
 __all__ = [*_HOME, *_MODULES, "__version__"]
 
 if TYPE_CHECKING:
+    from semibandit import dispersion as dispersion
     from semibandit import plots as plots
     from semibandit import streams as streams
     from semibandit import testing as testing
     from semibandit.families.black_box import BlackBox as BlackBox
+    from semibandit.families.knapsack import Knapsack as Knapsack
     from semibandit.families.problem import Explicit as Explicit
     from semibandit.families.problem import Problem as Problem
     from semibandit.game import History as History

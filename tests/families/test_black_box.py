@@ -436,3 +436,51 @@ def test_the_next_probe_is_the_coarsest_point(levels):
         coarse = max(inside, key=lambda i: i & -i)
         assert probe == coarse / n
         assert grid.most_probes(a / n, b / n) == math.log2(coarse & -coarse) + 1
+
+
+# -- against the exact families -------------------------------------------------------------------
+
+
+def agree(exact, run, instance, loss, rhos, tolerance=1e-9):
+    """A black box around the plain runs of an exact family finds its intervals, and its whole function."""
+    for rho in rhos:
+        problem = sb.BlackBox(run, instance, exact.space, loss, tolerance)
+        lo, hi, value = exact.reveal(rho).piece(rho)
+        assert problem.reveal(rho).piece(rho) == pytest.approx((lo, hi, value), abs=tolerance)
+        assert problem.n_runs <= 2 * math.ceil(math.log2(exact.space.width / tolerance)) + 1
+    narrow = sb.BlackBox(run, instance, exact.space, loss, tolerance, resolution=exact.space.width / 512)
+    truth, found = exact.losses(), narrow.losses()
+    assert len(found) == len(truth)
+    assert found.edges.tolist() == pytest.approx(truth.edges.tolist(), abs=tolerance)
+    assert found.values.tolist() == pytest.approx(truth.values.tolist())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_knapsack_as_a_black_box(seed):
+    rng = np.random.default_rng(seed)
+    values, sizes = rng.uniform(0.1, 1, 20), rng.uniform(0.1, 1, 20)
+    exact = sb.Knapsack(values, sizes, capacity=0.3 * sizes.sum())
+    agree(
+        exact, lambda problem, rho: problem.solve(rho).mask, exact,
+        lambda problem, mask: 1.0 - float(problem.values[mask].sum()) / problem.bound,
+        [0.0, 10.0, *rng.uniform(0, 3, 15).tolist()],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_linkage_as_a_black_box(seed):
+    pytest.importorskip("semibandit.families.linkage")
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(16, 2))
+    distances = np.linalg.norm(points[:, None] - points, axis=2)
+    cost = sb.clustering.TargetDistance(rng.integers(0, 3, 16))
+    exact = sb.Linkage(distances, cost)
+
+    def merges(problem, rho):
+        """The clusters of the tree, whatever the order in which they came about."""
+        clusters = [frozenset([i]) for i in range(16)]
+        for a, b in problem.tree(rho)[:, :2].astype(int):
+            clusters.append(clusters[a] | clusters[b])
+        return frozenset(clusters), problem.loss(rho)
+
+    agree(exact, merges, exact, lambda output: output[1], [0.0, 1.0, *rng.random(15).tolist()])

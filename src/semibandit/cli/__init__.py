@@ -1,10 +1,11 @@
-"""The command line: `semibandit play`, `semibandit tune`, and more to come."""
+"""The command line: `semibandit play`, `semibandit tune`, `semibandit dispersion`."""
 
 import sys
 
 import typer
 
-from semibandit.cli import play, tune
+from semibandit.cli import dispersion, play, tune
+from semibandit.cli import play_knapsack as play_knapsack
 
 app = typer.Typer(
     help="Tune the real-valued knob of an algorithm online, with a regret guarantee.",
@@ -14,6 +15,7 @@ app = typer.Typer(
 )
 app.add_typer(play.app, name="play")
 app.command("tune")(tune.tune)
+app.add_typer(dispersion.app, name="dispersion")
 
 
 @app.callback(invoke_without_command=True)
