@@ -15,6 +15,7 @@ _HOME = {
     "Interval": "spaces",
     "Problem": "families.problem",
     "Explicit": "families.problem",
+    "BlackBox": "families.black_box",
     "Knapsack": "families.knapsack",
     "Linkage": "families.linkage.problem",
     "Exp3Set": "learners.exp3_set",
@@ -30,7 +31,7 @@ _HOME = {
     "rounds": "game",
     "best_in_hindsight": "hindsight",
 }
-_MODULES = ("clustering", "dispersion", "plots", "sklearn", "streams")
+_MODULES = ("clustering", "dispersion", "plots", "sklearn", "streams", "testing")
 
 __all__ = [*_HOME, *_MODULES, "__version__"]
 
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from semibandit import plots as plots
     from semibandit import sklearn as sklearn
     from semibandit import streams as streams
+    from semibandit import testing as testing
+    from semibandit.families.black_box import BlackBox as BlackBox
     from semibandit.families.knapsack import Knapsack as Knapsack
     from semibandit.families.linkage.problem import Linkage as Linkage
     from semibandit.families.problem import Explicit as Explicit
