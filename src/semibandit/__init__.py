@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "PiecewiseConstant": "piecewise",
+    "PiecewiseLinear": "piecewise_linear",
     "Interval": "spaces",
     "Problem": "families.problem",
     "Explicit": "families.problem",
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from semibandit.learners.rates import TheoremRate as TheoremRate
     from semibandit.learners.storage import load as load
     from semibandit.piecewise import PiecewiseConstant as PiecewiseConstant
+    from semibandit.piecewise_linear import PiecewiseLinear as PiecewiseLinear
     from semibandit.spaces import Interval as Interval
 
 
