@@ -113,15 +113,9 @@ def test_learning_multiplies_the_weights():
         inside = (middles > edges[0]) & (middles < edges[-1])
         seen = np.nan_to_num(np.where(inside, estimate(np.clip(middles, edges[0], edges[-1])), 0.0))
         assert mean == pytest.approx(shares @ seen, abs=1e-5)
-        padded = estimate * -0.7
-        left, right = np.nan_to_num(padded.left), np.nan_to_num(padded.right)
         whole = np.unique([0.0, *edges, 1.0])
-        factor = PiecewiseLinear(
-            whole,
-            [left[np.searchsorted(edges, x, "right") - 1] if edges[0] <= x < edges[-1] else 0 for x in whole[:-1]],
-            [right[np.searchsorted(edges, x, "right") - 1] if edges[0] <= x < edges[-1] else 0 for x in whole[:-1]],
-        )  # fmt: skip
-        total = total + factor
+        spread = (-0.7 * np.nan_to_num(side) for side in estimate._spread(whole))
+        total = total + PiecewiseLinear(whole, *spread)
     exact = reference.pieces(total)
     norm = reference.exponential_integral(exact, 0, 1)
     for lo, hi in itertools.pairwise(np.linspace(0, 1, 20)):
@@ -137,9 +131,8 @@ def test_joining_keeps_masses_and_states_its_error(n):
     w = LinearPieces(edges, logs[:-1], logs[1:] + rng.normal(0, 0.02, 121))
     joined, error = w.joined(n)
     assert len(joined) <= n
-    np.testing.assert_allclose(
-        joined.log_shares(joined.log().edges), w.log_shares(joined.log().edges), atol=1e-9
-    )
+    groups = joined.log().edges
+    np.testing.assert_allclose(joined.log_shares(groups), w.log_shares(groups), atol=1e-9)
     x = np.concatenate((rng.random(2000), edges[:-1], np.nextafter(edges[1:], 0)))
     difference = np.abs(Exponential(joined).log(x) - Exponential(w).log(x)).max()
     assert difference <= error + 1e-9
