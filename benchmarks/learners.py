@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
-from measure import at_least, at_most, ratio, seconds
+from measure import at_least, at_most, ratio
 
 import semibandit as sb
 
@@ -144,9 +144,6 @@ def cold_start() -> None:
 
 
 if __name__ == "__main__":
-    print(
-        f"one round at t = 10^3: {1e6 * seconds(lambda: play(grown(1_000), 2_000, 1)) / 3_000:.1f} µs here\n"
-    )
     against_time()
     against_optuna()
     grid_rounds()

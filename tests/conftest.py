@@ -2,7 +2,13 @@
 
 from pathlib import Path
 
+from hypothesis import settings
+
 import semibandit
+
+# The same examples in every run, and time for kernels to compile.
+settings.register_profile("semibandit", derandomize=True, deadline=None)
+settings.load_profile("semibandit")
 
 # numba looks at the file of a cached kernel, not at those of the kernels that it calls: after an edit to
 # one kernel module, machine code of another may be stale. Drop all of it then.

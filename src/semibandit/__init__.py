@@ -16,6 +16,7 @@ _HOME = {
     "Interval": "spaces",
     "Problem": "families.problem",
     "Explicit": "families.problem",
+    "Knapsack": "families.knapsack",
     "Exp3Set": "learners.exp3_set",
     "Exp3Grid": "learners.exp3_grid",
     "AdaptiveRate": "learners.rates",
@@ -29,13 +30,15 @@ _HOME = {
     "rounds": "game",
     "best_in_hindsight": "hindsight",
 }
-_MODULES = ("plots", "streams")
+_MODULES = ("dispersion", "plots", "streams")
 
 __all__ = [*_HOME, *_MODULES, "__version__"]
 
 if TYPE_CHECKING:
+    from semibandit import dispersion as dispersion
     from semibandit import plots as plots
     from semibandit import streams as streams
+    from semibandit.families.knapsack import Knapsack as Knapsack
     from semibandit.families.problem import Explicit as Explicit
     from semibandit.families.problem import Problem as Problem
     from semibandit.game import History as History

@@ -20,8 +20,11 @@ def add_up(edges: Any, values: Any, sizes: Any) -> tuple[npt.NDArray[Any], npt.N
     """The edges and values of the sum of functions, given end to end with their numbers of edges."""
     steps = np.empty((edges.size, 2))
     largest = close(edges, values, sizes, steps)
-    # Not below 2^-900, so that 1/unit stays finite.
-    unit = math.ldexp(1.0, max(math.frexp(largest)[1], -900) - HIGH_BITS)
+    exponent = math.frexp(largest)[1]
+    if exponent < -900:  # 1/unit would overflow
+        out_edges, out_values = add_up(edges, np.ldexp(values, 900), sizes)
+        return out_edges, np.ldexp(out_values, -900)
+    unit = math.ldexp(1.0, exponent - HIGH_BITS)
     out_edges, out_values = sweep(steps, order_of(edges), sizes.size, unit)
     if 2 * out_edges.size < edges.size:  # do not keep twice the memory alive
         return out_edges.copy(), out_values.copy()

@@ -1,6 +1,7 @@
 """Checks of what a user passes in: each says what was expected and what came."""
 
 import math
+import numbers
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,13 @@ def number(
 ) -> float:
     """A finite float in [low, high], or in (low, high) where `open`."""
     try:
+        if isinstance(value, str | bytes):  # which float() would read
+            raise TypeError
         x = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number, got {value!r}") from None
+    except OverflowError:
+        raise ValueError(f"{name} must be {_range(low, high, open)}, got an integer beyond floats") from None
     inside = low < x < high if open else low <= x <= high
     if not (math.isfinite(x) and inside):
         raise ValueError(f"{name} must be {_range(low, high, open)}, got {x!r}")
@@ -39,12 +44,21 @@ def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     return str(value)
 
 
+def floats(name: str, values: Any, what: str = "a sequence of numbers") -> FloatArray:
+    """An array of floats of any shape, which may hold nan and infinities; a copy only where needed."""
+    try:
+        array = np.asarray(values)
+        kind = array.dtype.kind
+        if kind in "biuf" or (kind == "O" and all(isinstance(x, numbers.Real) for x in array.flat)):
+            return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError):
+        pass  # ragged, or an integer beyond floats
+    raise TypeError(f"{name} must be {what}, got {values!r}")
+
+
 def vector(name: str, values: Any, *, length: int | None = None, low: float = -math.inf) -> FloatArray:
     """A one-dimensional array of finite floats, each at least `low`; a copy only where needed."""
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a sequence of numbers, got {values!r}") from None
+    array = floats(name, values)
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
     if length is not None and array.size != length:

@@ -9,6 +9,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from semibandit import _validate
 from semibandit._validate import FloatArray
 
 __all__ = ["PiecewiseConstant"]
@@ -22,7 +23,7 @@ class PiecewiseConstant:
     Parameters
     ----------
     edges
-        Strictly increasing finite numbers, one more than there are values.
+        Strictly increasing numbers, a finite distance apart, one more than there are values.
     values
         The value on [edges[i], edges[i + 1]); finite, or nan where nothing was seen.
 
@@ -38,6 +39,7 @@ class PiecewiseConstant:
     """
 
     __slots__ = ("edges", "values")
+    __array_ufunc__ = None  # an array does not add or multiply a function to each of its entries
     edges: FloatArray
     values: FloatArray
 
@@ -50,11 +52,11 @@ class PiecewiseConstant:
                 f"edges must have one entry more than values, got {e.size} edges and {v.size} values"
             )
         # Strictly increasing rules out nan anywhere and infinities but at the ends.
-        if not ((e[1:] > e[:-1]).all() and math.isfinite(e[0]) and math.isfinite(e[-1])):
-            raise ValueError(f"edges must be finite and strictly increasing, got {_fault(e)}")
-        if np.isinf(v).any():
-            where = int(np.flatnonzero(np.isinf(v))[0])
-            raise ValueError(f"values must be finite or nan (not seen), got values[{where}] = {v[where]}")
+        if not ((e[1:] > e[:-1]).all() and math.isfinite(float(e[-1]) - float(e[0]))):
+            raise ValueError(
+                f"edges must be strictly increasing and a finite distance apart, got {_fault(e)}"
+            )
+        _require_finite(v)
         self._set(e, v)
 
     @classmethod
@@ -64,9 +66,16 @@ class PiecewiseConstant:
         >>> PiecewiseConstant.constant(0.2, 0.3, 0.7)
         PiecewiseConstant([0.2, 0.3], [0.7])
         """
-        if not -math.inf < lo < hi < math.inf:
-            raise ValueError(f"lo and hi must be finite with lo < hi, got {lo!r} and {hi!r}")
-        if math.isinf(value):
+        try:
+            length, unlimited = hi - lo, math.isinf(value)
+        except (TypeError, OverflowError):
+            _validate.number("lo", lo)
+            _validate.number("hi", hi)
+            _validate.number("value", value)
+            raise
+        if not 0.0 < length < math.inf:
+            raise ValueError(f"lo and hi must be a finite distance apart, lo < hi, got {lo!r} and {hi!r}")
+        if unlimited:
             raise ValueError(f"value must be finite or nan (not seen), got {value!r}")
         words = np.array((lo, hi, value), np.float64)
         return cls._trusted(words[:2], words[2:])
@@ -101,7 +110,7 @@ class PiecewiseConstant:
     def __call__(self, x: npt.NDArray[Any] | list[float]) -> FloatArray: ...
     def __call__(self, x: Any) -> Any:
         """The value at x (a number or an array), nan where it was not seen. O(log pieces) each."""
-        points = np.asarray(x, dtype=np.float64)
+        points = _validate.floats("x", x, "a number or an array of numbers")
         outside = ~((points >= self.edges[0]) & (points <= self.edges[-1]))
         if outside.any():
             culprit = float(points[outside].flat[0]) if points.ndim else float(points)
@@ -142,7 +151,9 @@ class PiecewiseConstant:
         """The average over the domain."""
         self._require_seen("mean")
         seen = ~np.isnan(self.values)
-        return float(np.average(self.values[seen], weights=self.widths[seen]))
+        widths = self.widths[seen]
+        # Shares first: value times width may leave the range of floats.
+        return float(np.dot(self.values[seen], widths / widths.sum()))
 
     def min(self) -> float:
         """The smallest value seen."""
@@ -191,9 +202,11 @@ class PiecewiseConstant:
         """Pointwise sum with a function or a number; seen where both are."""
         if isinstance(other, PiecewiseConstant):
             edges = np.union1d(self.edges, other.edges)
-            return self._trusted(edges, self._spread(edges) + other._spread(edges))
+            with np.errstate(over="ignore"):
+                return PiecewiseConstant(edges, self._spread(edges) + other._spread(edges))
         if isinstance(other, int | float | np.floating | np.integer):
-            return PiecewiseConstant(self.edges, self.values + float(other))
+            with np.errstate(over="ignore"):
+                return PiecewiseConstant(self.edges, self.values + _validate.number("the number", other))
         return NotImplemented
 
     __radd__ = __add__
@@ -201,7 +214,8 @@ class PiecewiseConstant:
     def __mul__(self, factor: Any) -> PiecewiseConstant:
         """Pointwise product with a number."""
         if isinstance(factor, int | float | np.floating | np.integer):
-            return PiecewiseConstant(self.edges, self.values * float(factor))
+            with np.errstate(over="ignore"):
+                return PiecewiseConstant(self.edges, self.values * _validate.number("the number", factor))
         return NotImplemented
 
     __rmul__ = __mul__
@@ -216,13 +230,15 @@ class PiecewiseConstant:
     def sum(functions: Iterable[PiecewiseConstant]) -> PiecewiseConstant:
         """The pointwise sum of many functions by one sorted merge, seen where all of them are.
 
-        O(N log N) for N edges in all. Values are added as integers (fixed point, 91 bits below the
+        O(N log N) for N edges in all. Values are added as integers (fixed point, 90 bits below the
         largest one), so that the result does not depend on the order, rounding does not build up along
         the line, and equal sums are equal: the minimum and where it is attained are exact.
 
         >>> PiecewiseConstant.sum([PiecewiseConstant([0, x, 1], [0, 1]) for x in (0.25, 0.5)])
         PiecewiseConstant([0.0, 0.25, 0.5, 1.0], [0.0, 1.0, 2.0])
         """
+        if not isinstance(functions, Iterable):
+            raise TypeError(f"functions must be a collection of functions, got {functions!r}")
         functions = list(functions)
         if not functions:
             raise ValueError("functions must hold at least one function, got none")
@@ -234,7 +250,9 @@ class PiecewiseConstant:
         edges = [f.edges for f in functions]
         sizes = np.array([e.size for e in edges])
         values = np.concatenate([f.values for f in functions])
-        return PiecewiseConstant._trusted(*add_up(np.concatenate(edges), values, sizes))
+        total_edges, total = add_up(np.concatenate(edges), values, sizes)
+        _require_finite(total)
+        return PiecewiseConstant._trusted(total_edges, total)
 
     # -- identity and exchange -------------------------------------------------------------------
 
@@ -252,9 +270,9 @@ class PiecewiseConstant:
     def __repr__(self) -> str:
         if len(self) <= 4:
             return f"PiecewiseConstant({self.edges.tolist()}, {self.values.tolist()})"
-        unseen = float(self.widths[np.isnan(self.values)].sum() / (self.edges[-1] - self.edges[0]))
-        if unseen == 1.0:
+        if np.isnan(self.values).all():
             return f"<PiecewiseConstant on [{self.edges[0]:g}, {self.edges[-1]:g}], not seen anywhere>"
+        unseen = float(self.widths[np.isnan(self.values)].sum() / (self.edges[-1] - self.edges[0]))
         note = f", {unseen:.1%} not seen" if unseen else ""
         return (
             f"<PiecewiseConstant on [{self.edges[0]:g}, {self.edges[-1]:g}]: {len(self)} pieces, "
@@ -273,18 +291,25 @@ class PiecewiseConstant:
         """Undo `to_dict`."""
         if not (isinstance(data, dict) and {"edges", "values"} <= data.keys()):
             raise ValueError(f"expected a dict with 'edges' and 'values', got {data!r}")
-        return cls(data["edges"], [math.nan if value is None else value for value in data["values"]])
+        values = data["values"]
+        if not isinstance(values, list | tuple):
+            raise TypeError(f"values must be a list of numbers and None, got {values!r}")
+        return cls(data["edges"], [math.nan if value is None else value for value in values])
 
 
 def _frozen(name: str, values: npt.ArrayLike) -> FloatArray:
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a sequence of numbers, got {values!r}") from None
+    array = np.array(_validate.floats(name, values))
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
     array.flags.writeable = False
     return array
+
+
+def _require_finite(values: FloatArray) -> None:
+    infinite = np.flatnonzero(np.isinf(values))
+    if infinite.size:
+        where = int(infinite[0])
+        raise ValueError(f"values must be finite or nan (not seen), got values[{where}] = {values[where]}")
 
 
 def _fault(edges: FloatArray) -> str:
@@ -294,4 +319,4 @@ def _fault(edges: FloatArray) -> str:
             return f"edges[{i}] = {edge}"
         if i and edge <= edges[i - 1]:
             return f"edges[{i - 1}] = {edges[i - 1]!s}, edges[{i}] = {edge}"
-    raise AssertionError("edges are fine")
+    return f"edges[0] = {edges[0]!s} and edges[{edges.size - 1}] = {edges[-1]!s}"

@@ -49,8 +49,11 @@ class Interval:
         object.__setattr__(self, "margin", _validate.number("margin", self.margin, low=0.0))
         if not self.lo < self.hi:
             raise ValueError(f"lo must be below hi, got lo = {self.lo} and hi = {self.hi}")
-        if not math.isfinite(self.hi - self.lo + 2.0 * self.margin):
-            raise ValueError(f"the length of the space must be finite, got lo = {self.lo}, hi = {self.hi}")
+        if not math.isfinite(self.line[1] - self.line[0]):
+            raise ValueError(
+                f"the length of the space must be finite, got lo = {self.lo}, hi = {self.hi} "
+                f"and margin = {self.margin}"
+            )
 
     def __contains__(self, rho: object) -> bool:
         return isinstance(rho, int | float | np.floating | np.integer) and bool(self.lo <= rho <= self.hi)
