@@ -17,6 +17,9 @@ _HOME = {
     "Problem": "families.problem",
     "Explicit": "families.problem",
     "Knapsack": "families.knapsack",
+    "PostedPrice": "families.auctions",
+    "SecondPrice": "families.auctions",
+    "BlackBox": "families.black_box",
     "Exp3Set": "learners.exp3_set",
     "Exp3Grid": "learners.exp3_grid",
     "AdaptiveRate": "learners.rates",
@@ -30,7 +33,7 @@ _HOME = {
     "rounds": "game",
     "best_in_hindsight": "hindsight",
 }
-_MODULES = ("dispersion", "plots", "streams")
+_MODULES = ("dispersion", "plots", "streams", "testing")
 
 __all__ = [*_HOME, *_MODULES, "__version__"]
 
@@ -38,6 +41,10 @@ if TYPE_CHECKING:
     from semibandit import dispersion as dispersion
     from semibandit import plots as plots
     from semibandit import streams as streams
+    from semibandit import testing as testing
+    from semibandit.families.auctions import PostedPrice as PostedPrice
+    from semibandit.families.auctions import SecondPrice as SecondPrice
+    from semibandit.families.black_box import BlackBox as BlackBox
     from semibandit.families.knapsack import Knapsack as Knapsack
     from semibandit.families.problem import Explicit as Explicit
     from semibandit.families.problem import Problem as Problem

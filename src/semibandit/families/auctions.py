@@ -63,7 +63,7 @@ class _Sale:
     def sold(self, rho: float) -> int:
         """How many units are sold at the price rho: to the highest values above it."""
         point = self._left_of_end(self.space.check(rho))
-        return int(min(np.count_nonzero(self.values > point), self.supply))
+        return min(int((self.values > point).sum()), self.supply)
 
     def revenue(self, rho: float) -> float:
         """What the sale brings in at the price rho. O(n)."""

@@ -9,6 +9,8 @@ _HOME = {
     "halving": "adversarial",
     "synthetic": "step_functions",
     "knapsack": "knapsack_instances",
+    "posted_price": "auctions",
+    "second_price": "auctions",
     "read_knapsacks": "knapsack_files",
 }
 
@@ -17,6 +19,8 @@ __all__ = list(_HOME)
 if TYPE_CHECKING:
     from semibandit.streams.adversarial import concentrated as concentrated
     from semibandit.streams.adversarial import halving as halving
+    from semibandit.streams.auctions import posted_price as posted_price
+    from semibandit.streams.auctions import second_price as second_price
     from semibandit.streams.knapsack_files import read_knapsacks as read_knapsacks
     from semibandit.streams.knapsack_instances import knapsack as knapsack
     from semibandit.streams.step_functions import synthetic as synthetic
