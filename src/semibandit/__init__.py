@@ -17,6 +17,7 @@ _HOME = {
     "Problem": "families.problem",
     "Explicit": "families.problem",
     "Knapsack": "families.knapsack",
+    "IndependentSet": "families.independent_set",
     "PostedPrice": "families.auctions",
     "SecondPrice": "families.auctions",
     "BlackBox": "families.black_box",
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from semibandit.families.auctions import PostedPrice as PostedPrice
     from semibandit.families.auctions import SecondPrice as SecondPrice
     from semibandit.families.black_box import BlackBox as BlackBox
+    from semibandit.families.independent_set import IndependentSet as IndependentSet
     from semibandit.families.knapsack import Knapsack as Knapsack
     from semibandit.families.problem import Explicit as Explicit
     from semibandit.families.problem import Problem as Problem

@@ -9,6 +9,7 @@ _HOME = {
     "halving": "adversarial",
     "synthetic": "step_functions",
     "knapsack": "knapsack_instances",
+    "independent_set": "graphs",
     "posted_price": "auctions",
     "second_price": "auctions",
     "read_knapsacks": "knapsack_files",
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from semibandit.streams.adversarial import halving as halving
     from semibandit.streams.auctions import posted_price as posted_price
     from semibandit.streams.auctions import second_price as second_price
+    from semibandit.streams.graphs import independent_set as independent_set
     from semibandit.streams.knapsack_files import read_knapsacks as read_knapsacks
     from semibandit.streams.knapsack_instances import knapsack as knapsack
     from semibandit.streams.step_functions import synthetic as synthetic
