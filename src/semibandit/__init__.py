@@ -19,6 +19,7 @@ _HOME = {
     "Knapsack": "families.knapsack",
     "IndependentSet": "families.independent_set",
     "PostedPrice": "families.auctions",
+    "Seeding": "families.seeding",
     "SecondPrice": "families.auctions",
     "BlackBox": "families.black_box",
     "Exp3Set": "learners.exp3_set",
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from semibandit.families.knapsack import Knapsack as Knapsack
     from semibandit.families.problem import Explicit as Explicit
     from semibandit.families.problem import Problem as Problem
+    from semibandit.families.seeding import Seeding as Seeding
     from semibandit.game import History as History
     from semibandit.game import play as play
     from semibandit.game import rounds as rounds

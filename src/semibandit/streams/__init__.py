@@ -12,6 +12,7 @@ _HOME = {
     "independent_set": "graphs",
     "posted_price": "auctions",
     "second_price": "auctions",
+    "seeding": "point_sets",
     "read_knapsacks": "knapsack_files",
 }
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from semibandit.streams.graphs import independent_set as independent_set
     from semibandit.streams.knapsack_files import read_knapsacks as read_knapsacks
     from semibandit.streams.knapsack_instances import knapsack as knapsack
+    from semibandit.streams.point_sets import seeding as seeding
     from semibandit.streams.step_functions import synthetic as synthetic
     from semibandit.streams.stream import Stream as Stream
 
