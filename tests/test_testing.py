@@ -53,6 +53,7 @@ GOOD = {
     "one piece": lambda: sb.Explicit(sb.PiecewiseConstant([-3, 8], [0.25])),
     "synthetic": lambda: sb.streams.synthetic(1, pieces=40, seed=0)[0],
     "several stretches": lambda: Modulo(),
+    "knapsack": lambda: sb.streams.knapsack("mixed", rounds=1, n=20, seed=0)[0],
     "black box": lambda: black_box(),
     "coarse black box": lambda: black_box(tolerance=0.003),
     "exact black box": lambda: black_box(exact=True),

@@ -73,6 +73,8 @@ def test_over_every_piece_and_place_the_bound_on_runs_is_kept_and_reached(levels
         for cell, offset in itertools.product(range(lo, hi), (0.0, 0.5)):
             steps = Steps(sorted({0.0, lo / n, hi / n, 1.0}))
             problem = sb.BlackBox(steps, None, sb.Interval(0, 1), LOSS, 1 / n)
+            if (lo + cell) % 2:
+                problem.loss((cell + offset) / n)  # a run made before counts as well
             assert problem.reveal((cell + offset) / n).domain == ((lo / n, hi / n),)
             runs.append(len(steps.runs))
     assert max(runs) == 2 * levels + 1
@@ -434,3 +436,54 @@ def test_the_next_probe_is_the_coarsest_point(levels):
         coarse = max(inside, key=lambda i: i & -i)
         assert probe == coarse / n
         assert grid.most_probes(a / n, b / n) == math.log2(coarse & -coarse) + 1
+
+
+# -- against the exact families -------------------------------------------------------------------
+
+
+def agree(exact, run, instance, loss, rhos, tolerance=1e-9):
+    """A black box around the plain runs of an exact family finds its intervals, and its whole function."""
+    for rho in rhos:
+        problem = sb.BlackBox(run, instance, exact.space, loss, tolerance)
+        lo, hi, value = exact.reveal(rho).piece(rho)
+        assert problem.reveal(rho).piece(rho) == pytest.approx((lo, hi, value), abs=tolerance)
+        assert problem.n_runs <= 2 * math.ceil(math.log2(exact.space.width / tolerance)) + 1
+    narrow = sb.BlackBox(run, instance, exact.space, loss, tolerance, resolution=exact.space.width / 512)
+    truth, found = exact.losses(), narrow.losses()
+    assert len(found) == len(truth)
+    assert found.edges.tolist() == pytest.approx(truth.edges.tolist(), abs=tolerance)
+    assert found.values.tolist() == pytest.approx(truth.values.tolist())
+
+
+@pytest.mark.parametrize("partition", ["order", "output"])
+@pytest.mark.parametrize("seed", range(3))
+def test_knapsack_as_a_black_box(seed, partition):
+    """An order never comes back, since two items swap once; a selected set may, but not on these seeds."""
+    rng = np.random.default_rng(seed)
+    values, sizes = rng.uniform(0.1, 1, 20), rng.uniform(0.1, 1, 20)
+    exact = sb.Knapsack(values, sizes, capacity=0.3 * sizes.sum(), partition=partition)
+
+    def run(problem, rho):
+        solution = problem.solve(rho)
+        return (solution.mask, solution.order) if partition == "order" else (solution.mask,)
+
+    agree(
+        exact, run, exact, lambda problem, output: 1.0 - float(values[output[0]].sum()) / problem.bound,
+        [0.0, 10.0, *rng.uniform(0, 3, 15).tolist()],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_linkage_as_a_black_box(seed):
+    """A sequence of merges never comes back, since each merge holds on an interval; a tree may."""
+    pytest.importorskip("semibandit.families.linkage")
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(14, 2))
+    distances = np.linalg.norm(points[:, None] - points, axis=2)
+    cost = sb.clustering.TargetDistance(rng.integers(0, 3, 14))
+    exact = sb.Linkage(distances, cost, partition="sequence")
+
+    def run(problem, rho):
+        return problem.tree(rho)[:, :2], problem.loss(rho)
+
+    agree(exact, run, exact, lambda output: output[1], [0.0, 1.0, *rng.random(15).tolist()])

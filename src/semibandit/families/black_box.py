@@ -159,10 +159,10 @@ class BlackBox:
         that holds the piece's left end, past that end: its interval begins at rho itself.
         """
         rho = self.space.check(rho)
+        output = self.output(rho)  # counts as a run of ours, even if it was made before
         before = self.n_runs
-        output = self.output(rho)
         lo, last_other = self._left_end(rho, output)
-        hi = self._right_end(rho, output, runs_left=self.most_runs - (self.n_runs - before))
+        hi = self._right_end(rho, output, runs_left=self.most_runs - 1 - (self.n_runs - before))
         lo, hi = self._checked(rho, output, lo, hi)
         if lo == hi:  # the output at the closed right end is that end's alone
             lo = last_other
@@ -201,7 +201,7 @@ class BlackBox:
                 other = middle
         return same, other
 
-    def _right_end(self, rho: float, output: Any, runs_left: float) -> float:
+    def _right_end(self, rho: float, output: Any, runs_left: int) -> float:
         """The leftmost point past rho known to have another output, or the right end of the space."""
         same, other = rho, self.space.hi
         if same == other:
