@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from semibandit.game import History
-from semibandit.piecewise import PiecewiseConstant
+from semibandit.piecewise_linear import Piecewise, PiecewiseLinear
 
 __all__ = ["density", "loss_function", "overview", "regret", "widths"]
 
@@ -88,8 +88,12 @@ def widths(history: History, ax: Any = None) -> Any:
 def loss_function(problem: Any, rho: float | None = None, ax: Any = None) -> Any:
     """One instance's whole loss function; what a run at `rho` reveals is shaded."""
     ax = _axes(ax)
-    function: PiecewiseConstant = problem.losses()
-    ax.stairs(function.values, function.edges, baseline=None, color="black", lw=1.2)
+    function: Piecewise = problem.losses()
+    if isinstance(function, PiecewiseLinear):
+        x = np.repeat(function.edges, 2)[1:-1]
+        ax.plot(x, np.column_stack((function.left, function.right)).ravel(), color="black", lw=1.2)
+    else:
+        ax.stairs(function.values, function.edges, baseline=None, color="black", lw=1.2)
     if rho is not None:
         for lo, hi in problem.reveal(rho).domain:
             ax.axvspan(lo, hi, color=_COLOURS["semi-bandit"], alpha=0.2, lw=0, label="revealed")
