@@ -57,7 +57,7 @@ def test_online_learns_the_better_parameter():
     model = OnlineRhoLinkage(metric="precomputed", random_state=0)
     losses = []
     for problem in stream:
-        model.partial_fit(problem.distances, problem.cost._target)
+        model.partial_fit(problem.distances, problem.cost.target)
         losses.append(model.loss_)
         assert model.loss_ == problem.loss(model.played_rho_)
     assert 0.05 < model.rho_ < 0.7
