@@ -8,8 +8,9 @@ from __future__ import annotations
 import argparse
 from time import perf_counter
 
-import semibandit as sb
 from learners import SPACE, play
+
+import semibandit as sb
 
 
 def endure(n_rounds: int, max_pieces: int | None) -> None:

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from feedback import part, random_loss
 
+from reference.feedback import part, random_loss
 from reference.flat_exp3_set import FlatExp3Set
 from semibandit import Exp3Grid, Exp3Set, Interval, PiecewiseConstant, load
 

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from feedback import part, random_loss
 
+from reference.feedback import part, random_loss
 from semibandit import AdaptiveRate, Exp3Set, FixedRate, Interval, TheoremRate
 
 NAN = math.nan

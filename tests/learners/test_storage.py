@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from feedback import part, random_loss
 
+from reference.feedback import part, random_loss
 from semibandit import Exp3Grid, Exp3Set, FixedRate, Interval, TheoremRate, load
 from semibandit.learners import storage
 

@@ -116,7 +116,8 @@ class FlatExp3Set:
         whole = whole and not any(math.isnan(x) for x in losses)
         b, floor = 0.0, -math.inf
         if self.baseline == "low" and not whole:
-            b = max(0.0, np.mean(self.losses) - 0.5 * np.std(self.losses)) if self.losses else 0.0
+            mean, deviation = (np.mean(self.losses), np.std(self.losses)) if self.losses else (0.0, 0.0)
+            b = max(0.0, min(mean - 0.5 * deviation, 0.8 * mean))
             floor = -1.0 / self.rate
         for lo, hi, x in zip(edges[:-1], edges[1:], losses, strict=True):
             if not math.isnan(x):

@@ -156,6 +156,7 @@ def _restore(saved: Saved) -> Learner:
     from semibandit.learners.exp3_grid import Exp3Grid
     from semibandit.learners.exp3_set import Exp3Set
     from semibandit.weights.interval_tree import IntervalTree
+    from semibandit.weights.linear_pieces import LinearPieces
 
     kinds: dict[str, type[Learner]] = {"Exp3Set": Exp3Set, "Exp3Grid": Exp3Grid}
     if saved.kind not in kinds:
@@ -168,7 +169,9 @@ def _restore(saved: Saved) -> Learner:
     learner._random.bit_generator.state = json.loads(saved.random)
     epochs = []
     for saved_epoch in saved.epochs:
-        epoch = Epoch(IntervalTree.from_state(_unpack(saved_epoch.tree)))
+        state = _unpack(saved_epoch.tree)
+        kind = LinearPieces if state.dtype == np.float64 else IntervalTree
+        epoch = Epoch(kind.from_state(state))
         epoch.updates = [
             PiecewiseConstant(_unpack(edges), _unpack(factors)) for edges, factors in saved_epoch.updates
         ]
