@@ -223,7 +223,7 @@ BROKEN = {
     UnseenLosses: r"UnseenLosses: ",
     NarrowPieceMissed: r"losses\(\) at 0\.\d+ is 0\.\d+, but",
     NarrowPieceWrong: r"but loss\(0.4\d+\) is 0.51",
-    NotAFunction: r"must return a PiecewiseConstant, got \(",
+    NotAFunction: r"must return a PiecewiseConstant or PiecewiseLinear, got \(",
 }
 
 

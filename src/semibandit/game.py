@@ -18,7 +18,9 @@ from semibandit.hindsight import Hindsight, best_in_hindsight
 from semibandit.learners.base import Learner
 from semibandit.learners.exp3_grid import Exp3Grid
 from semibandit.piecewise import PiecewiseConstant
+from semibandit.piecewise_linear import Piecewise
 from semibandit.spaces import Interval
+from semibandit.weights.linear_pieces import Exponential
 
 __all__ = ["FEEDBACK", "History", "Round", "play", "rounds"]
 
@@ -96,7 +98,7 @@ def _look(problem: Any, rho: float, feedback: str) -> tuple[Any, float, tuple[fl
     if feedback == "bandit":
         loss = float(problem.loss(rho))
         return loss, loss, (rho, rho)
-    seen: PiecewiseConstant = problem.losses() if feedback == "full" else problem.reveal(rho)
+    seen: Piecewise = problem.losses() if feedback == "full" else problem.reveal(rho)
     around = next((lo, hi) for lo, hi in reversed(seen.domain) if lo <= rho <= hi)
     return seen, seen(rho), around
 
@@ -247,9 +249,11 @@ class History:
 _COLUMNS = tuple(field.name for field in fields(Round))
 
 
-def _binned(density: PiecewiseConstant, space: Interval) -> FloatArray:
+def _binned(density: PiecewiseConstant | Exponential, space: Interval) -> FloatArray:
     """The probability in each of equal bins of the space; what lies in a margin counts to the end bins."""
-    cumulative = np.concatenate(([0.0], np.cumsum(density.values * density.widths)))
     edges = np.linspace(space.lo, space.hi, _SNAPSHOT_BINS + 1)
     edges[0], edges[-1] = density.edges[0], density.edges[-1]
+    if isinstance(density, Exponential):
+        return density.between(edges)
+    cumulative = np.concatenate(([0.0], np.cumsum(density.values * density.widths)))
     return np.diff(np.interp(edges, density.edges, cumulative))

@@ -250,8 +250,8 @@ class _Subject:
         raise AssertionError(f"{self.name}: {message}") from cause
 
     def require_covered(self, rho: float, seen: Any) -> None:
-        if not all(hasattr(seen, name) for name in ("edges", "values", "domain")):
-            self.fail(f"reveal({rho!r}) must return a PiecewiseConstant, got {seen!r}")
+        if not all(hasattr(seen, name) for name in ("edges", "domain")):
+            self.fail(f"reveal({rho!r}) must return a PiecewiseConstant or PiecewiseLinear, got {seen!r}")
         stretches = _domain(seen)
         if not any(lo <= rho <= hi for lo, hi in stretches):
             self.fail(f"reveal({rho!r}) must be seen at rho, but is seen on {_show(stretches)}")

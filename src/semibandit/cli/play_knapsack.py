@@ -62,7 +62,7 @@ def knapsack(
 
     options: dict[str, Any] = {"space": Interval(0.0, rho_max), "partition": partition.value}
     if files:
-        problems, title = _from_files(files, order.value, skip_bad, rounds, options)
+        problems, title = read_files(files, order.value, skip_bad, rounds, options)
     else:
         from semibandit.streams.knapsack_instances import knapsack as stream
 
@@ -114,9 +114,10 @@ def _promises(game: Game, n: int, kappa: float, eps: float, sets: float) -> tupl
     return f"{broken:.0f}", f"{regrets[0].value:.0f}", f"{regrets[1].value:.0f}"
 
 
-def _from_files(
+def read_files(
     files: list[str], order: str, skip_bad: bool, rounds: int | None, options: dict[str, Any]
 ) -> tuple[Sequence[Knapsack], str]:
+    """The instances in files, and what to call them; what is skipped is said on the error stream."""
     from semibandit.streams.knapsack_files import read_knapsacks
 
     where = files[0] if len(files) == 1 else files
