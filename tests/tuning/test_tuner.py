@@ -162,7 +162,7 @@ def test_a_loss_for_failed_rounds_keeps_away_from_them(tmp_path, feedback):
     with Tuner(Fake(fails_on_the_left), SPACE, tmp_path / "knob", **options) as tuner:
         rows = list(tuner.rounds(names(100)))
         summary = tuner.summary()
-    assert summary.recommendation.rho > 0.5
+    assert summary.recommendation.rho >= 0.5  # a point of the grid
     assert summary.n_failed == sum(row.rho < 0.5 for row in rows) < 50
     assert {row.loss for row in rows} == {0.4, 1.0}
     if feedback == "black-box":
