@@ -24,3 +24,10 @@ def test_loss_function_shades_what_was_revealed():
 def test_density_and_widths_draw():
     assert sb.plots.density(HISTORY).get_ylabel() == "ρ"
     assert sb.plots.widths(HISTORY).get_yscale() == "log"
+
+
+def test_loss_function_of_lines():
+    problem = sb.PostedPrice([0.2, 0.5], loss="utility")
+    line = sb.plots.loss_function(problem, 0.3).get_lines()[0]
+    assert line.get_xdata().tolist() == [0.0, 0.2, 0.2, 0.5, 0.5, 1.0]
+    assert line.get_ydata().tolist() == [0.0, 0.4, 0.2, 0.5, 0.0, 0.0]
