@@ -18,6 +18,7 @@ _HOME = {
     "Explicit": "families.problem",
     "BlackBox": "families.black_box",
     "Knapsack": "families.knapsack",
+    "Linkage": "families.linkage.problem",
     "IndependentSet": "families.independent_set",
     "PostedPrice": "families.auctions",
     "SecondPrice": "families.auctions",
@@ -35,13 +36,15 @@ _HOME = {
     "rounds": "game",
     "best_in_hindsight": "hindsight",
 }
-_MODULES = ("dispersion", "plots", "streams", "testing")
+_MODULES = ("clustering", "dispersion", "plots", "sklearn", "streams", "testing")
 
 __all__ = [*_HOME, *_MODULES, "__version__"]
 
 if TYPE_CHECKING:
+    from semibandit import clustering as clustering
     from semibandit import dispersion as dispersion
     from semibandit import plots as plots
+    from semibandit import sklearn as sklearn
     from semibandit import streams as streams
     from semibandit import testing as testing
     from semibandit.families.auctions import PostedPrice as PostedPrice
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
     from semibandit.families.black_box import BlackBox as BlackBox
     from semibandit.families.independent_set import IndependentSet as IndependentSet
     from semibandit.families.knapsack import Knapsack as Knapsack
+    from semibandit.families.linkage.problem import Linkage as Linkage
     from semibandit.families.problem import Explicit as Explicit
     from semibandit.families.problem import Problem as Problem
     from semibandit.families.seeding import Seeding as Seeding

@@ -43,6 +43,8 @@ class Explicit:
     """
 
     def __init__(self, function: Piecewise) -> None:
+        if not isinstance(function, Piecewise):
+            raise TypeError(f"function must be a piecewise function, got {function!r}")
         if len(function.domain) != 1 or function.domain[0] != (function.edges[0], function.edges[-1]):
             raise ValueError(f"function must be seen everywhere on its span, got {function!r}")
         self.function = function

@@ -62,10 +62,7 @@ class Epoch:
         return self.offset + len(self.updates)
 
     def append(self, edges: FloatArray, factors: FloatArray) -> None:
-        """Remember an update, if a pending trial has not seen it."""
-        if not self.asked_at:
-            self.offset += 1
-            return
+        """Remember an update, for the pending trials."""
         lo, hi = self.tree.ends
         if edges[0] > lo:
             edges, factors = np.append(lo, edges), np.append(0.0, factors)
@@ -114,7 +111,7 @@ class Learner:
         self.horizon = None if horizon is None else _validate.integer("horizon", horizon, low=1)
         self.rate = as_rate(rate, self.horizon)
         self.high = _validate.number("high", high, low=0.0, open=True)
-        self.maximize = bool(maximize)
+        self.maximize = _validate.boolean("maximize", maximize)
         self.baseline = baseline
         self.exploration = _validate.number("exploration", exploration, low=0.0)
         self.max_pieces = None if max_pieces is None else _validate.integer("max_pieces", max_pieces, low=2)
@@ -150,7 +147,19 @@ class Learner:
 
     def ask(self) -> Trial:
         """Draw a parameter from the current density. O(log P)."""
-        position = self._epoch.tree.draw(self._random.random())
+        return self._asked(self._epoch.tree.draw(self._random.random()))
+
+    def ask_again(self, position: float) -> Trial:
+        """The trial of a record, whose draw fell on `position`: told the same again, a learner relearns.
+
+        Uses up the draw, so that those after the last record are the ones that would have come.
+        """
+        lo, hi = self._epoch.tree.ends
+        position = _validate.number("position", position, low=lo, high=hi)
+        self._random.random()
+        return self._asked(position)
+
+    def _asked(self, position: float) -> Trial:
         trial = Trial(self.n_asked, self._parameter(position), self._name, position)
         self.n_asked += 1
         self._pending[trial.id] = trial, self._epoch
@@ -189,7 +198,7 @@ class Learner:
                 raise ValueError(f"trial {trial.id} is finished: it was told or forgotten before")
             raise ValueError(f"trial {trial.id} is unknown: this learner has asked {self.n_asked} so far")
         pending, epoch = self._pending[trial.id]
-        if trial != pending:
+        if trial is not pending and trial != pending:
             raise ValueError(f"trial {trial.id} was asked of a copy of this learner")
         return epoch
 
@@ -231,9 +240,13 @@ class Learner:
             self._epoch = Epoch(weights)  # these weights never change, so pending trials keep the old ones
         else:
             tree._reserve(losses.size)
-            p, gap, factors = _kernels.learn(tree._nodes, edges, losses, *step)
+            factors = np.zeros(losses.size)
+            p, gap = _kernels.learn(tree._nodes, edges, losses, factors, *step)
             self._finish(trial, epoch)
-            self._epoch.append(edges, factors)
+            if self._epoch.asked_at:
+                self._epoch.append(edges, factors)
+            else:
+                self._epoch.offset += 1
         self.last_probability = p
         self.n_told += 1
         self.gap_sum += gap
@@ -243,10 +256,14 @@ class Learner:
         self._adjust()
 
     def _low_baseline(self) -> float:
-        """The b of `baseline="low"`: max(0, mean - σ/2) of the losses paid so far."""
+        """The b of `baseline="low"`: the smaller of mean - σ/2 and 0.8·mean of the losses paid so far, or 0.
+
+        Without the second, a learner whose losses are all alike would subtract them away and never explore.
+        """
         if self.n_told == 0:
             return 0.0
-        return max(0.0, self._loss_mean - 0.5 * math.sqrt(self._loss_squares / self.n_told))
+        deviation = math.sqrt(self._loss_squares / self.n_told)
+        return max(0.0, min(self._loss_mean - 0.5 * deviation, 0.8 * self._loss_mean))
 
     def _adjust(self) -> None:
         """Follow a change of the rate, and keep to the limit on pieces; both rebuild the tree."""
@@ -291,7 +308,7 @@ class Learner:
             edges, logs = tree.pieces()
             best = PiecewiseConstant(edges, np.where(logs >= -_EQUALLY_GOOD, 0.0, 1.0)).argmin()
         return Recommendation(
-            self._parameter(0.5 * (best[0] + best[1])), (self._to_space(best[0]), self._to_space(best[1]))
+            self._parameter(0.5 * best[0] + 0.5 * best[1]), (self._to_space(best[0]), self._to_space(best[1]))
         )
 
     @property

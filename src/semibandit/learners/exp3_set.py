@@ -35,9 +35,10 @@ class Exp3Set(Learner):
     maximize
         Told values are utilities, to be large, instead of losses.
     baseline
-        "low" (default): estimates are (loss - b)/p, clipped below at -1/λ, with b half a standard deviation
-        below the mean of past losses. Shifting by b leaves the estimates unbiased up to a constant and makes
-        them smaller; with the clip there is no regret proof. None: the provable configuration.
+        "low" (default): estimates are (loss - b)/p, clipped below at -1/λ, with b half a standard deviation,
+        and a fifth at least, below the mean of past losses. Shifting by b leaves the estimates unbiased up
+        to a constant and makes them smaller; with the clip there is no regret proof. None: the provable
+        configuration.
     exploration
         γ of implicit exploration: estimates divide by p + γ. Off by default.
     max_pieces

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import tempfile
+import uuid
 import zlib
 from os import PathLike
 from pathlib import Path
@@ -108,15 +108,15 @@ def load(path: str | PathLike[str]) -> Learner:
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Put `data` into the file so that at no moment it holds anything but the old or the new content."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

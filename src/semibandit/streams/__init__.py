@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 _HOME = {
     "Stream": "stream",
+    "clustering": "clustering_instances",
     "concentrated": "adversarial",
     "halving": "adversarial",
     "synthetic": "step_functions",
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from semibandit.streams.adversarial import halving as halving
     from semibandit.streams.auctions import posted_price as posted_price
     from semibandit.streams.auctions import second_price as second_price
+    from semibandit.streams.clustering_instances import clustering as clustering
     from semibandit.streams.graphs import independent_set as independent_set
     from semibandit.streams.knapsack_files import read_knapsacks as read_knapsacks
     from semibandit.streams.knapsack_instances import knapsack as knapsack

@@ -1,0 +1,118 @@
+"""What a cluster tree costs: callables (distances, Z) -> [0, 1]."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from semibandit import _validate
+from semibandit._validate import FloatArray, IntArray
+from semibandit.clustering.prunings import best_pruning, check_clusters, pruning_labels
+from semibandit.clustering.trees import Layout, layout
+
+__all__ = ["DasguptaCost", "KMeansCost", "KMedianCost", "TreeCost"]
+
+
+class TreeCost(ABC):
+    """A cost that looks at the shape of the tree and at the distances, not at the heights."""
+
+    def __call__(self, distances: Any, Z: FloatArray) -> float:
+        """The cost of the tree Z over points with these distances (square or condensed)."""
+        D, tree = self._read(distances, Z)
+        return self._cost(D, tree)
+
+    def check(self, n: int) -> None:  # noqa: B027 -- most costs fit any number of points
+        """Raise if the cost does not fit n points."""
+
+    @abstractmethod
+    def _cost(self, D: FloatArray, tree: Layout) -> float: ...
+
+    def _read(self, distances: Any, Z: FloatArray) -> tuple[FloatArray, Layout]:
+        tree = layout(Z)
+        n = tree.leaves.size
+        D = np.asarray(distances, dtype=np.float64)
+        if D.ndim == 1 and D.size == n * (n - 1) // 2:
+            from scipy.spatial.distance import squareform
+
+            D = squareform(D) if n > 1 else np.zeros((1, 1))
+        if D.shape != (n, n):
+            raise ValueError(f"distances must be those of the {n} points of Z, got shape {D.shape}")
+        self.check(n)
+        return np.ascontiguousarray(D), tree
+
+
+class _PruningCost(TreeCost):
+    """The least total cost of k clusters of the tree, relative to that of all points as one cluster."""
+
+    def __init__(self, n_clusters: int) -> None:
+        self.n_clusters = _validate.integer("n_clusters", n_clusters, low=1)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.n_clusters})"
+
+    def check(self, n: int) -> None:
+        """Raise if there are fewer than k points."""
+        check_clusters(self.n_clusters, n)
+
+    def labels(self, distances: Any, Z: FloatArray) -> IntArray:
+        """The best k-pruning, as a label for each point."""
+        D, tree = self._read(distances, Z)
+        return pruning_labels(tree, best_pruning(tree, self._cluster_costs(D, tree), self.n_clusters)[1])
+
+    def _cost(self, D: FloatArray, tree: Layout) -> float:
+        costs = self._cluster_costs(D, tree)
+        least, _ = best_pruning(tree, costs, self.n_clusters)
+        # Splitting lowers the cost for points in space, but other distances may have it otherwise.
+        return min(1.0, least / float(costs[-1])) if costs[-1] > 0.0 else 0.0
+
+    @abstractmethod
+    def _cluster_costs(self, D: FloatArray, tree: Layout) -> FloatArray: ...
+
+
+class KMeansCost(_PruningCost):
+    """The k-means cost of the best k-pruning, relative to the cost of a single cluster.
+
+    The k-means cost of a cluster C, its sum of squared distances to the mean, is Σ d(i, j)² / |C| over its
+    pairs: it needs the distances alone. Distances that are not Euclidean may put the ratio above 1; it is
+    cut off there. O(n² + nk) per tree.
+    """
+
+    def _cluster_costs(self, D: FloatArray, tree: Layout) -> FloatArray:
+        from semibandit.clustering._kernels import sums_within
+
+        return sums_within(D, tree) / tree.sizes
+
+
+class KMedianCost(_PruningCost):
+    """The k-median cost of the best k-pruning, relative to the cost of a single cluster.
+
+    The cost of a cluster is the sum of distances to its medoid, the point of its own that makes this sum
+    smallest. Distances that are not a metric may put the ratio above 1; it is cut off there.
+    O(n² + nk) per tree.
+    """
+
+    def _cluster_costs(self, D: FloatArray, tree: Layout) -> FloatArray:
+        from semibandit.clustering._kernels import medoid_costs
+
+        return medoid_costs(D, tree)
+
+
+class DasguptaCost(TreeCost):
+    """Dasgupta's cost for distances: far points should part near the root. 0 is best.
+
+    A pair is worth its distance times the size of the smallest cluster that holds both; the cost is one
+    minus the total worth, relative to the worth if every pair parted at the root. O(n²) per tree.
+    """
+
+    def __repr__(self) -> str:
+        return "DasguptaCost()"
+
+    def _cost(self, D: FloatArray, tree: Layout) -> float:
+        from semibandit.clustering._kernels import joined_sums
+
+        n = tree.leaves.size
+        joined = joined_sums(D, tree, 1)
+        most = n * float(joined.sum())
+        return 1.0 - min(1.0, float(joined @ tree.sizes[n:]) / most) if most > 0.0 else 0.0

@@ -1,0 +1,130 @@
+"""How far the best pruning of a tree is from a known clustering."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from semibandit import _validate
+from semibandit._validate import FloatArray, IntArray
+from semibandit.clustering.costs import TreeCost
+from semibandit.clustering.prunings import best_pruning, check_clusters, pruning_labels
+from semibandit.clustering.trees import Layout
+
+__all__ = ["TargetDistance"]
+
+_MOST_LABELS = 12
+_MOST_STATES = 1 << 27
+
+
+class TargetDistance(TreeCost):
+    """The share of points that the best k-pruning of the tree puts into a wrong cluster.
+
+    Parameters
+    ----------
+    labels
+        The target clustering: a label (of any kind) for each point.
+    n_clusters
+        k; by default the number of different labels.
+    matching
+        Which label a cluster stands for. "hamming": each label for at most one cluster, matched as well as
+        possible; pruning and matching are found together, exactly, by a dynamic programme over sets of
+        labels in O(n 2^L L), for L ≤ 12 labels. "majority": the most frequent label of the cluster, which
+        several clusters may share; O(nL + nk).
+
+    Attributes
+    ----------
+    target
+        The labels, numbered from 0.
+
+    Examples
+    --------
+    >>> Z = np.array([[0, 1, 1.0, 2], [2, 3, 1.0, 2], [4, 5, 1.0, 4]])
+    >>> TargetDistance(["a", "a", "b", "a"])(np.ones((4, 4)), Z)
+    0.25
+    """
+
+    def __init__(self, labels: Any, n_clusters: int | None = None, matching: str = "hamming") -> None:
+        array = np.asarray(labels)
+        if array.ndim != 1 or array.size == 0:
+            raise ValueError(f"labels must be one-dimensional and not empty, got shape {array.shape}")
+        if array.dtype.kind == "f" and np.isnan(array).any():
+            raise ValueError("labels must not be nan")
+        self.matching = _validate.choice("matching", matching, ("hamming", "majority"))
+        names, codes = np.unique(array, return_inverse=True)
+        self.target = codes.astype(np.int64)
+        self._n_labels = names.size
+        self.n_clusters = check_clusters(names.size if n_clusters is None else n_clusters, array.size)
+        if matching == "hamming":
+            self._check_states(array.size)
+            # The sets of labels that a whole pruning takes.
+            taken = np.array([s.bit_count() for s in range(1 << self._n_labels)])
+            self._full = taken == min(self.n_clusters, self._n_labels)
+
+    def _check_states(self, n: int) -> None:
+        if self._n_labels > _MOST_LABELS:
+            raise ValueError(
+                f'matching="hamming" takes at most {_MOST_LABELS} different labels, got {self._n_labels}; '
+                'matching="majority" takes any number'
+            )
+        if (n + 1) * (self._spare + 1) << self._n_labels > _MOST_STATES:
+            raise ValueError(
+                f'matching="hamming" cannot search {self.n_clusters} clusters of {n} points against '
+                f'{self._n_labels} labels; matching="majority" can'
+            )
+
+    @property
+    def _spare(self) -> int:
+        """How many clusters must go without a label."""
+        return max(self.n_clusters - self._n_labels, 0)
+
+    def __repr__(self) -> str:
+        return f"TargetDistance({self._n_labels} labels, {self.n_clusters}, {self.matching!r})"
+
+    def check(self, n: int) -> None:
+        """Raise if there is not a label for each of n points."""
+        if self.target.size != n:
+            raise ValueError(f"labels must have one entry for each of the {n} points, got {self.target.size}")
+
+    def labels(self, distances: Any, Z: FloatArray) -> IntArray:
+        """The best k-pruning, as a label for each point."""
+        _, tree = self._read(distances, Z)
+        return pruning_labels(tree, self._best(tree, want_clusters=True)[1])
+
+    def _cost(self, D: FloatArray, tree: Layout) -> float:
+        return self._best(tree, want_clusters=False)[0] / self.target.size
+
+    def _best(self, tree: Layout, *, want_clusters: bool) -> tuple[int, list[int]]:
+        """The number of wrong points in the best pruning, and its clusters if they are wanted."""
+        from semibandit.clustering._kernels import label_counts, match
+
+        counts = label_counts(tree, self.target, self._n_labels)
+        if self.matching == "majority":
+            wrong, clusters = best_pruning(tree, tree.sizes - counts.max(axis=1), self.n_clusters)
+            return round(wrong), clusters
+        n = tree.leaves.size
+        best = match(tree, counts, self._spare)
+        final = np.where(self._full, best[n, :, self._spare], -1)
+        s, u, p = int(final.argmax()), self._spare, n
+        wrong = n - int(best[n, s, u])
+        clusters = []
+        while p > 0 and want_clusters:
+            p, s, u, c = _step_back(best, tree, counts, p, s, u)
+            clusters.append(c)
+        return wrong, clusters[::-1]
+
+
+def _step_back(
+    best: IntArray, tree: Layout, counts: IntArray, p: int, s: int, u: int
+) -> tuple[int, int, int, int]:
+    """A last cluster of the first p leaves with which best[p, s, u] is reached, and the state before it."""
+    for c in np.flatnonzero(tree.end == p).tolist():
+        q = int(tree.start[c])
+        if u > 0 and best[q, s, u - 1] == best[p, s, u]:
+            return q, s, u - 1, c
+        for label in range(counts.shape[1]):
+            before = s & ~(1 << label)
+            if before != s and 0 <= best[q, before, u] == best[p, s, u] - counts[c, label]:
+                return q, before, u, c
+    raise AssertionError("each state that was reached has one before it")

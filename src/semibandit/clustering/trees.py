@@ -1,0 +1,54 @@
+"""Cluster trees laid out on a line, so that each cluster is a stretch of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from semibandit._validate import FloatArray, IntArray
+
+__all__ = ["Layout", "diameters", "layout"]
+
+
+class Layout(NamedTuple):
+    """A tree over n points. Cluster c (scipy's number) holds the points leaves[start[c]:end[c]]."""
+
+    children: IntArray  # of cluster n + t in row t
+    leaves: IntArray
+    start: IntArray
+    end: IntArray
+
+    @property
+    def sizes(self) -> IntArray:
+        """The number of points of each cluster."""
+        return self.end - self.start
+
+
+def layout(Z: FloatArray) -> Layout:
+    """Lay out a linkage matrix: leaves in dendrogram order, clusters as stretches. O(n).
+
+    >>> layout(np.array([[0, 2, 1.0, 2], [1, 3, 2.0, 3]])).leaves
+    array([1, 0, 2])
+    """
+    from semibandit.clustering._kernels import lay_out
+
+    Z = np.asarray(Z, dtype=np.float64)
+    if Z.ndim != 2 or Z.shape[1] != 4:
+        raise ValueError(f"Z must be a linkage matrix with 4 columns, got shape {Z.shape}")
+    n = Z.shape[0] + 1
+    children = np.ascontiguousarray(Z[:, :2]).astype(np.int64)
+    # Each cluster but the last must be merged once, after it was made.
+    if not (
+        np.array_equal(np.sort(children, axis=None), np.arange(2 * n - 2))
+        and (children.max(axis=1, initial=-1) < n + np.arange(n - 1)).all()
+    ):
+        raise ValueError("Z must merge each cluster exactly once, after it was made, got another matrix")
+    return Layout(children, *lay_out(children))
+
+
+def diameters(distances: FloatArray, tree: Layout) -> FloatArray:
+    """The largest distance within each cluster. O(n²)."""
+    from semibandit.clustering._kernels import largest_within
+
+    return largest_within(distances, tree)

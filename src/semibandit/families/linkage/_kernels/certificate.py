@@ -1,0 +1,283 @@
+"""Where a tree stays the tree: a certificate in O(n²), and the order of its merges.
+
+Let the merges be sorted as they come at ρ. A merge of A and B is right wherever the two are each other's
+nearest, so wherever their line comes before that of A, or B, with any cluster C that is there. So each pair
+of clusters that are there together must come after the earlier of the merges that end one of them. A pair
+arises when the later of the two does: then it is checked, in one pass over the row of the new cluster.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from semibandit._jit import kernel
+from semibandit._validate import FloatArray, IntArray
+from semibandit.families.linkage._kernels.chain import pair_index
+from semibandit.families.linkage._kernels.exact import LAST, SLACK, before, narrow, top, value_at
+from semibandit.families.linkage._kernels.rows import (
+    FIRST,
+    NO_MERGES,
+    SECOND,
+    Rows,
+    ends,
+    fetch,
+    join,
+    read_line,
+    start_rows,
+)
+
+_NONE: Any = np.int64(-1)
+
+
+def merge_order(into: IntArray, lines: FloatArray, rho: float) -> IntArray:
+    """The merges in their exact order at rho, as the slots that they empty. O(n log n) away from ties."""
+    a, b = (lines[:, 0] + lines[:, 1]) / lines[:, 4], (lines[:, 2] + lines[:, 3]) / lines[:, 4]
+    slopes = a - b if rho >= LAST else b - a
+    order = np.lexsort((slopes, (1.0 - rho) * a + rho * b))
+    _insert(into, lines, rho, order)
+    return order
+
+
+@kernel
+def _insert(into: IntArray, lines: FloatArray, rho: float, order: IntArray) -> None:
+    """Sort by insertion what rounding may have misled."""
+    n = into.size + 1
+    e = np.empty(64)
+    for t in range(1, order.size):
+        x = order[t]
+        value = value_at(lines[x], rho)
+        s = t
+        while s > 0:
+            y = order[s - 1]
+            if value - value_at(lines[y], rho) > 2.0 * SLACK * value or not before(
+                rho, lines[x], pair_index(x, into[x], n), lines[y], pair_index(y, into[y], n), e
+            ):
+                break
+            order[s] = y
+            s -= 1
+        order[s] = x
+
+
+@kernel
+def linkage_matrix(into: IntArray, size: IntArray, order: IntArray, heights: FloatArray) -> FloatArray:
+    """Scipy's Z of a tree, with its merges in this order and with these heights (by slot). O(n)."""
+    n = into.size + 1
+    node = np.arange(n)
+    Z = np.empty((n - 1, 4))
+    for t in range(n - 1):
+        x = order[t]
+        a, b = node[x], node[into[x]]
+        Z[t, 0], Z[t, 1], Z[t, 2], Z[t, 3] = min(a, b), max(a, b), heights[x], size[x]
+        node[into[x]] = n + t
+    return Z
+
+
+@kernel
+def order_interval(
+    into: IntArray, lines: FloatArray, order: IntArray, rho: float, lo: float, hi: float
+) -> tuple[float, float]:
+    """The part of [lo, hi) around rho on which the merges stay in this order: neighbours keep theirs."""
+    n = into.size + 1
+    e = np.empty(64)
+    for t in range(1, order.size):
+        x, y = order[t - 1], order[t]
+        last = top(hi)
+        # Where the rounded values at both ends are well apart, the exact look is not needed.
+        if (
+            value_at(lines[x], lo) * (1.0 + SLACK) >= value_at(lines[y], lo)
+            or value_at(lines[x], last) * (1.0 + SLACK) >= value_at(lines[y], last)
+        ):  # fmt: skip
+            _, lo, hi = narrow(
+                lines[x], pair_index(x, into[x], n), lines[y], pair_index(y, into[y], n), rho, lo, hi, e
+            )
+    return lo, hi
+
+
+@kernel
+def following(
+    into: IntArray, part: IntArray, size: IntArray, order: IntArray
+) -> tuple[bool, IntArray, IntArray]:
+    """The ranks of the merges that end each point, and each merged cluster (by the rank of its own merge).
+
+    -1 for the last cluster, which nothing ends. The first result is whether this order builds this tree.
+    """
+    count = into.size
+    of_point = np.full(count + 1, -1, np.int64)
+    of_merge = np.full(count, -1, np.int64)
+    latest = np.full(count + 1, -1, np.int64)  # the rank of the merge that made the cluster in a slot
+    sizes = np.ones(count + 1, np.int64)
+    for t in range(count):
+        x = order[t]
+        y = into[x]
+        if sizes[x] != part[x] or sizes[x] + sizes[y] != size[x]:
+            return False, of_point, of_merge
+        for slot in (x, y):
+            if latest[slot] < 0:
+                of_point[slot] = t
+            else:
+                of_merge[latest[slot]] = t
+        latest[y] = t
+        sizes[y] = size[x]
+    return True, of_point, of_merge
+
+
+class _Check(NamedTuple):
+    into: IntArray
+    lines: FloatArray
+    order: IntArray
+    ending: IntArray  # the rank of the merge that ends the cluster in a slot; -1 to leave the slot out
+    span: FloatArray  # lo, hi
+    values: FloatArray  # of the merges by rank, at lo and just below hi, raised by the rounding error
+    limits: FloatArray  # the same by slot, -1 where it is left out
+    doubts: FloatArray  # the pairs that set lo and hi, as (slot, size, slot, size, line)
+
+
+@kernel
+def _set_span(check: _Check, lo: float, hi: float) -> None:
+    check.span[0], check.span[1] = lo, hi
+    last = top(hi)
+    for t in range(check.order.size):
+        line = check.lines[check.order[t]]
+        check.values[0, t] = value_at(line, lo) * (1.0 + SLACK)
+        check.values[1, t] = value_at(line, last) * (1.0 + SLACK)
+    for i in range(check.ending.size):
+        _set_ending(check.ending, check.limits, check.values, i, check.ending[i])
+
+
+@kernel
+def _set_ending(ending: IntArray, limits: FloatArray, values: FloatArray, slot: int, rank: int) -> None:
+    ending[slot] = rank
+    limits[0, slot] = values[0, rank] if rank >= 0 else -1.0
+    limits[1, slot] = values[1, rank] if rank >= 0 else -1.0
+
+
+@kernel
+def _close_pairs(
+    a: FloatArray, b: FloatArray, ending: IntArray, limits_lo: FloatArray, limits_hi: FloatArray,
+    own: int, own_lo: float, own_hi: float, lo: float, last: float,
+) -> int:  # fmt: skip
+    """How often a pair of a row may come before the merge that ends it, at lo or at `last`, the two ends of
+    the span. The earlier merge of a pair's two decides, the row's (`own`) or the other's.
+    """
+    stay_lo, stay_hi = 1.0 - lo, 1.0 - last
+    close = 0
+    for i in range(a.size):
+        low = limits_lo[i] if ending[i] < own else own_lo
+        high = limits_hi[i] if ending[i] < own else own_hi
+        close += stay_lo * a[i] + lo * b[i] <= low
+        close += stay_hi * a[i] + last * b[i] <= high
+    return close
+
+
+@kernel
+def _check_row(
+    check: _Check, rows: Rows, r: int, slot: int, own: int, start: int, rho: float, room: FloatArray
+) -> bool:
+    """Check the pairs of a cluster and shrink the span to where all is right; False if it is not at rho.
+
+    r is the cluster's row. A look with rounded values has found that some pair is close.
+    """
+    a, b = ends(rows.kind, rows.pool[r], rows.inverse, slot, room)
+    lo, hi = check.span[0], check.span[1]
+    last = top(hi)
+    n = room.size
+    e, line = np.empty(64), np.empty(5)
+    for i in range(start, n):
+        if check.ending[i] < 0:
+            continue
+        rank = min(own, check.ending[i])
+        if (1.0 - lo) * a[i] + lo * b[i] > check.values[0, rank] and (
+            (1.0 - last) * a[i] + last * b[i] > check.values[1, rank]
+        ):
+            continue
+        read_line(rows, r, slot, i, line)
+        x = check.order[rank]
+        merge, this = pair_index(x, check.into[x], n), pair_index(slot, i, n)
+        right, new_lo, new_hi = narrow(check.lines[x], merge, line, this, rho, lo, hi, e)
+        if not right:
+            return False
+        if new_lo != lo or new_hi != hi:
+            doubt = check.doubts[0 if new_lo != lo else 1]
+            doubt[0], doubt[1], doubt[2], doubt[3] = slot, rows.sizes[slot], i, rows.sizes[i]
+            doubt[4:] = line
+            lo, hi, last = new_lo, new_hi, top(new_hi)
+            _set_span(check, lo, hi)
+    return True
+
+
+@kernel
+def tree_interval(
+    rows: Rows,
+    tree: tuple[IntArray, IntArray, IntArray, FloatArray],
+    order: IntArray,
+    rho: float,
+    lo: float,
+    hi: float,
+) -> tuple[bool, float, float, FloatArray]:
+    """Whether the tree is that of rho, and an interval around rho inside [lo, hi) on which it stays so.
+
+    `order` is that of the merges at rho. On the doubles of the interval the answer is exact. O(n²). The last
+    result are the pairs that set lo and hi, for `refutes`.
+    """
+    into, part, size, lines = tree
+    n = into.size + 1
+    good, ending, of_merge = following(into, part, size, order)
+    values, limits, span, doubts = np.empty((2, n - 1)), np.empty((2, n)), np.empty(2), np.zeros((2, 9))
+    if not good:
+        return False, lo, hi, doubts
+    check = _Check(into, lines, order, ending, span, values, limits, doubts)
+    _set_span(check, lo, hi)
+    room = np.empty(n)
+    start_rows(rows)
+    for born in range(1 - n, n - 2):  # the points but for the last, then the merges but for the last
+        if born < 0:
+            slot = born + n - 1
+            r, own, start = _NONE, ending[slot], slot + 1
+            a = b = rows.D[slot, start:]  # lines between points are flat
+        else:
+            x, slot = order[born], into[order[born]]
+            _set_ending(ending, limits, values, x, _NONE)
+            r = join(rows, x, slot, fetch(rows, x, FIRST, born), fetch(rows, slot, SECOND, born), born)
+            own, start = of_merge[born], 0
+            a, b = ends(rows.kind, rows.pool[r], rows.inverse, slot, room)
+        # Leave out the cluster itself, and the one that it will be merged with if that is there.
+        mate = into[order[own]] if slot == order[own] else order[own]
+        mate_is_there = ending[mate] == own
+        _set_ending(ending, limits, values, slot, _NONE)
+        if mate_is_there:
+            _set_ending(ending, limits, values, mate, _NONE)
+        if _close_pairs(
+            a, b, ending[start:], limits[0, start:], limits[1, start:],
+            own, values[0, own], values[1, own], span[0], top(span[1]),
+        ):  # fmt: skip
+            if r < 0:
+                r = fetch(rows, slot, FIRST, NO_MERGES)
+            if not _check_row(check, rows, r, slot, own, start, rho, room):
+                return False, lo, hi, doubts
+        _set_ending(ending, limits, values, slot, own)
+        if mate_is_there:
+            _set_ending(ending, limits, values, mate, own)
+    return True, span[0], span[1], doubts
+
+
+@kernel
+def refutes(
+    doubt: FloatArray, tree: tuple[IntArray, IntArray, IntArray, FloatArray], order: IntArray, rho: float
+) -> bool:
+    """Whether a single pair shows that rho has another tree: it comes before the merge that ends it.
+
+    `order` is that of the merges at rho. Where a certificate ends, the pair that ended it nearly always does
+    this, and the whole check is not needed. O(n).
+    """
+    into, _, size, lines = tree
+    n = into.size + 1
+    p, q = int(doubt[0]), int(doubt[2])
+    sizes = np.ones(n, np.int64)
+    for t in range(n - 1):
+        x, y = order[t], into[order[t]]
+        touched = x in (p, q) or y in (p, q)
+        if touched and sizes[p] == doubt[1] and sizes[q] == doubt[3]:
+            e = np.empty(64)
+            return before(rho, doubt[4:], pair_index(p, q, n), lines[x], pair_index(x, y, n), e)
+        sizes[x], sizes[y] = 0, size[x]
+    return False

@@ -1,0 +1,152 @@
+"""The cluster tree at one ρ by the nearest-neighbour chain, in O(n²)."""
+
+import numpy as np
+
+from semibandit._jit import kernel
+from semibandit._validate import FloatArray, IntArray
+from semibandit.families.linkage._kernels.exact import SLACK, before
+from semibandit.families.linkage._kernels.rows import (
+    FIRST,
+    SECOND,
+    Rows,
+    fetch,
+    join,
+    read_line,
+    start_rows,
+)
+
+_INF_BITS = np.int64(0x7FF0000000000000)
+
+
+@kernel
+def pair_index(x: int, y: int, n: int) -> int:
+    """Orders pairs of slots: by the smaller slot, then by the larger."""
+    return min(x, y) * n + max(x, y)
+
+
+@kernel
+def smallest(values: FloatArray) -> float:
+    """The smallest of non-negative values. Their bits are ordered as they are, and the minimum of integers
+    is vectorised.
+    """
+    bits = values.view(np.int64)
+    low = _INF_BITS
+    for i in range(bits.size):
+        low = min(low, bits[i])
+    box = np.empty(1)
+    box.view(np.int64)[0] = low
+    return float(box[0])
+
+
+@kernel
+def _row_values(
+    kind: int,
+    row: FloatArray,
+    inverse: FloatArray,
+    slot: int,
+    rho: float,
+    penalty: FloatArray,
+    out: FloatArray,
+) -> None:
+    """The rounded values of the lines of a slot's row, plus the penalty."""
+    p, q, stay = row[0], row[1], 1.0 - rho
+    if kind == 0:
+        for i in range(out.size):
+            out[i] = stay * p[i] + rho * q[i] + penalty[i]
+    elif kind == 1:
+        stay *= inverse[slot]
+        for i in range(out.size):
+            out[i] = stay * inverse[i] * p[i] + rho * q[i] + penalty[i]
+    else:
+        go = rho * inverse[slot]
+        for i in range(out.size):
+            out[i] = stay * p[i] + go * inverse[i] * q[i] + penalty[i]
+
+
+@kernel
+def _only_smallest(values: FloatArray) -> tuple[float, int]:
+    """What counts as close to the smallest value, and the index of the only one that is, or -1."""
+    threshold = smallest(values) * (1.0 + SLACK)
+    close = 0
+    for i in range(values.size):
+        close += values[i] <= threshold
+    if close > 1:
+        return threshold, -1
+    best = 0
+    while values[best] > threshold:
+        best += 1
+    return threshold, best
+
+
+@kernel
+def _nearest_of(rows: Rows, r: int, x: int, rho: float, values: FloatArray, threshold: float) -> int:
+    """The cluster nearest to x among those with values up to a threshold, exactly."""
+    n = values.size
+    e, lines = np.empty(64), np.empty((2, 5))
+    best = -1
+    for i in range(n):
+        if values[i] <= threshold:
+            read_line(rows, r, x, i, lines[1])
+            if best < 0 or before(rho, lines[1], pair_index(x, i, n), lines[0], pair_index(x, best, n), e):
+                best = i
+                lines[0] = lines[1]
+    return best
+
+
+@kernel
+def nearest(
+    rows: Rows, x: int, rho: float, penalty: FloatArray, values: FloatArray, now: int
+) -> tuple[int, int]:
+    """The row of x after `now` merges, and the cluster nearest to x.
+
+    `penalty` is infinite at empty slots; `values` is room for the row's.
+    """
+    r = fetch(rows, x, FIRST, now)
+    penalty[x] = np.inf
+    _row_values(rows.kind, rows.pool[r], rows.inverse, x, rho, penalty, values)
+    penalty[x] = 0.0
+    threshold, best = _only_smallest(values)
+    if best < 0:
+        best = _nearest_of(rows, r, x, rho, values, threshold)
+    return r, best
+
+
+@kernel
+def chain_tree(rows: Rows, rho: float) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+    """The tree at rho as (into, part, size, lines), for a reducible linkage.
+
+    A cluster's nearest neighbour's nearest neighbour and so on ends in a pair that are each other's nearest.
+    For a reducible linkage, d(A ∪ B, C) ≥ min(d(A, C), d(B, C)), no merge elsewhere parts such a pair, so
+    it can be merged at once. The same must hold for the whole order, ties included, and it does. By value
+    just right of ρ: the inequality holds for every ρ. By index where the lines are equal: A ∪ B is named by
+    its largest point, at least the names of A and of B, so that its pair with C has no smaller an index.
+    """
+    n = rows.sizes.size
+    into, part, size = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1, np.int64)
+    lines = np.empty((n - 1, 5))
+    penalty = np.zeros(n)
+    values = np.empty(n)
+    chain = np.empty(n, np.int64)
+    length = 0
+    start_rows(rows)
+    for now in range(n - 1):
+        if length == 0:
+            chain[0] = n - 1  # the last slot is never emptied
+            length = 1
+        while True:
+            x = chain[length - 1]
+            r, y = nearest(rows, x, rho, penalty, values, now)
+            if length > 1 and chain[length - 2] == y:
+                break
+            chain[length] = y
+            length += 1
+        length -= 2
+        s = fetch(rows, y, SECOND, now)
+        if x > y:
+            x, y, r, s = y, x, s, r
+        read_line(rows, r, x, y, lines[x])
+        into[x], part[x] = y, rows.sizes[x]
+        join(rows, x, y, r, s, now)
+        size[x] = rows.sizes[y]
+        penalty[x] = np.inf
+    return into, part, size, lines

@@ -1,0 +1,257 @@
+"""Runs of ρ-linkage, and the intervals of ρ on which they give the same.
+
+All intervals are exact on the doubles in [0, 1]: [lo, hi) holds the doubles for which something is so, and
+lo and hi are themselves the smallest doubles of their pieces. hi is END where nothing changes up to 1. The
+doubles from 1 - 2^-53 on count as 1, so that the last piece has a width.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from semibandit._validate import FloatArray, IntArray
+from semibandit.families.linkage._kernels.certificate import (
+    merge_order,
+    order_interval,
+    refutes,
+    tree_interval,
+)
+from semibandit.families.linkage._kernels.chain import chain_tree
+from semibandit.families.linkage._kernels.exact import END, LAST
+from semibandit.families.linkage._kernels.generic import greedy_tree, sequence_interval
+from semibandit.families.linkage._kernels.rows import Rows, new_rows, pool_size
+
+__all__ = [
+    "END",
+    "Engine",
+    "Run",
+    "engine",
+    "maximal_piece",
+    "sequence_piece",
+    "sequence_pieces",
+    "snap",
+    "tree_pieces",
+]
+
+# Below this no two lines cross: distances are doubles within a factor of 2^400 of each other.
+_TINY = 2.0**-500
+
+_MOST_SPARE = 1 << 26
+_spare = threading.local()
+
+
+def snap(rho: float) -> float:
+    """The parameter that stands for rho: 1 for the double just below 1, 0 for what is too small to matter."""
+    return 1.0 if rho >= LAST else 0.0 if rho < _TINY else rho
+
+
+@dataclass(frozen=True)
+class Run:
+    """A cluster tree and the order of its merges at some rho (see `_kernels` for the arrays)."""
+
+    into: IntArray
+    part: IntArray
+    size: IntArray
+    lines: FloatArray
+    order: IntArray
+
+    @property
+    def tree(self) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+        """The tree, as the kernels take it."""
+        return self.into, self.part, self.size, self.lines
+
+    @cached_property
+    def key(self) -> bytes:
+        """The same for two runs exactly if their trees are the same.
+
+        A slot takes in others at ever larger sizes, so these sizes say in which order it does.
+        """
+        return self.into.tobytes() + self.size.tobytes()
+
+
+class Kept(NamedTuple):
+    """An interval that keeps a tree, and the pairs of clusters that end it on the left and on the right."""
+
+    lo: float
+    hi: float
+    doubt_lo: FloatArray | None = None
+    doubt_hi: FloatArray | None = None
+
+
+class Engine(Protocol):
+    """One way to build trees. Its runs share working memory, so it serves one thread."""
+
+    def run(self, rho: float) -> Run:
+        """The tree at rho."""
+        ...
+
+    def keep_tree(
+        self, run: Run, rho: float, lo: float, hi: float, doubt: FloatArray | None = None
+    ) -> Kept | None:
+        """Some interval around rho in [lo, hi) with this tree; None if rho has another.
+
+        A doubt, from the interval next to this one, may show at once that there is none.
+        """
+        ...
+
+    def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
+        """The interval around rho in [lo, hi) with the merge sequence of this run, which is one at rho."""
+        ...
+
+    def reorder(self, run: Run, rho: float) -> Run:
+        """The run at rho, where the tree is known to be the same."""
+        ...
+
+    def keep_order(self, run: Run, rho: float, hi: float) -> float:
+        """Where the merges of this run change their order, right of rho in a certified [rho, hi); or hi."""
+        ...
+
+
+class _Reducible:
+    """The nearest-neighbour chain: a tree in O(n²), a certificate in O(n²)."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def run(self, rho: float) -> Run:
+        tree = chain_tree(self._rows, rho)
+        return Run(*tree, merge_order(tree[0], tree[3], rho))
+
+    def keep_tree(
+        self, run: Run, rho: float, lo: float, hi: float, doubt: FloatArray | None = None
+    ) -> Kept | None:
+        order = merge_order(run.into, run.lines, rho)
+        if doubt is not None and refutes(doubt, run.tree, order, rho):
+            return None
+        good, lo, hi, doubts = tree_interval(self._rows, run.tree, order, rho, lo, hi)
+        return Kept(lo, hi, doubts[0], doubts[1]) if good else None
+
+    def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
+        _, lo, hi, _ = tree_interval(self._rows, run.tree, run.order, rho, lo, hi)
+        return order_interval(run.into, run.lines, run.order, rho, lo, hi)
+
+    def reorder(self, run: Run, rho: float) -> Run:
+        return Run(*run.tree, merge_order(run.into, run.lines, rho))
+
+    def keep_order(self, run: Run, rho: float, hi: float) -> float:
+        return order_interval(run.into, run.lines, run.order, rho, rho, hi)[1]
+
+
+class _Generic:
+    """Always the closest pair: for a linkage that is not reducible."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def run(self, rho: float) -> Run:
+        tree, order = greedy_tree(self._rows, rho)
+        return Run(*tree, order)
+
+    def keep_tree(
+        self, run: Run, rho: float, lo: float, hi: float, doubt: FloatArray | None = None
+    ) -> Kept | None:
+        here = self.run(rho)
+        return Kept(*self.keep_sequence(here, rho, lo, hi)) if here.key == run.key else None
+
+    def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
+        return sequence_interval(self._rows, run.tree, run.order, rho, lo, hi)
+
+    def reorder(self, run: Run, rho: float) -> Run:
+        return self.run(rho)
+
+    def keep_order(self, run: Run, rho: float, hi: float) -> float:
+        return hi  # here certificates are for sequences
+
+
+@contextmanager
+def engine(D: FloatArray, linkage: str) -> Iterator[Engine]:
+    """The engine for a linkage. Its working memory, at most 1.5 times that of D, comes back at the end.
+
+    Memory fresh from the system costs as much as half a tree, so a thread keeps some for its next engine.
+    """
+    kind = ("single-complete", "average-complete", "single-average").index(linkage)
+    size = pool_size(D.shape[0], kind)
+    memory: FloatArray | None = getattr(_spare, "memory", None)
+    _spare.memory = None
+    if memory is None or memory.size < size:
+        memory = np.empty(size)
+    rows = new_rows(D, kind, memory)
+    try:
+        yield _Generic(rows) if kind == 2 else _Reducible(rows)
+    finally:
+        if memory.nbytes <= _MOST_SPARE:
+            _spare.memory = memory
+
+
+def maximal_piece(engine: Engine, run: Run, rho: float) -> tuple[float, float]:
+    """The maximal interval [lo, hi) around rho with the tree of this run, which is one at rho.
+
+    A certificate ends at some crossing. If the tree is the same beyond it, a certificate from there leads on.
+    """
+    kept = engine.keep_tree(run, rho, 0.0, END)
+    assert kept is not None, "a tree is right where it was built"
+    (lo, hi), left, right = kept[:2], kept, kept
+    while hi != END:
+        kept = engine.keep_tree(run, snap(hi), snap(hi), END, right.doubt_hi)
+        if kept is None:
+            break
+        hi, right = kept.hi, kept
+    while lo > 0.0:
+        kept = engine.keep_tree(run, math.nextafter(lo, 0.0), 0.0, lo, left.doubt_lo)
+        if kept is None:
+            break
+        lo, left = kept.lo, kept
+    return lo, hi
+
+
+def sequence_piece(engine: Engine, run: Run, rho: float) -> tuple[float, float]:
+    """Algorithm 3's interval: the maximal [lo, hi) around rho with the merge sequence of this run."""
+    return engine.keep_sequence(run, rho, 0.0, END)
+
+
+def tree_pieces(engine: Engine) -> Iterator[tuple[float, Run]]:
+    """The maximal pieces with one tree from 0 to 1, each as its left end and its run.
+
+    Nearly every certificate here ends where the tree does, so that what comes next is built at once.
+    """
+    lo, last = 0.0, None
+    while lo != END:
+        rho = snap(lo)
+        run = engine.run(rho)
+        if run.key != last:
+            yield lo, run
+            last = run.key
+        kept = engine.keep_tree(run, rho, rho, END)
+        assert kept is not None, "a tree is right where it was built"
+        lo = kept.hi
+
+
+def sequence_pieces(engine: Engine) -> Iterator[tuple[float, Run]]:
+    """The maximal pieces with one merge sequence from 0 to 1, each as its left end and its run.
+
+    A certificate of a tree spans many sequences; inside it only the order is redone, in O(n log n).
+    """
+    lo = certified = 0.0
+    last = None
+    while lo != END:
+        rho = snap(lo)
+        if lo == certified:
+            run = engine.run(rho)
+            kept = engine.keep_tree(run, rho, rho, END)
+            assert kept is not None, "a tree is right where it was built"
+            certified = kept.hi
+        else:
+            run = engine.reorder(run, rho)
+        sequence = run.key, run.order.tobytes()
+        if sequence != last:  # the end of a certificate need not be one of a sequence
+            yield lo, run
+            last = sequence
+        lo = engine.keep_order(run, rho, certified)

@@ -1,0 +1,206 @@
+"""Costs of trees against all prunings, all matchings and the definitions."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import pdist, squareform
+
+from semibandit.clustering import (
+    DasguptaCost,
+    KMeansCost,
+    KMedianCost,
+    TargetDistance,
+    best_pruning,
+    diameters,
+    layout,
+    pruning_labels,
+)
+
+
+def points(n, seed=0):
+    return np.random.default_rng([n, seed]).normal(size=(n, 2))
+
+
+def trees(n):
+    for seed in range(3):
+        D = squareform(pdist(points(n, seed)))
+        for method in ("single", "complete"):
+            yield D, hierarchy.linkage(squareform(D), method), seed
+
+
+def members(Z):
+    parts = [frozenset([i]) for i in range(len(Z) + 1)]
+    for a, b, _, _ in Z:
+        parts.append(parts[int(a)] | parts[int(b)])
+    return parts
+
+
+def all_prunings(Z, cluster=None):
+    """Every way to cut the tree, as lists of clusters."""
+    n = len(Z) + 1
+    cluster = 2 * n - 2 if cluster is None else cluster
+    yield [cluster]
+    if cluster >= n:
+        a, b = (int(c) for c in Z[cluster - n, :2])
+        for left in all_prunings(Z, a):
+            for right in all_prunings(Z, b):
+                yield left + right
+
+
+def least(Z, k, cost):
+    return min(sum(cost(c) for c in cut) for cut in all_prunings(Z) if len(cut) == k)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 8])
+def test_best_pruning_beats_all_others(k):
+    for _, Z, seed in trees(8):
+        costs = np.random.default_rng(seed).random(15)
+        total, chosen = best_pruning(Z, costs, k)
+        assert total == pytest.approx(least(Z, k, lambda c: costs[c]))  # noqa: B023
+        assert total == pytest.approx(sum(costs[c] for c in chosen))
+        labels = pruning_labels(Z, chosen)
+        assert sorted(set(labels)) == list(range(k))
+        assert {frozenset(np.flatnonzero(labels == j)) for j in range(k)} == {members(Z)[c] for c in chosen}
+        assert [int(np.flatnonzero(labels == j)[0]) for j in range(k)] == sorted(
+            int(np.flatnonzero(labels == j)[0]) for j in range(k)
+        )
+
+
+@pytest.mark.parametrize("k", [1, 2, 4, 7])
+def test_kmeans_cost_is_the_sum_of_squares_around_the_means(k):
+    for D, Z, seed in trees(7):
+        X = points(7, seed)
+
+        def around_mean(c, X=X, Z=Z):
+            cluster = X[sorted(members(Z)[c])]
+            return ((cluster - cluster.mean(axis=0)) ** 2).sum()
+
+        cost = KMeansCost(k)
+        assert cost(D, Z) == pytest.approx(least(Z, k, around_mean) / around_mean(12), abs=1e-12)
+        labels = cost.labels(D, Z)
+        of_labels = sum(((X[labels == j] - X[labels == j].mean(axis=0)) ** 2).sum() for j in range(k))
+        assert of_labels / around_mean(12) == pytest.approx(cost(D, Z), abs=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 3, 7])
+def test_kmedian_cost_is_the_sum_of_distances_to_the_medoids(k):
+    for D, Z, _ in trees(7):
+
+        def to_medoid(c, D=D, Z=Z):
+            cluster = sorted(members(Z)[c])
+            return D[np.ix_(cluster, cluster)].sum(axis=0).min()
+
+        assert KMedianCost(k)(D, Z) == pytest.approx(least(Z, k, to_medoid) / to_medoid(12), abs=1e-12)
+
+
+def test_dasgupta_cost_by_its_definition():
+    for D, Z, _ in trees(8):
+        parts = members(Z)
+        worth = sum(
+            D[i, j] * min(len(part) for part in parts if {i, j} <= part) for i in range(8) for j in range(i)
+        )
+        assert DasguptaCost()(D, Z) == pytest.approx(1 - worth / (8 * D.sum() / 2))
+
+
+def brute_hamming(Z, target, k):
+    """Over all prunings and all ways to give distinct labels to clusters."""
+    names = list(np.unique(target)) + [None] * k
+    best = 0
+    for cut in all_prunings(Z):
+        if len(cut) == k:
+            clusters = [sorted(members(Z)[c]) for c in cut]
+            for chosen in set(permutations(names, k)):
+                agree = sum(
+                    (target[c] == name).sum()
+                    for c, name in zip(clusters, chosen, strict=True)
+                    if name is not None
+                )
+                best = max(best, int(agree))
+    return 1 - best / len(target)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("n_labels", [1, 2, 3])
+def test_hamming_distance_is_the_best_over_prunings_and_matchings(k, n_labels):
+    for D, Z, seed in trees(7):
+        target = np.random.default_rng([seed, n_labels]).integers(0, n_labels, 7)
+        cost = TargetDistance(target, n_clusters=k)
+        assert cost(D, Z) == pytest.approx(brute_hamming(Z, target, k))
+        labels = cost.labels(D, Z)
+        assert len(set(labels)) == k
+        assert {frozenset(np.flatnonzero(labels == j)) for j in range(k)} <= set(members(Z))
+        # The labels that come out are as good as the cost says: match them by hand.
+        table = np.array(
+            [[(target[labels == j] == name).sum() for name in np.unique(target)] for j in range(k)]
+        )
+        from scipy.optimize import linear_sum_assignment
+
+        rows, columns = linear_sum_assignment(-table)
+        assert 1 - table[rows, columns].sum() / 7 == pytest.approx(cost(D, Z))
+
+
+@pytest.mark.parametrize("k", [1, 2, 4, 7])
+def test_majority_distance_is_the_best_over_prunings(k):
+    for D, Z, seed in trees(7):
+        target = np.random.default_rng([seed, 9]).integers(0, 3, 7)
+
+        def wrong(c, target=target, Z=Z):
+            inside = target[sorted(members(Z)[c])]
+            return len(inside) - np.bincount(inside).max()
+
+        cost = TargetDistance(target, n_clusters=k, matching="majority")
+        assert cost(D, Z) == pytest.approx(least(Z, k, wrong) / 7)
+        assert len(set(cost.labels(D, Z))) == k
+
+
+def test_all_ties_still_give_exactly_k_clusters():
+    D = np.ones((9, 9)) - np.eye(9)
+    Z = hierarchy.complete(squareform(D))
+    for k in range(1, 10):
+        for cost in (KMeansCost(k), KMedianCost(k), TargetDistance(np.arange(9) % 3, k)):
+            assert len(set(cost.labels(D, Z))) == k
+
+
+def test_costs_lie_in_the_unit_interval_for_any_distances():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        d = rng.random(36) ** 8
+        Z = hierarchy.average(rng.random(36))  # a tree that has nothing to do with them
+        for cost in (KMeansCost(2), KMedianCost(3), DasguptaCost(), TargetDistance(rng.integers(0, 2, 9))):
+            assert 0.0 <= cost(d, Z) <= 1.0
+            assert cost(d, Z) == cost(squareform(d), Z)
+    for cost in (KMeansCost(2), KMedianCost(2), DasguptaCost()):
+        assert cost(np.zeros((9, 9)), Z) == 0.0
+
+
+def test_diameters():
+    for D, Z, _ in trees(8):
+        expected = [D[np.ix_(sorted(part), sorted(part))].max() for part in members(Z)]
+        assert diameters(D, layout(Z)).tolist() == expected
+
+
+def test_errors():
+    Z = hierarchy.complete([1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="n_clusters must be at most the number of points, 3, got 4"):
+        KMeansCost(4)(np.zeros((3, 3)), Z)
+    with pytest.raises(ValueError, match="n_clusters must be at least 1, got 0"):
+        KMedianCost(0)
+    with pytest.raises(ValueError, match="those of the 3 points of Z, got shape"):
+        KMeansCost(1)(np.zeros((4, 4)), Z)
+    with pytest.raises(ValueError, match="one entry for each of the 3 points, got 2"):
+        TargetDistance([0, 1])(np.zeros((3, 3)), Z)
+    with pytest.raises(ValueError, match="at most 12 different labels, got 13"):
+        TargetDistance(np.arange(13))
+    assert TargetDistance(np.arange(13), matching="majority").n_clusters == 13
+    with pytest.raises(ValueError, match="number of points, 2, got 3"):
+        TargetDistance([0, 1], n_clusters=3)
+    with pytest.raises(ValueError, match="matching must be one of"):
+        TargetDistance([0, 1], matching="best")
+    with pytest.raises(ValueError, match="labels must be one-dimensional"):
+        TargetDistance([[0, 1]])
+    with pytest.raises(ValueError, match="4 columns"):
+        layout(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="exactly once"):
+        layout(np.array([[0, 1, 1.0, 2], [0, 2, 1.0, 2]]))
