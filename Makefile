@@ -11,7 +11,7 @@ help:
 	@echo "make bench   every performance claim, as ratios"
 
 demo: $(VENV)/.demo
-	$(BIN)/semibandit play synthetic --rounds 5000 --seed 0 --png demo.png
+	$(BIN)/semibandit play knapsack --rounds 3000 --seed 0 --png demo.png
 
 test: $(VENV)/.check
 	$(BIN)/python -m pytest -n 2 --dist worksteal

@@ -15,6 +15,7 @@ _HOME = {
     "Interval": "spaces",
     "Problem": "families.problem",
     "Explicit": "families.problem",
+    "Knapsack": "families.knapsack",
     "Linkage": "families.linkage.problem",
     "Exp3Set": "learners.exp3_set",
     "Exp3Grid": "learners.exp3_grid",
@@ -29,14 +30,16 @@ _HOME = {
     "rounds": "game",
     "best_in_hindsight": "hindsight",
 }
-_MODULES = ("clustering", "plots", "streams")
+_MODULES = ("clustering", "dispersion", "plots", "streams")
 
 __all__ = [*_HOME, *_MODULES, "__version__"]
 
 if TYPE_CHECKING:
     from semibandit import clustering as clustering
+    from semibandit import dispersion as dispersion
     from semibandit import plots as plots
     from semibandit import streams as streams
+    from semibandit.families.knapsack import Knapsack as Knapsack
     from semibandit.families.linkage.problem import Linkage as Linkage
     from semibandit.families.problem import Explicit as Explicit
     from semibandit.families.problem import Problem as Problem

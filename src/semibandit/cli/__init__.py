@@ -1,10 +1,11 @@
-"""The command line: `semibandit play`, and more to come."""
+"""The command line: `semibandit play`, `semibandit dispersion`, and more to come."""
 
 import sys
 
 import typer
 
-from semibandit.cli import play
+from semibandit.cli import dispersion, play
+from semibandit.cli import play_knapsack as play_knapsack
 
 app = typer.Typer(
     help="Tune the real-valued knob of an algorithm online, with a regret guarantee.",
@@ -13,6 +14,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(play.app, name="play")
+app.add_typer(dispersion.app, name="dispersion")
 
 
 @app.callback(invoke_without_command=True)

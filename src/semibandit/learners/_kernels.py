@@ -63,7 +63,8 @@ def learn(
             estimate = max((losses[i] - shift) / (p + explore), floor)
             mean += shares[i] * estimate
             mixed += shares[i] * math.expm1(-rate * estimate)
-            tree.update(t, edges[i], edges[i + 1], -rate * estimate)
+            log_factor = max(-rate * estimate, -tree.LARGEST_LOG)
+            tree.update(t, edges[i], edges[i + 1], log_factor)
     if mixed > -0.5:
         log_mixed = math.log1p(mixed)
     else:  # most of the mass is gone: the totals tell how much to full precision

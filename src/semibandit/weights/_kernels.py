@@ -1,14 +1,19 @@
 """Kernels of the interval tree: a B+-tree of scaled weights, in plain arrays.
 
 A weight is m·2^e with a float mantissa and an integer exponent of its own: sums and products keep full
-relative precision at any magnitude, and nothing overflows or is flushed to zero.
+relative precision at any magnitude, and nothing overflows or is flushed to zero. What is multiplied again
+and again, the masses of pieces and the tags below, also has a `tail`, the part of the mantissa that did not
+fit into a float: rounding errors of millions of updates would add up otherwise (those of a factor that
+comes often all point the same way). Readers ignore tails.
 
 Every slot of a node covers [key, next key) and holds the mass of it. A slot of an inner node leads to a
 child; the child has a `tag`, a factor that applies to all that is below it, so
 
     mass of the slot = tag of the child × sum of the masses in the child.
 
-Tags are never pushed down: reading writes nothing, and an update touches two paths only.
+Tags are never pushed down: reading writes nothing, and an update touches two paths only. The sum is kept
+beside the tag, so that the mass of a slot is always this product to the bit: multiplying tag and mass side
+by side would let them drift apart, a rounding error at a time.
 """
 
 import math
@@ -21,17 +26,19 @@ from semibandit._jit import kernel
 
 FANOUT = 32
 # A node is one row of 64-bit words, read as floats or as integers: these are the columns.
-KEY, MANT, EXPO, CHILD = 0, FANOUT, 2 * FANOUT, 3 * FANOUT  # one for each slot: left end, mass, child
-USED, TAG_MANT, TAG_EXPO = 4 * FANOUT, 4 * FANOUT + 1, 4 * FANOUT + 2  # slots in use, and the tag
-WORDS = 4 * FANOUT + 4
+# One for each slot: its left end, its mass (mantissa, tail, exponent), its child.
+KEY, MANT, TAIL, EXPO, CHILD = 0, FANOUT, 2 * FANOUT, 3 * FANOUT, 4 * FANOUT
+# One for each node: slots in use, the tag, the sum of the masses as `total` gives it.
+USED, TAG_MANT, TAG_TAIL, TAG_EXPO, SUM_MANT, SUM_EXPO = range(5 * FANOUT, 5 * FANOUT + 6)
+WORDS = 5 * FANOUT + 8
 # Row 0 is no node: it describes the whole tree.
 HEAD, ROOT, HEIGHT, N_NODES, N_PIECES, LO, HI = 0, 0, 1, 2, 3, 4, 5
-# ln 2 in two parts, the first with 21 trailing zero bits: multiples of it up to 2^21 are exact.
-LN2_HIGH = 6.93147180369123816490e-01
-LN2_LOW = 1.90821492927058770002e-10
 LN2 = math.log(2.0)
+LN2_TAIL = 2.3190468138462996e-17  # ln 2 is LN2 + LN2_TAIL to 107 bits
 # Terms 2^-128 below the largest cannot change a float sum; they are left out of sums, not out of the tree.
 DEEPEST = 128
+# Logarithms of factors stay below this: exponents then have room for millions of the largest ones.
+LARGEST_LOG = 2.0**40
 POWERS = np.ldexp(1.0, -np.arange(DEEPEST))
 
 
@@ -54,7 +61,10 @@ def normal(m: float, e: int) -> tuple[float, int]:
 
 @kernel
 def plus(m: float, e: int, m2: float, e2: int) -> tuple[float, int]:
-    """The sum of two scaled numbers, not normalised; zero has mantissa 0."""
+    """The sum of two scaled numbers, not normalised; zero has mantissa 0.
+
+    Mantissas may be sums of some thousands: only those near zero would spoil the comparison of exponents.
+    """
     if m == 0.0:
         return m2, e2
     if m2 == 0.0:
@@ -65,10 +75,68 @@ def plus(m: float, e: int, m2: float, e2: int) -> tuple[float, int]:
 
 
 @kernel
-def scaled_exp(x: float) -> tuple[float, int]:
-    """exp(x) as a scaled number, for any finite x."""
+def part_of(m: float, e: int, part: float, whole: float) -> tuple[float, int]:
+    """m·2^e times part / whole, two lengths whose quotient alone might underflow."""
+    m1, e1 = math.frexp(part)
+    m2, e2 = math.frexp(whole)
+    return normal(m * (m1 / m2), e + e1 - e2)
+
+
+@kernel
+def exact_product(a: float, b: float) -> tuple[float, float]:
+    """a·b as a float and its rounding error (Dekker's algorithm)."""
+    p = a * b
+    c = a * 134217729.0  # 2^27 + 1 splits a float into halves whose products are exact
+    a1 = c - (c - a)
+    c = b * 134217729.0
+    b1 = c - (c - b)
+    a2, b2 = a - a1, b - b1
+    return p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2
+
+
+@kernel
+def exact_sum(a: float, b: float) -> tuple[float, float]:
+    """A + b as a float and its rounding error, for b below a in size."""
+    total = a + b
+    return total, b - (total - a)
+
+
+@kernel
+def times(m: float, tail: float, e: int, m2: float, tail2: float, e2: int) -> tuple[float, float, int]:
+    """The product of two scaled numbers with tails."""
+    p, rest = exact_product(m, m2)
+    m, tail = exact_sum(p, rest + (m * tail2 + tail * m2))
+    e += e2
+    # By comparison, as frexp would take longer than all of the above.
+    if m < 0.5:
+        m, tail, e = 2.0 * m, 2.0 * tail, e - 1
+    elif m >= 1.0:
+        m, tail, e = 0.5 * m, 0.5 * tail, e + 1
+    return m, tail, e
+
+
+@kernel
+def scaled_exp(x: float) -> tuple[float, float, int]:
+    """exp(x) as a scaled number with a tail, right to 2^-70, for x up to LARGEST_LOG in size."""
     e = round(x / LN2)
-    return normal(math.exp((x - e * LN2_HIGH) - e * LN2_LOW), int(e))
+    p, rest = exact_product(e, LN2)
+    r, rest = exact_sum(x - p, -rest - e * LN2_TAIL)
+    # exp(r / 32) - 1 in two floats: the series, with an exact square where it matters.
+    s = r / 32.0
+    q, q_rest = exact_product(s, s)
+    series = 0.0
+    for i in range(11, 2, -1):
+        series = (series + 1.0) * s / i
+    high, low = exact_sum(s, 0.5 * q)
+    high, low = exact_sum(high, low + 0.5 * (q_rest + q * series) + (1.0 + s) * (rest / 32.0))
+    # Back to r: exp(2s) - 1 = 2·(exp(s) - 1) + (exp(s) - 1)².
+    for _ in range(5):
+        q, q_rest = exact_product(high, high)
+        rest = 2.0 * (low + high * low) + q_rest
+        high, low = exact_sum(2.0 * high, q)
+        high, low = exact_sum(high, low + rest)
+    m, rest = exact_sum(1.0, high)
+    return times(m, rest + low, int(e), 0.5, 0.0, 1)
 
 
 @kernel
@@ -114,27 +182,37 @@ def total(t: Nodes, node: int) -> tuple[float, int]:
 def refresh(t: Nodes, node: int, slot: int) -> None:
     """Compute the mass of an inner slot from its child."""
     c = t.whole[node, CHILD + slot]
-    m, e = total(t, c)
+    t.real[c, SUM_MANT], t.whole[c, SUM_EXPO] = total(t, c)
+    set_mass(t, node, slot, c)
+
+
+@kernel
+def set_mass(t: Nodes, node: int, slot: int, c: int) -> None:
+    """Mass of a slot = tag × sum of its child."""
     t.real[node, MANT + slot], t.whole[node, EXPO + slot] = normal(
-        m * t.real[c, TAG_MANT], e + t.whole[c, TAG_EXPO]
+        t.real[c, SUM_MANT] * t.real[c, TAG_MANT], t.whole[c, SUM_EXPO] + t.whole[c, TAG_EXPO]
     )
 
 
 @kernel
-def multiply_slot(t: Nodes, node: int, slot: int, level: int, m: float, e: int) -> None:
-    """Multiply all that is in the slot by m·2^e."""
-    t.real[node, MANT + slot], t.whole[node, EXPO + slot] = normal(
-        t.real[node, MANT + slot] * m, t.whole[node, EXPO + slot] + e
-    )
-    if level > 0:
+def multiply_slot(t: Nodes, node: int, slot: int, level: int, m: float, tail: float, e: int) -> None:
+    """Multiply all that is in the slot by (m + tail)·2^e."""
+    if level == 0:
+        t.real[node, MANT + slot], t.real[node, TAIL + slot], t.whole[node, EXPO + slot] = times(
+            t.real[node, MANT + slot], t.real[node, TAIL + slot], t.whole[node, EXPO + slot], m, tail, e
+        )
+    else:
         c = t.whole[node, CHILD + slot]
-        t.real[c, TAG_MANT], t.whole[c, TAG_EXPO] = normal(t.real[c, TAG_MANT] * m, t.whole[c, TAG_EXPO] + e)
+        t.real[c, TAG_MANT], t.real[c, TAG_TAIL], t.whole[c, TAG_EXPO] = times(
+            t.real[c, TAG_MANT], t.real[c, TAG_TAIL], t.whole[c, TAG_EXPO], m, tail, e
+        )
+        set_mass(t, node, slot, c)
 
 
 @kernel
 def open_slot(t: Nodes, node: int, slot: int) -> None:
     """Move the slots from `slot` on by one place; the freed slot keeps its old content."""
-    for column in (KEY, MANT, EXPO, CHILD):  # words are words: read as integers, floats move as well
+    for column in (KEY, MANT, TAIL, EXPO, CHILD):  # words are words: read as integers, floats move as well
         for i in range(t.whole[node, USED], slot, -1):
             t.whole[node, column + i] = t.whole[node, column + i - 1]
     t.whole[node, USED] += 1
@@ -146,6 +224,7 @@ def new_node(t: Nodes) -> int:
     t.whole[HEAD, N_NODES] += 1
     t.whole[node, USED] = 0
     t.real[node, TAG_MANT] = 0.5
+    t.real[node, TAG_TAIL] = 0.0
     t.whole[node, TAG_EXPO] = 1
     return int(node)
 
@@ -159,12 +238,13 @@ def split_child(t: Nodes, node: int, slot: int) -> None:
     c = t.whole[node, CHILD + slot]
     d = new_node(t)
     half = FANOUT // 2
-    for column in (KEY, MANT, EXPO, CHILD):
+    for column in (KEY, MANT, TAIL, EXPO, CHILD):
         for i in range(FANOUT - half):
             t.whole[d, column + i] = t.whole[c, column + half + i]
     t.whole[d, USED] = FANOUT - half
     t.whole[c, USED] = half
-    t.real[d, TAG_MANT], t.whole[d, TAG_EXPO] = t.real[c, TAG_MANT], t.whole[c, TAG_EXPO]
+    t.real[d, TAG_MANT], t.real[d, TAG_TAIL] = t.real[c, TAG_MANT], t.real[c, TAG_TAIL]
+    t.whole[d, TAG_EXPO] = t.whole[c, TAG_EXPO]
     open_slot(t, node, slot + 1)
     t.real[node, KEY + slot + 1] = t.real[d, KEY]
     t.whole[node, CHILD + slot + 1] = d
@@ -205,10 +285,9 @@ def cut(t: Nodes, x: float) -> None:
     m, e = t.real[node, MANT + i], t.whole[node, EXPO + i]
     open_slot(t, node, i + 1)
     t.real[node, KEY + i + 1] = x
-    # Halves first: right - left may overflow on the longest line.
-    width = 0.5 * right - 0.5 * left
-    t.real[node, MANT + i], t.whole[node, EXPO + i] = normal(m * ((0.5 * x - 0.5 * left) / width), e)
-    t.real[node, MANT + i + 1], t.whole[node, EXPO + i + 1] = normal(m * ((0.5 * right - 0.5 * x) / width), e)
+    t.real[node, MANT + i], t.whole[node, EXPO + i] = part_of(m, e, x - left, right - left)
+    t.real[node, MANT + i + 1], t.whole[node, EXPO + i + 1] = part_of(m, e, right - x, right - left)
+    t.real[node, TAIL + i] = t.real[node, TAIL + i + 1] = 0.0
     t.whole[HEAD, N_PIECES] += 1
 
 
@@ -282,18 +361,17 @@ def integrate(t: Nodes, lo: float, hi: float) -> tuple[float, int]:
                     )
                     n_there += 1
                     continue
-                share = 1.0
+                m2, e2 = t.real[v, MANT + i] * tag_m[here, which], t.whole[v, EXPO + i] + tag_e[here, which]
                 if left < lo or hi < end:
-                    share = (0.5 * min(hi, end) - 0.5 * max(lo, left)) / (0.5 * end - 0.5 * left)
-                mass = t.real[v, MANT + i] * share * tag_m[here, which]
-                m, e = plus(m, e, mass, t.whole[v, EXPO + i] + tag_e[here, which])
+                    m2, e2 = part_of(m2, e2, min(hi, end) - max(lo, left), end - left)
+                m, e = plus(m, e, m2, e2)
         n_here = n_there
     return m, e
 
 
 @kernel
-def multiply(t: Nodes, lo: float, hi: float, m: float, e: int) -> None:
-    """Multiply the weights in [lo, hi), which must be ends of pieces, by m·2^e. O(log P)."""
+def multiply(t: Nodes, lo: float, hi: float, m: float, tail: float, e: int) -> None:
+    """Multiply the weights in [lo, hi), which must be ends of pieces, by (m + tail)·2^e. O(log P)."""
     height = t.whole[HEAD, HEIGHT]
     node = np.empty((height + 1, 2), np.int64)
     right = np.empty((height + 1, 2))
@@ -311,7 +389,7 @@ def multiply(t: Nodes, lo: float, hi: float, m: float, e: int) -> None:
                     break
                 end = t.real[v, KEY + i + 1] if i + 1 < t.whole[v, USED] else right[level, which]
                 if lo <= left and end <= hi:
-                    multiply_slot(t, v, i, level, m, e)
+                    multiply_slot(t, v, i, level, m, tail, e)
                 else:
                     at = n_cut[level]
                     cut_in[at] = v
@@ -347,8 +425,8 @@ def update(t: Nodes, lo: float, hi: float, log_factor: float) -> None:
     """Multiply the weights in [lo, hi) by exp(log_factor) (Update)."""
     cut(t, lo)
     cut(t, hi)
-    m, e = scaled_exp(log_factor)
-    multiply(t, lo, hi, m, e)
+    m, tail, e = scaled_exp(log_factor)
+    multiply(t, lo, hi, m, tail, e)
 
 
 @kernel
@@ -432,6 +510,7 @@ def build(t: Nodes, key: Any, mant: Any, expo: Any, fill: int) -> None:
                 if below < 0:
                     t.real[node, KEY + i] = key[at + i]
                     t.real[node, MANT + i] = mant[at + i]
+                    t.real[node, TAIL + i] = 0.0
                     t.whole[node, EXPO + i] = expo[at + i]
                 else:
                     t.whole[node, CHILD + i] = below + at + i
@@ -448,14 +527,23 @@ def build(t: Nodes, key: Any, mant: Any, expo: Any, fill: int) -> None:
 
 
 @kernel
+def multiply_each(mant: Any, expo: Any, logs: Any) -> None:
+    """Multiply scaled numbers by exp(logs), in place."""
+    for i in range(logs.size):
+        m, _, e = scaled_exp(logs[i])
+        mant[i], expo[i] = normal(mant[i] * m, expo[i] + e)
+
+
+@kernel
 def raise_to(key: Any, mant: Any, expo: Any, end: float, power: float) -> None:
     """Raise each piece's density to a power, in place; exact in the exponent for powers of two."""
     for i in range(key.size):
         width = (key[i + 1] if i + 1 < key.size else end) - key[i]
-        m, e = normal(mant[i] / width, expo[i])
+        width_m, width_e = math.frexp(width)
+        m, e = normal(mant[i] / width_m, expo[i] - width_e)
         whole = math.floor(e * power)
         m2 = 2.0 ** ((e * power - whole) + power * math.log2(m))
-        mant[i], expo[i] = normal(m2 * width, int(whole))
+        mant[i], expo[i] = normal(m2 * width_m, int(whole) + width_e)
 
 
 @kernel

@@ -16,6 +16,8 @@ __all__ = ["IntervalTree"]
 
 # New trees fill their nodes to two thirds, as random insertions would in the long run.
 _FILL = 2 * k.FANOUT // 3
+# Half a unit in the last place of the largest mantissa.
+_LARGEST_TAIL = 2.0**-53
 
 
 class IntervalTree:
@@ -47,12 +49,16 @@ class IntervalTree:
         """A tree with the given weights exp(log_weights) on [edges[i], edges[i + 1]). O(P)."""
         edges = _validate.vector("edges", edges)
         if edges.size < 2 or not (edges[1:] > edges[:-1]).all():
-            raise ValueError("edges must be strictly increasing, at least two")
+            raise ValueError(f"edges must be strictly increasing, at least two, got {edges}")
+        if not math.isfinite(float(edges[-1]) - float(edges[0])):
+            raise ValueError(f"edges must be a finite distance apart, got {edges[0]!s} and {edges[-1]!s}")
         log_weights = _validate.vector("log_weights", log_weights, length=edges.size - 1)
-        expo = np.rint(log_weights / k.LN2)
-        mant, shift = np.frexp(np.exp((log_weights - expo * k.LN2_HIGH) - expo * k.LN2_LOW) * np.diff(edges))
+        _limit("log_weights", log_weights)
+        mant, shift = np.frexp(np.diff(edges))
+        expo = shift.astype(np.int64)
+        k.multiply_each(mant, expo, log_weights)
         tree = cls.__new__(cls)
-        tree._build(edges[:-1], mant, expo.astype(np.int64) + shift, float(edges[-1]))
+        tree._build(edges[:-1], mant, expo, float(edges[-1]))
         return tree
 
     def _build(self, key: FloatArray, mant: FloatArray, expo: npt.NDArray[Any], hi: float) -> None:
@@ -67,6 +73,9 @@ class IntervalTree:
         whole = self._nodes.whole
         used = whole.item(k.HEAD, k.N_NODES)
         needed = used + 2 * n_intervals * (whole.item(k.HEAD, k.HEIGHT) + 3)
+        # All nodes but the root have 11 slots or more: `build` leaves that many, a split leaves 16. So there
+        # are at most P/11 leaves, P/11² nodes above them and so on.
+        needed = min(needed, (len(self) + 2 * n_intervals) // 10 + 3)
         if needed > len(whole):
             self._nodes = _allocate(max(needed, 2 * len(whole)))
             self._nodes.whole[:used] = whole[:used]
@@ -75,9 +84,10 @@ class IntervalTree:
 
     def draw(self, u: float) -> float:
         """The point that has a share u in [0, 1) of the mass to its left."""
-        u = float(u)
-        if not 0.0 <= u < 1.0:
-            raise ValueError(f"u must be in [0, 1), got {u!r}")
+        if not (type(u) is float and 0.0 <= u < 1.0):  # the usual case at the least cost
+            u = _validate.number("u", u)
+            if not 0.0 <= u < 1.0:
+                raise ValueError(f"u must be in [0, 1), got {u!r}")
         return k.draw(self._nodes, u)
 
     def integrate(self, lo: Any, hi: Any) -> float:
@@ -92,22 +102,27 @@ class IntervalTree:
     def update(self, lo: Any, hi: Any, log_factor: Any) -> None:
         """Multiply by exp(log_factor) on [lo, hi), or on each of a union of intervals."""
         lo, hi = self._intervals(lo, hi)
-        factors = np.broadcast_to(np.asarray(log_factor, dtype=np.float64), lo.shape)
-        if not np.isfinite(factors).all():
-            raise ValueError(f"log_factor must be finite, got {log_factor!r}")
+        factors = _validate.floats("log_factor", log_factor, "a number or one for each interval")
+        if factors.ndim and factors.shape != lo.shape:
+            raise ValueError(
+                f"log_factor must be one number, or one for each of {lo.size} intervals, "
+                f"got shape {factors.shape}"
+            )
+        _limit("log_factor", factors)
+        factors = np.broadcast_to(factors, lo.shape)
         self._reserve(lo.size)
         k.update_all(self._nodes, lo, hi, factors)
 
     def _intervals(self, lo: Any, hi: Any) -> tuple[FloatArray, FloatArray]:
-        lo = np.atleast_1d(np.asarray(lo, dtype=np.float64))
-        hi = np.atleast_1d(np.asarray(hi, dtype=np.float64))
+        lo = np.atleast_1d(_validate.floats("lo", lo, "a number or a sequence of numbers"))
+        hi = np.atleast_1d(_validate.floats("hi", hi, "a number or a sequence of numbers"))
         a, b = self.ends
         if lo.shape != hi.shape or lo.ndim != 1:
             raise ValueError(f"lo and hi must have the same length, got shapes {lo.shape} and {hi.shape}")
         if not ((a <= lo) & (lo < hi) & (hi <= b)).all():
-            raise ValueError(f"intervals must satisfy {a:g} <= lo < hi <= {b:g}, got lo = {lo}, hi = {hi}")
+            raise ValueError(f"lo and hi must satisfy {a:g} <= lo < hi <= {b:g}, got lo = {lo}, hi = {hi}")
         if (lo[1:] < hi[:-1]).any():
-            raise ValueError("a union of intervals must be disjoint and in increasing order")
+            raise ValueError("lo and hi must be those of disjoint intervals in increasing order")
         return lo, hi
 
     # -- the whole function ----------------------------------------------------------------------
@@ -140,9 +155,9 @@ class IntervalTree:
         """The edges, and the logarithm of the weight relative to the largest one, on each piece. O(P)."""
         key, mant, expo = self._collect()
         edges = np.append(key, self.ends[1])
-        mant = mant / np.diff(edges)
-        mant, shift = np.frexp(mant)
-        expo += shift
+        width, width_expo = np.frexp(np.diff(edges))
+        mant, shift = np.frexp(mant / width)
+        expo += shift - width_expo
         # Relative to the top before taking logarithms: small differences survive large magnitudes.
         top = np.lexsort((mant, expo))[-1]
         return edges, np.log(mant / mant[top]) + (expo - expo[top]) * k.LN2
@@ -180,6 +195,7 @@ class IntervalTree:
 
     def log_shares(self, edges: FloatArray) -> FloatArray:
         """The logarithm of the share of the mass between consecutive edges. O(m log P)."""
+        edges = _validate.vector("edges", edges)
         lo, hi = self._intervals(edges[:-1], edges[1:])
         return k.log_shares(self._nodes, lo, hi)
 
@@ -193,7 +209,7 @@ class IntervalTree:
     def from_state(cls, state: npt.NDArray[np.int64]) -> IntervalTree:
         """Undo `state`; raises ValueError where the rows are not those of a tree."""
         _expect(state.dtype == np.int64 and state.ndim == 2 and state.shape[1] == k.WORDS, "rows")
-        _expect(state.shape[0] == state[k.HEAD, k.N_NODES], "number of nodes")
+        _expect(state.shape[0] >= 2 and state.shape[0] == state[k.HEAD, k.N_NODES], "number of nodes")
         tree = cls.__new__(cls)
         tree._nodes = _allocate(len(state))
         tree._nodes.whole[:] = state
@@ -203,11 +219,14 @@ class IntervalTree:
     def _check(self) -> None:
         """Verify every invariant of the structure. O(P)."""
         head = self._nodes.whole[k.HEAD]
-        seen = np.zeros(int(head[k.N_NODES]), bool)
+        n_nodes, height = int(head[k.N_NODES]), int(head[k.HEIGHT])
+        _expect(0.0 < self.ends[1] - self.ends[0] < math.inf, "ends of the line")
+        _expect(2 <= n_nodes <= len(self._nodes.whole) and 0 <= height < n_nodes, "number of nodes")
+        seen = np.zeros(n_nodes, bool)
         seen[k.HEAD] = True
-        n_pieces = self._check_node(int(head[k.ROOT]), int(head[k.HEIGHT]), *self.ends, seen)
+        n_pieces = self._check_node(int(head[k.ROOT]), height, *self.ends, seen)
         _expect(seen.all(), "every node hangs in the tree once")
-        _expect(n_pieces == len(self), "number of pieces")
+        _expect(n_pieces == head[k.N_PIECES], "number of pieces")
 
     def _check_node(self, node: int, level: int, lo: float, hi: float, seen: npt.NDArray[np.bool_]) -> int:
         _expect(0 < node < seen.size and not seen[node], "children are nodes")
@@ -219,6 +238,8 @@ class IntervalTree:
         _expect(keys[0] == lo and (np.diff(keys) > 0).all() and keys[-1] < hi, "keys increase")
         mants = np.append(real[k.MANT : k.MANT + n], real[k.TAG_MANT])
         _expect(((mants >= 0.5) & (mants < 1.0)).all(), "mantissas")
+        tails = np.append(real[k.TAIL : k.TAIL + n], real[k.TAG_TAIL])
+        _expect((np.abs(tails) <= _LARGEST_TAIL).all(), "tails")
         if level == 0:
             return n
         pieces = 0
@@ -226,11 +247,12 @@ class IntervalTree:
             c = int(whole[k.CHILD + i])
             end = float(keys[i + 1]) if i + 1 < n else hi
             pieces += self._check_node(c, level - 1, float(keys[i]), end, seen)
+            child_real, child_whole = self._nodes.real[c], self._nodes.whole[c]
             m, e = k.total(self._nodes, c)
-            m *= self._nodes.real[c, k.TAG_MANT]
-            e += self._nodes.whole[c, k.TAG_EXPO]
-            mass = k.ratio(m, e, real[k.MANT + i], whole[k.EXPO + i])
-            _expect(abs(mass - 1.0) < 1e-13, "a slot holds the mass of its child")
+            _expect(m == child_real[k.SUM_MANT] and e == child_whole[k.SUM_EXPO], "a node knows its sum")
+            mass = k.normal(m * child_real[k.TAG_MANT], e + child_whole[k.TAG_EXPO])
+            _expect(mass == (real[k.MANT + i], whole[k.EXPO + i]), "a slot holds the mass of its child")
+            _expect(child_whole[k.USED] > _FILL // 2, "nodes are filled")  # `_reserve` relies on it
         return pieces
 
 
@@ -242,3 +264,8 @@ def _allocate(n_rows: int) -> k.Nodes:
 def _expect(holds: Any, what: str) -> None:
     if not holds:
         raise ValueError(f"interval tree is broken: {what}")
+
+
+def _limit(name: str, logs: FloatArray) -> None:
+    if not (np.abs(logs) <= k.LARGEST_LOG).all():
+        raise ValueError(f"{name} must be finite and at most 2^40 in size, got {logs}")

@@ -1,0 +1,282 @@
+"""Knapsack instances from files: `.kp`, and the participatory budgets of Pabulib (`.pb`)."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+
+from semibandit import _validate
+from semibandit.families.knapsack import Knapsack
+from semibandit.spaces import Interval
+
+__all__ = ["InstanceFileError", "KnapsackFiles", "read_knapsacks"]
+
+_SECTIONS = ("META", "PROJECTS", "VOTES")
+_KEYS: dict[str, Callable[[tuple[Path, Content]], Any]] = {
+    "name": lambda entry: entry[0].name,
+    "date": lambda entry: (entry[1].date, entry[0].name),
+}
+
+
+class InstanceFileError(ValueError):
+    """An instance file that cannot be used: says which, where, and why."""
+
+    def __init__(self, path: Path, line: int | None, reason: str) -> None:
+        place = f"{path}, line {line}" if line is not None else f"{path}"
+        super().__init__(f"{place}: {reason}")
+        self.path, self.line, self.reason = path, line, reason
+
+
+class Content(NamedTuple):
+    """What a file says: an instance, and for Pabulib when the vote was (year, month, day)."""
+
+    values: list[float]
+    sizes: list[float]
+    capacity: float
+    date: tuple[int, int, int] | None
+
+
+class KnapsackFiles(Sequence[Knapsack]):
+    """The instances in files, in order. `paths` says where each came from, `skipped` which were left out."""
+
+    def __init__(
+        self, entries: list[tuple[Path, Content]], skipped: list[InstanceFileError], options: dict[str, Any]
+    ) -> None:
+        self.paths = [path for path, _ in entries]
+        self.skipped = skipped
+        self._contents = [content for _, content in entries]
+        self._options = options
+
+    def __len__(self) -> int:
+        return len(self._contents)
+
+    @overload
+    def __getitem__(self, t: int) -> Knapsack: ...
+    @overload
+    def __getitem__(self, t: slice) -> list[Knapsack]: ...
+    def __getitem__(self, t: Any) -> Any:
+        if isinstance(t, slice):
+            return [self[i] for i in range(*t.indices(len(self)))]
+        content = self._contents[t]
+        return Knapsack(content.values, content.sizes, content.capacity, **self._options)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} knapsack files, {len(self.skipped)} skipped>"
+
+
+def read_knapsacks(
+    where: str | PathLike[str] | Iterable[str | PathLike[str]],
+    *,
+    order: str | Callable[[Path], Any] = "name",
+    skip_bad: bool = False,
+    value: str = "votes",
+    space: Interval | None = None,
+    loss: str = "normalised",
+    partition: str = "output",
+) -> KnapsackFiles:
+    """A stream of the knapsack instances in files.
+
+    Parameters
+    ----------
+    where
+        A folder (its `.kp` and `.pb` files), a glob pattern, a file, or several files.
+        A `.kp` file holds n and the capacity, then n lines "value size". A `.pb` file holds a participatory
+        budget: projects are items, the budget is the capacity.
+    order
+        "name": by file name. "date": by the date of the vote, then by name (Pabulib only). Or a key, called
+        with the path.
+    skip_bad
+        Go on past files that cannot be used; they are counted in `.skipped`. Otherwise the first is an error
+        that names the file and the line.
+    value
+        The column of PROJECTS that says what a project is worth: "votes" or "score".
+    space, loss, partition
+        Of the instances; see `Knapsack`.
+    """
+    _validate.choice("value", value, ("votes", "score"))
+    if not callable(order):
+        _validate.choice("order", order, tuple(_KEYS))
+    entries: list[tuple[Path, Content]] = []
+    skipped: list[InstanceFileError] = []
+    for path in _paths(where):
+        try:
+            content = read(path, value)
+            if order == "date" and content.date is None:
+                raise InstanceFileError(path, None, "has no date to order by")
+            entries.append((path, content))
+        except InstanceFileError as bad:
+            if not skip_bad:
+                raise
+            skipped.append(bad)
+    if not entries:
+        raise ValueError(f"no usable knapsack file in {where!r} ({len(skipped)} skipped)")
+    entries.sort(key=_KEYS[order] if isinstance(order, str) else lambda entry: order(entry[0]))
+    return KnapsackFiles(entries, skipped, {"space": space, "loss": loss, "partition": partition})
+
+
+def _paths(where: str | PathLike[str] | Iterable[str | PathLike[str]]) -> list[Path]:
+    if not isinstance(where, str | PathLike):
+        return [Path(path) for path in where]
+    root = Path(where)
+    if root.is_dir():
+        return sorted(path for path in root.iterdir() if path.suffix.lower() in _READERS)
+    if root.exists():
+        return [root]
+    found = sorted(Path(path) for path in glob.glob(fspath(where), recursive=True))
+    if not found:
+        raise FileNotFoundError(f"no file, folder or match for {fspath(where)!r}")
+    return found
+
+
+def read(path: Path, value: str = "votes") -> Content:
+    """Read one file, by its suffix."""
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise InstanceFileError(path, None, f"suffix must be {' or '.join(_READERS)}, got {path.suffix!r}")
+    # A stray byte in a project's name does no harm, and in a number it is no number.
+    try:
+        with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+            return reader(path, file, value)
+    except OSError as error:
+        raise InstanceFileError(path, None, f"cannot be read: {error.strerror}") from None
+
+
+# -- .kp -------------------------------------------------------------------------------------------------
+
+
+def _read_kp(path: Path, file: Iterable[str], _: str) -> Content:
+    rows = [
+        (line, text.split()) for line, text in enumerate(file, 1) if text.strip() and text.lstrip()[0] != "#"
+    ]
+    if not rows:
+        raise InstanceFileError(path, None, "is empty")
+    head = rows.pop(0)
+    if len(head[1]) == 1 and rows and len(rows[0][1]) == 1:  # n and the capacity on lines of their own
+        head = (rows[0][0], head[1] + rows.pop(0)[1])
+    if len(head[1]) != 2:
+        raise InstanceFileError(
+            path, head[0], f"expected the number of items and the capacity, got {_shown(head[1])}"
+        )
+    n = _number(path, head[0], "number of items", head[1][0], above=0.0)
+    capacity = _number(path, head[0], "capacity", head[1][1], above=0.0)
+    if n != int(n):
+        raise InstanceFileError(path, head[0], f"number of items must be an integer, got {head[1][0]}")
+    items = []
+    for line, row in rows[: int(n)]:
+        if len(row) != 2:
+            raise InstanceFileError(path, line, f"expected a value and a size, got {_shown(row)}")
+        items.append((_number(path, line, "value", row[0]), _number(path, line, "size", row[1], above=0.0)))
+    if len(items) < n:
+        raise InstanceFileError(
+            path, (rows or [head])[-1][0], f"cut short: {int(n)} items announced, {len(items)} found"
+        )
+    extra = rows[int(n) :]
+    # Some collections close with an optimal solution, one 0 or 1 for each item.
+    if extra and not (len(extra) == 1 and len(extra[0][1]) == n and set(extra[0][1]) <= {"0", "1"}):
+        raise InstanceFileError(
+            path, extra[0][0], f"{int(n)} items announced, more found: {_shown(extra[0][1])}"
+        )
+    values, sizes = zip(*items, strict=True)
+    return Content(list(values), list(sizes), capacity, None)
+
+
+# -- Pabulib ---------------------------------------------------------------------------------------------
+
+
+def _read_pb(path: Path, file: Iterable[str], value: str) -> Content:
+    meta: dict[str, tuple[int, str]] = {}
+    header: list[str] | None = None
+    items: list[tuple[float, float]] = []
+    section, last = "", 0
+    for line, row in _csv_rows(path, file):
+        last = line
+        if len(row) == 1 and row[0].strip().upper() in _SECTIONS:
+            section = row[0].strip().upper()
+            if section == "VOTES":
+                break
+        elif section == "META" and len(row) >= 2:
+            meta[row[0].strip().lower()] = line, row[1].strip()
+        elif section == "PROJECTS" and header is None:
+            header = [name.strip().lower() for name in row]
+            for column in ("cost", value):
+                if column not in header:
+                    raise InstanceFileError(
+                        path, line, f"PROJECTS has no column {column!r}, only {', '.join(header)}"
+                    )
+        elif section == "PROJECTS" and header is not None:
+            items.append(_project(path, line, header, row, value))
+    if section != "VOTES":
+        raise InstanceFileError(
+            path, last or None, f"cut short: it ends in section {section or 'none'}, before VOTES"
+        )
+    capacity = _budget(path, meta, len(items), last)
+    return Content([v for v, _ in items], [s for _, s in items], capacity, _date(meta))
+
+
+def _csv_rows(path: Path, file: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(file, delimiter=";")
+    try:
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                yield reader.line_num, row
+    except csv.Error as error:
+        raise InstanceFileError(path, reader.line_num, f"not readable as a table: {error}") from None
+
+
+def _project(path: Path, line: int, header: list[str], row: list[str], value: str) -> tuple[float, float]:
+    if len(row) < len(header):
+        raise InstanceFileError(
+            path, line, f"{len(header)} columns expected ({';'.join(header)}), got {len(row)}"
+        )
+    cells = dict(zip(header, row, strict=False))
+    return _number(path, line, value, cells[value]), _number(path, line, "cost", cells["cost"], above=0.0)
+
+
+def _budget(path: Path, meta: dict[str, tuple[int, str]], n_projects: int, last: int) -> float:
+    if "budget" not in meta:
+        raise InstanceFileError(path, None, "META has no budget")
+    line, text = meta["budget"]
+    budget = _number(path, line, "budget", text, above=0.0)
+    if n_projects == 0:
+        raise InstanceFileError(path, last, "PROJECTS is empty")
+    announced = meta.get("num_projects", (0, ""))[1]
+    if announced.isdigit() and int(announced) != n_projects:
+        raise InstanceFileError(path, last, f"num_projects is {announced}, but {n_projects} were found")
+    return budget
+
+
+def _date(meta: dict[str, tuple[int, str]]) -> tuple[int, int, int] | None:
+    """When the vote was: the end date, the begin date or the instance, as far as they name a year."""
+    for key in ("date_end", "date_begin", "instance"):
+        text = meta.get(key, (0, ""))[1]
+        if found := re.fullmatch(r"(\d{1,2})[./-](\d{1,2})[./-](\d{4})", text):
+            return int(found[3]), int(found[2]), int(found[1])
+        if found := re.fullmatch(r"(\d{4})(?:[./-](\d{1,2})[./-](\d{1,2}))?", text):
+            return int(found[1]), int(found[2] or 0), int(found[3] or 0)
+    return None
+
+
+def _number(path: Path, line: int, name: str, text: str, above: float | None = None) -> float:
+    try:
+        x = float(text.strip())
+    except ValueError:
+        raise InstanceFileError(path, line, f"{name} must be a number, got {text!r}") from None
+    if not np.isfinite(x) or (x <= above if above is not None else x < 0.0):
+        expected = f"> {above:g}" if above is not None else ">= 0"
+        raise InstanceFileError(path, line, f"{name} must be finite and {expected}, got {text.strip()}")
+    return x
+
+
+def _shown(row: list[str]) -> str:
+    text = " ".join(row)
+    return repr(text if len(text) <= 40 else text[:37] + "...")
+
+
+_READERS: dict[str, Callable[[Path, Iterable[str], str], Content]] = {".kp": _read_kp, ".pb": _read_pb}

@@ -1,0 +1,83 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from semibandit.cli import app
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["dispersion", *arguments])
+
+
+def test_a_dispersed_stream(tmp_path):
+    png = tmp_path / "x.png"
+    result = run("synthetic", "--rounds", "400", "--png", str(png))
+    assert result.exit_code == 0, result.output
+    words = ("400 random step functions", "3,600 (9 each)", "dispersed, the guarantee applies with beta = 0.",
+             "Theorem 5: at most", "regret, T = 4,000", "over T = 25 to 400")  # fmt: skip
+    for word in words:
+        assert word in result.output
+    assert png.read_bytes().startswith(PNG)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("concentrated", "-T", "100"), "not dispersed: 90 of 100 functions break within"),
+        (("halving", "-T", "40"), "not dispersed:"),
+        (("synthetic", "-T", "1000", "--spread", "1e-6"), "not dispersed:"),
+    ],
+)
+def test_streams_that_are_not(arguments, message):
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    assert message in result.output
+    assert "no bound below T" in result.output
+
+
+def test_files(tmp_path):
+    rng = np.random.default_rng(0)
+    one, two = tmp_path / "one.txt", tmp_path / "two.csv"
+    one.write_text(
+        "# discontinuities\n" + "\n".join(" ".join(map(str, 5 * row)) for row in rng.random((100, 3)))
+    )
+    two.write_text("\n".join(",".join(map(str, 5 * row)) for row in rng.random((50, 2))) + "\n\n")
+    result = run("edges", str(one), str(two), "--hi", "5")
+    assert result.exit_code == 0, result.output
+    assert "one.txt, two.csv" in result.output
+    assert "151" in result.output  # the empty line is a function without discontinuities
+    assert "400 (" in result.output
+    assert "dispersed, the guarantee applies" in result.output
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "message"),
+    [
+        ("0.1\n0.2 x\n", (), "edges.txt, line 2: expected numbers, got '0.2 x'"),
+        ("", (), "functions must hold at least one function, got none"),
+        ("0.1\n", ("--lo", "2"), "lo must be below hi"),
+        ("0.1 nan\n", (), "discontinuities must be finite, got nan in functions[0]"),
+        (None, (), "No such file"),
+    ],
+)
+def test_a_mistake_is_one_line_without_a_traceback(tmp_path, text, arguments, message):
+    file = tmp_path / "edges.txt"
+    if text is not None:
+        file.write_text(text)
+    command = [
+        sys.executable,
+        "-c",
+        "from semibandit.cli import main; main()",
+        "dispersion",
+        "edges",
+        str(file),
+    ]
+    result = subprocess.run([*command, *arguments], capture_output=True, text=True)
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr

@@ -1,0 +1,90 @@
+"""`semibandit play knapsack` on streams and on files."""
+
+import csv
+
+import pytest
+from typer.testing import CliRunner
+
+from semibandit.cli import app
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def play(*arguments):
+    return CliRunner().invoke(app, ["play", "knapsack", *map(str, arguments)])
+
+
+def write_files(folder):
+    for k in range(5):
+        (folder / f"{k}.kp").write_text(f"4 {7 + k}\n6 5\n5 4\n4 3\n{k} 2\n")
+
+
+def test_a_stream_with_all_kinds_of_feedback(tmp_path):
+    png, table = tmp_path / "game.png", tmp_path / "game.csv"
+    result = play("--rounds", 60, "--n", 20, "--png", png, "--csv", table)
+    assert result.exit_code == 0, result.output
+    for word in (
+        "60 mixed knapsacks with 20 items",
+        "full",
+        "semi-bandit",
+        "bandit",
+        "fixed ρ = 1",
+        "best fixed ρ",
+    ):
+        assert word in result.output
+    assert png.read_bytes().startswith(PNG)
+    with table.open() as file:
+        assert len(list(csv.DictReader(file))) == 180
+
+
+def test_partitions_differ_in_width():
+    widths = {}
+    for partition in ("output", "order"):
+        result = play("-T", 30, "--kind", "uncorrelated", "-f", "semi-bandit", "--partition", partition)
+        assert result.exit_code == 0, result.output
+        row = next(line for line in result.output.splitlines() if "semi-bandit" in line)
+        widths[partition] = float(row.split()[4])
+    assert widths["output"] > 3 * widths["order"]
+
+
+def test_raw_instances_and_a_smaller_space():
+    result = play("-T", 20, "--kind", "subset-sum", "--kappa", 0, "--rho-max", 2, "-f", "full")
+    assert result.exit_code == 0, result.output
+
+
+def test_files(tmp_path):
+    write_files(tmp_path)
+    result = play("--files", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "5 knapsacks from files, by name" in result.output
+    result = play("--files", tmp_path / "[0-2].kp", "-T", 2, "-f", "semi-bandit")
+    assert "2 knapsacks from files" in result.output
+    result = play("--files", tmp_path / "0.kp", "--files", tmp_path / "4.kp", "-f", "semi-bandit")
+    assert "2 knapsacks from files" in result.output
+
+
+def test_bad_files_stop_the_game_or_are_counted(tmp_path):
+    write_files(tmp_path)
+    (tmp_path / "broken.kp").write_text("3 7\n6 5\n")
+    result = play("--files", tmp_path)
+    assert result.exit_code != 0
+    assert f"{tmp_path / 'broken.kp'}, line 2: cut short" in str(result.exception)
+    result = play("--files", tmp_path, "--skip-bad", "-f", "bandit")
+    assert result.exit_code == 0, result.output
+    assert "5 knapsacks from files, by name (1 bad files skipped)" in result.output
+    assert "broken.kp, line 2" in result.output + result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--kind", "none"), "kind must be one of"),
+        (("--kappa", "0.5"), "kappa must be"),
+        (("--rho-max", "0"), "lo must be below hi"),
+        (("--files", "no/such/folder"), "no file, folder or match"),
+    ],
+)
+def test_mistakes(arguments, message):
+    result = play(*arguments)
+    assert result.exit_code != 0
+    assert message in str(result.exception)

@@ -1,0 +1,200 @@
+"""Lemmas 8 and 11, Theorem 14 and their corollaries against simulated critical values."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from reference.monte_carlo import mean_limits, peak_density_limits, proportion_limits
+from semibandit.dispersion import bounds
+
+# (sampler on [0, 1], bound of its density)
+SMOOTH = {
+    "uniform": (lambda rng, shape: rng.random(shape), 1.0),
+    "triangular": (lambda rng, shape: rng.triangular(0.0, 0.7, 1.0, shape), 2.0),
+    "narrow": (lambda rng, shape: 0.6 + 0.25 * rng.random(shape), 4.0),
+    "two heaps": (
+        lambda rng, shape: np.where(rng.random(shape) < 0.5, 0.1, 0.8) + 0.2 * rng.random(shape),
+        2.5,
+    ),
+}
+
+
+@pytest.fixture(params=SMOOTH)
+def smooth(request):
+    return SMOOTH[request.param]
+
+
+def most_in_a_window(points, eps):
+    """Discontinuities in the worst window: at least as many as functions."""
+    points = np.sort(points, axis=None)
+    return (np.searchsorted(points, points + eps, side="right") - np.arange(points.size)).max()
+
+
+# -- knapsack --------------------------------------------------------------------------------------------
+
+
+def knapsack_critical(values, sizes):
+    i, j = np.triu_indices(values.shape[1], 1)
+    return np.log(values[:, i] / values[:, j]) / np.log(sizes[:, i] / sizes[:, j])
+
+
+def test_lemma_8(smooth):
+    draw, kappa = smooth
+    T, n, C, eps, rng = 3000, 5, 20.0, 2e-3, np.random.default_rng(10)
+    worst, fixed = [], []
+    for _ in range(8):
+        critical = knapsack_critical(draw(rng, (T, n)), rng.uniform(1.0, C, (T, n)))
+        assert critical.shape[1] == bounds.knapsack_critical_values(n)
+        worst.append(most_in_a_window(critical[(critical >= 0) & (critical <= 10)], eps))
+        fixed.append([((critical >= lo) & (critical <= lo + eps)).any(axis=1).sum() for lo in (0, 0.5, 2)])
+    bound = bounds.knapsack_dispersion(T, eps, n=n, C=C, kappa=kappa)
+    assert mean_limits(worst)[1] <= bound < T
+    hits = np.sum(fixed, axis=0)
+    per_interval = bounds.knapsack_critical_values(n) * kappa**2 * math.log(C) / 2 * eps
+    assert (proportion_limits(hits, 8 * T)[0] <= per_interval).all()
+
+
+def test_lemma_8_density_is_attained_at_zero():
+    """Uniform values and the most different sizes: ln(v₁/v₂)/ln C has the density of the lemma at 0."""
+    rng, C = np.random.default_rng(11), 20.0
+    critical = np.log(rng.random(400_000) / rng.random(400_000)) / math.log(C)
+    lower, _ = peak_density_limits(critical, 0.005)
+    assert 0.9 * math.log(C) / 2 < lower <= math.log(C) / 2
+
+
+def test_equal_sizes_never_swap():
+    assert bounds.knapsack_dispersion(1000, 0.1, n=10, C=1.0, kappa=1.0) == 0.0
+
+
+def test_corollary_9():
+    """Sublinear in T, and in the paper's form up to a constant factor."""
+    values = {
+        T: bounds.knapsack_regret(T, n=10, C=50.0, kappa=2.0, R=10.0).value for T in (10**5, 10**7, 10**9)
+    }
+    assert values[10**9] / values[10**7] < 11.5
+    for T, value in values.items():
+        paper = 50.0 * 10 * math.sqrt(T * math.log(10.0 * T * 10 * 2.0 * math.log(50.0)))
+        assert 0.3 < value / paper < 3
+
+
+# -- linkage ---------------------------------------------------------------------------------------------
+
+
+def competing_merges(n, both_constant=False):
+    """All (closest, farthest; closest', farthest') as indices of pairs of points."""
+    P = math.comb(n, 2)
+    merges = list(itertools.product(range(P), repeat=2))
+    return np.array(
+        [
+            (*a, *b)
+            for a, b in itertools.combinations(merges, 2)
+            if not set(a) & set(b) and (both_constant or a[0] != a[1] or b[0] != b[1])
+        ]
+    )
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_number_of_critical_values(n):
+    assert len(competing_merges(n)) == bounds.linkage_critical_values(n)
+    assert len(competing_merges(n, both_constant=True)) == bounds.metric_linkage_critical_values(n)
+    assert bounds.linkage_critical_values(n) <= n**8 / 32
+
+
+def linkage_critical(distances, merges):
+    i, j, r, s = (distances[:, column] for column in merges.T)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return (r - i) / (r - i + j - s)
+
+
+def test_lemma_11(smooth):
+    draw, kappa = smooth
+    T, n, B, eps, rng = 1000, 4, 3.0, 1e-6, np.random.default_rng(12)
+    merges = competing_merges(n)
+    worst, fixed = [], []
+    for _ in range(6):
+        critical = linkage_critical(B * draw(rng, (T, 6)), merges)
+        worst.append(most_in_a_window(critical[(critical >= 0) & (critical <= 1)], eps))
+        fixed.append(
+            [((critical >= lo) & (critical <= lo + 1e-4)).any(axis=1).sum() for lo in (0.0, 0.31, 0.5)]
+        )
+    assert mean_limits(worst)[1] <= bounds.linkage_dispersion(T, eps, n=n, B=B, kappa=kappa / B) < T
+    per_interval = min(1.0, len(merges) * 4 * kappa**2 * 1e-4)
+    assert (proportion_limits(np.sum(fixed, axis=0), 6 * T)[0] <= per_interval).all()
+
+
+def test_lemma_11_density_of_a_single_critical_value(smooth):
+    draw, kappa = smooth
+    rng = np.random.default_rng(13)
+    d = draw(rng, (400_000, 4))
+    for merge, factor in (((0, 1, 2, 3), 4.0), ((0, 0, 2, 3), 1.0), ((0, 1, 2, 2), 1.0)):
+        critical = linkage_critical(d, np.array([merge]))[:, 0]
+        assert peak_density_limits(critical, 0.01)[0] <= factor * kappa**2
+
+
+def test_corollary_12():
+    values = {T: bounds.linkage_regret(T, n=5, B=1.0, kappa=3.0).value for T in (10**8, 10**10)}
+    assert values[10**10] / values[10**8] < 11.5
+    for T, value in values.items():
+        assert 0.1 < value / (5**4 * math.sqrt(T * math.log(T * 5 * 3.0))) < 3
+
+
+# -- two metrics -----------------------------------------------------------------------------------------
+
+
+def metric_roots(d0, d1, merges, rho=None, alpha=None):
+    """The root in alpha at a given rho, or in rho at a given alpha."""
+    if alpha is not None:
+        return linkage_critical((1 - alpha) * d0 + alpha * d1, merges)
+    values = []
+    for d in (d0, d1):
+        i, j, r, s = (d[:, column] for column in merges.T)
+        values.append((1 - rho) * (r - i) + rho * (s - j))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return values[0] / (values[0] - values[1])
+
+
+@pytest.mark.parametrize(
+    "line", [{"alpha": 0.0}, {"alpha": 0.5}, {"alpha": 0.8}, {"rho": 0.0}, {"rho": 0.5}, {"rho": 0.9}]
+)
+def test_theorem_14_density_along_each_axis(smooth, line):
+    draw, kappa = smooth
+    rng = np.random.default_rng(14)
+    d0, d1 = draw(rng, (200_000, 4)), draw(rng, (200_000, 4))
+    for merge in ((0, 1, 2, 3), (0, 0, 2, 3), (0, 1, 2, 2), *(((0, 0, 2, 2),) if "rho" in line else ())):
+        roots = metric_roots(d0, d1, np.array([merge]), **line)[:, 0]
+        assert peak_density_limits(roots, 0.01)[0] <= 16 * kappa**2
+
+
+def test_theorem_14(smooth):
+    """The worst segments of several rows and columns, added up, stay below the bound."""
+    draw, kappa = smooth
+    T, n, eps, rng = 3000, 3, 1e-5, np.random.default_rng(15)
+    merges = competing_merges(n, both_constant=True)
+    d0, d1 = draw(rng, (T, 3)), draw(rng, (T, 3))
+    worst = []
+    for axis in ("alpha", "rho"):
+        roots = [metric_roots(d0, d1, merges, **{axis: at}) for at in np.linspace(0.05, 0.95, 7)]
+        worst.append(max(most_in_a_window(x[(x >= 0) & (x <= 1)], eps) for x in roots))
+    assert 0 < sum(worst) <= bounds.metric_linkage_dispersion(T, eps, n=n, B=1.0, kappa=kappa) < T
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: bounds.knapsack_dispersion(10, 0.1, n=5, C=0.5, kappa=1.0), "C must be finite and >= 1"),
+        (
+            lambda: bounds.knapsack_dispersion(10, 0.1, n=5, C=2.0, kappa=0.5),
+            "kappa must be at least 1 .* got 0.5",
+        ),
+        (lambda: bounds.linkage_dispersion(10, 0.1, n=5, B=4.0, kappa=0.2), "kappa must be at least 0.25"),
+        (
+            lambda: bounds.metric_linkage_dispersion(10, -0.1, n=5, B=1.0, kappa=1.0),
+            "eps must be finite and >= 0",
+        ),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

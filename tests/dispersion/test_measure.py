@@ -1,0 +1,254 @@
+"""Measured dispersion against brute force, and what is concluded from it."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import semibandit as sb
+from reference import dispersion as reference
+from semibandit.dispersion import Samples, measure
+
+UNIT = sb.Interval(0, 1)
+fixed = settings(derandomize=True, deadline=None, max_examples=100)
+
+# On this grid sums and differences of doubles are exact, and many values are tied.
+dyadic = st.integers(1, 63).map(lambda i: i / 64)
+lists = st.lists(st.lists(dyadic, max_size=4), min_size=1, max_size=6)
+lengths = st.integers(0, 70).map(lambda i: i / 64)
+
+
+@fixed
+@given(lists, lengths)
+def test_worst_interval_equals_brute_force(functions, eps):
+    result = measure(functions, UNIT)
+    exact = [[Fraction(x) for x in function] for function in functions]
+    expected = reference.worst_count(exact, Fraction(eps))
+    worst = result.worst(eps)
+    assert worst.functions == result.D(eps) == expected
+    if expected:
+        assert worst.hi - worst.lo == eps
+        assert sum(any(worst.lo <= x <= worst.hi for x in function) for function in functions) == expected
+
+
+@fixed
+@given(lists, st.integers(1, 6))
+def test_w_and_k(functions, k):
+    result = measure(functions, UNIT)
+    span = reference.smallest_span(functions, k + 1)
+    w = result.w(k)
+    assert w == span / 2
+    if math.isfinite(w):
+        assert result.k(w) > k
+        if w > 0:
+            assert result.k(np.nextafter(w, 0)) <= k
+    else:
+        assert result.k(1.0) <= k
+
+
+@fixed
+@given(lists, st.data())
+def test_prefixes_are_measurements_of_prefixes(functions, data):
+    T = data.draw(st.integers(1, len(functions)))
+    eps = [0.0, 0.125, 0.5]
+    whole = measure(functions, UNIT, eps=eps, prefixes=[T])
+    part = measure(functions[:T], UNIT, eps=eps)
+    row = list(whole.prefixes).index(T)
+    assert whole.table[row].tolist() == part.counts.tolist() == [whole.D(e, T) for e in eps]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_large_random_inputs(seed):
+    rng = np.random.default_rng(seed)
+    functions = [np.round(rng.beta(2, 5, rng.integers(0, 12)), rng.integers(2, 9)) for _ in range(60)]
+    functions = [f[(f > 0) & (f < 1)] for f in functions]
+    result = measure(functions, UNIT)
+    for eps in (0.0, 0.001, 0.03, 0.4):
+        assert result.D(eps) == reference.worst_count(functions, eps)
+        assert result.breaks.most_breaks(eps) == reference.worst_points(functions, eps)
+
+
+steps = st.lists(
+    st.tuples(
+        st.lists(dyadic, unique=True, max_size=5).map(sorted),
+        st.lists(st.integers(0, 4).map(lambda i: i / 4), min_size=6, max_size=6),
+    ).map(lambda pair: ([0.0, *pair[0], 1.0], pair[1][: len(pair[0]) + 1])),
+    min_size=1,
+    max_size=6,
+)
+
+
+@fixed
+@given(steps, lengths, st.sampled_from([0.25, 1.0, 4.0, 16.0]))
+def test_pairs_that_violate_the_lipschitz_condition(functions, eps, lipschitz):
+    stream = [sb.PiecewiseConstant(*function) for function in functions]
+    expected = reference.worst_pair(functions, eps, lipschitz)
+    result = measure(stream, lipschitz=lipschitz)
+    assert result.D(eps) == expected <= measure(stream).D(eps)
+    for k in (0, 1, 3):
+        w = result.w(k)
+        assert result.k(w if math.isfinite(w) else 1.0) > k or w == math.inf
+        assert w in (0, math.inf) or result.k(np.nextafter(w, 0)) <= k
+
+
+@fixed
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(dyadic, unique=True, min_size=1, max_size=6).map(sorted),
+            st.lists(st.integers(0, 8).map(lambda i: i / 8), min_size=6, max_size=6),
+        ).map(lambda pair: (pair[0], pair[1][: len(pair[0])])),
+        min_size=1,
+        max_size=6,
+    ),
+    lengths,
+    st.sampled_from([0.0, 0.5, 2.0, 8.0]),
+)
+def test_samples_of_functions_that_are_not_constant(functions, eps, lipschitz):
+    result = measure([Samples(x, y) for x, y in functions], UNIT, lipschitz)
+    assert result.D(eps) == reference.worst_sampled(functions, eps, lipschitz)
+
+
+def test_a_lipschitz_function_is_no_break_and_a_jump_in_it_is():
+    x = np.linspace(0, 1, 101)
+    rng = np.random.default_rng(0)
+    stream = [Samples(x, 0.5 * x + 0.3 * (x > place)) for place in rng.uniform(0.4, 0.6, 50)]
+    assert measure(stream, UNIT, lipschitz=0.51).discontinuities == 50
+    assert measure(stream, UNIT, lipschitz=0.49).D(0.02) == 50  # too small an L: every sample violates it
+    assert measure([Samples(x, 0.5 * x)] * 20, UNIT, lipschitz=0.51).D(1.0) == 0
+
+
+def test_what_counts_as_a_discontinuity():
+    f = sb.PiecewiseConstant([0, 0.25, 0.5, 0.75, 1], [1, 1, 0, 0])  # two edges without a change
+    assert measure([f]).breaks.start.tolist() == [0.5]
+    assert measure([f]).pieces == 4  # but as many feedback sets
+    assert measure([f], sb.Interval(0.3, 1)).pieces == 3
+    unseen = sb.PiecewiseConstant([0, 0.25, 0.5, 1], [1, math.nan, 0])
+    assert measure([unseen]).discontinuities == 0
+    assert measure([sb.Explicit(f), f], sb.Interval(0.5, 1)).discontinuities == 0  # at an end of the space
+    assert measure([[0.0, 0.5, 1.0]], UNIT).discontinuities == 1  # likewise
+    assert measure([[0.0, 0.5, 1.0]]).discontinuities == 3  # no space: the list as it is
+    up_and_back = sb.PiecewiseConstant([0, 0.4, 0.41, 1], [0, 1, 0])
+    assert measure([up_and_back]).D(0.5) == 1
+
+
+def test_all_kinds_of_input_agree():
+    x = np.random.default_rng(1).random((30, 3))
+    functions = [sb.PiecewiseConstant([0, *np.sort(row), 1], [0, 1, 0.5, 1]) for row in x]
+    tables = [
+        measure(kind, UNIT, eps=[0.01, 0.1, 0.5]).table.tolist()
+        for kind in (x, list(x), x.tolist(), functions, map(sb.Explicit, functions))
+    ]
+    assert all(table == tables[0] for table in tables)
+
+
+def test_nothing_breaks():
+    result = measure([[], []], UNIT)
+    assert result.D(1.0) == 0
+    assert result.beta == math.inf
+    assert "none of 2 functions breaks" in result.verdict()
+    assert math.isnan(result.worst(0.1).lo)
+
+
+# -- β and the verdict -----------------------------------------------------------------------------------
+
+
+def test_beta_by_its_definition():
+    result = measure(np.random.default_rng(2).random((500, 2)), UNIT, C=5.0)
+    for T, row, beta in zip(result.prefixes, result.table, result.betas, strict=True):
+        holds = row <= 5.0 * result.eps * T
+        least = T**-beta / 5.0
+        assert holds[result.eps >= least * (1 - 1e-12)].all()
+        below = np.flatnonzero(result.eps < least * (1 - 1e-12))
+        assert not holds[below[-1]]
+
+
+SMOOTH = {
+    "uniform": lambda rng, T: rng.random((T, 1)),
+    "many": lambda rng, T: rng.random((T, 40)),
+    "peaked": lambda rng, T: rng.beta(8, 30, (T, 3)),
+    "clustered": lambda rng, T: 0.95 * rng.random((T, 1)) + 0.05 * rng.random((T, 10)),
+}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+@pytest.mark.parametrize("T", [300, 3000])
+def test_smooth_streams_are_dispersed(name, T):
+    result = measure(SMOOTH[name](np.random.default_rng(3), T), UNIT)
+    assert 0.45 <= result.beta <= 1
+    assert result.verdict().startswith("dispersed, the guarantee applies with beta")
+    assert result.regret(10 * T).value / (10 * T) <= result.regret(T).value / T
+
+
+@pytest.mark.parametrize("T", [40, 400, 4000])
+def test_bad_streams_are_not(T):
+    needle = measure(sb.streams.concentrated(T))
+    assert needle.beta < 0.05
+    assert needle.verdict().startswith(f"not dispersed: {math.ceil(0.9 * T)} of {T} functions break within")
+    assert "around rho = 0.37 " in needle.verdict()
+    assert needle.regret().value >= 0.5 * T
+    halving = measure(sb.streams.halving(T))
+    assert halving.beta < 0.1
+    assert halving.verdict().startswith("not dispersed")
+
+
+def test_a_fixed_share_at_one_place_shows_as_a_falling_beta():
+    rng = np.random.default_rng(4)
+    x = rng.random((20_000, 1))
+    x[rng.random(20_000) < 0.02] = 0.5
+    result = measure(x, UNIT)
+    assert result.D(0.0) > 300
+    assert result.beta < result.beta_range[1] - 0.1
+    assert "not dispersed" in result.verdict() or "beta falls as T grows" in result.verdict()
+
+
+def test_the_table_serves_the_regret_bound():
+    result = measure(np.random.default_rng(5).random((2000, 1)), UNIT)
+    assert [result.f(2000, e) for e in result.eps] == result.counts.tolist()
+    direct = sb.dispersion.bounds.regret(2000, 2.0, result.f, 0.5)
+    assert result.regret() == direct
+    assert direct.value < 2000
+
+
+def test_measure_is_the_function_whatever_was_imported_first():
+    import importlib
+
+    importlib.import_module("semibandit.dispersion.measuring")
+    assert callable(sb.dispersion.measure)
+    assert sb.dispersion.bounds.__name__.endswith("bounds")
+    assert sb.dispersion.densities.__name__.endswith("densities")
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        sb.dispersion.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: measure([]), ValueError, "functions must hold at least one function, got none"),
+        (lambda: measure(3), TypeError, "functions must be a sequence of functions, got 3"),
+        (lambda: measure([0.1, 0.2]), TypeError, r"functions\[0\] must be a problem, .* got 0\.1"),
+        (lambda: measure([[0.1], ["x"]]), TypeError, r"functions\[1\] must be"),
+        (lambda: measure([[0.1], [math.nan]]), ValueError, r"finite, got nan in functions\[1\]"),
+        (lambda: measure([[0.1]], (0, 1)), TypeError, "space must be an Interval"),
+        (lambda: measure([[0.1]], lipschitz=-1), ValueError, "lipschitz must be finite and >= 0, got -1"),
+        (lambda: measure([[0.1]], eps=[0.2, 0.1]), ValueError, "eps must be strictly increasing"),
+        (
+            lambda: measure([[0.1]], prefixes=[2]),
+            ValueError,
+            "must not exceed the number of functions, 1, got 2",
+        ),
+        (lambda: measure([[0.1]]).D(-1), ValueError, "eps must be finite and >= 0"),
+        (lambda: Samples([0, 0], [1, 1]), ValueError, "x must be strictly increasing"),
+        (
+            lambda: measure([sb.PiecewiseConstant([0, 1], [1]), [0.3]], lipschitz=1.0),
+            TypeError,
+            "cannot be mixed",
+        ),
+    ],
+)
+def test_bad_input(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

@@ -1,0 +1,327 @@
+"""Greedy knapsack against exact arithmetic, and its three kinds of feedback against each other."""
+
+import itertools
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import semibandit as sb
+from reference import knapsack as reference
+from semibandit.families.knapsack import _output
+from semibandit.families.knapsack._critical import critical
+
+SPACE = sb.Interval(0, 10)
+
+
+def instances():
+    """Name -> (values, sizes, capacity): each a way in which comparisons and sums can go wrong."""
+    rng = np.random.default_rng(7)
+    n = 14
+    sizes = rng.integers(1, 30, n)
+    small = rng.integers(1, 5, (2, n))
+    powers = rng.integers(0, 4, (2, n))
+    found = {
+        "random": (rng.random(n), rng.random(n), 2.0),
+        "integer": (rng.integers(1, 30, n), sizes, 70),
+        "few distinct": (small[0], small[1], 12),
+        "equal sizes": (rng.random(n), np.full(n, 2.0), 9),
+        "equal values": (np.full(n, 3.0), sizes, 60),
+        "equal ratios": (sizes * 3, sizes, 61),
+        "subset sum": (sizes, sizes, 77),
+        "duplicates": (np.repeat(rng.random(7), 2), np.repeat(rng.random(7), 2), 1.7),
+        "meeting at log 2 / log 3": (2.0 ** powers[0], 3.0 ** powers[0], 40),
+        "meeting at 2 and 1/2": (
+            2.0 ** powers[0] * 3.0 ** powers[1],
+            4.0 ** powers[0] * 9.0 ** powers[1],
+            900,
+        ),
+        "zero values": (np.where(rng.random(n) < 0.5, 0.0, rng.random(n)), sizes, 60),
+        "all worthless": (np.zeros(n), sizes, 60),
+        "oversized": (rng.integers(1, 30, n), np.where(rng.random(n) < 0.4, 100, sizes), 50),
+        "nothing fits": (rng.random(n), sizes, 0.5),
+        "everything fits": (rng.random(n), sizes, 1e4),
+        "no capacity": (rng.random(n), sizes, 0),
+        "close sizes": (rng.random(n), 1.0 + 1e-9 * rng.random(n), 5.2),
+        "far apart": (10.0 ** rng.uniform(-9, 9, n), 10.0 ** rng.uniform(-9, 9, n), 1e5),
+        "one": ([3.0], [2.0], 2.0),
+        "two": ([3.0, 5.0], [2.0, 3.0], 4.0),
+    }
+    for k in range(6):
+        m = 2 + k * 2
+        found[f"small random {k}"] = (
+            rng.integers(0, 12, m),
+            rng.integers(1, 12, m),
+            int(rng.integers(1, 40)),
+        )
+    return found
+
+
+INSTANCES = instances()
+
+
+@pytest.fixture(params=INSTANCES, ids=lambda name: name.replace(" ", "-").replace("/", "over"))
+def instance(request):
+    return INSTANCES[request.param]
+
+
+def assert_matches_reference(values, sizes, capacity, partition, space=SPACE):
+    problem = sb.Knapsack(values, sizes, capacity, space=space, partition=partition)
+    expected = reference.pieces(values, sizes, capacity, space.lo, space.hi, partition)
+    losses = problem.losses()
+    assert len(losses) == len(expected)
+    starts = np.array([float(start) for start, _ in expected])
+    np.testing.assert_allclose(losses.edges[:-1], starts, rtol=1e-12, atol=0)
+    bound = reference.bound(values, sizes, capacity)
+    for rho, loss, (_, chosen) in zip(losses.edges[:-1], losses.values, expected, strict=True):
+        assert set(np.flatnonzero(problem.solve(rho).mask)) == chosen
+        worth = sum(float(values[i]) for i in chosen)
+        assert loss == pytest.approx(1 - worth / float(bound) if bound else 0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("partition", ["output", "order"])
+def test_losses_are_those_of_exact_arithmetic(instance, partition):
+    assert_matches_reference(*instance, partition)
+
+
+def test_parameters_below_zero():
+    rng = np.random.default_rng(3)
+    for partition in ("output", "order"):
+        assert_matches_reference(
+            rng.integers(1, 9, 10), rng.integers(1, 9, 10), 20, partition, sb.Interval(-3, 2.5)
+        )
+
+
+@settings(max_examples=60, derandomize=True, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), min_size=1, max_size=9),
+    st.integers(0, 30),
+    st.sampled_from(["output", "order"]),
+)
+def test_small_integers(items, capacity, partition):
+    values, sizes = zip(*items, strict=True)
+    assert_matches_reference(values, sizes, capacity, partition)
+
+
+def test_critical_values_are_correctly_rounded_to_43_bits():
+    rng = np.random.default_rng(11)
+    integers = rng.integers(1, 50, (1500, 4)).astype(float)
+    uniform = rng.random((1500, 4))
+    wide = np.exp(rng.uniform(-700, 700, (500, 4)))
+    base = rng.random((500, 2))
+    close = np.column_stack((base[:, 0], base[:, 1], base * (1 + 1e-11 * rng.random((500, 2)))))
+    powers = 3.0 ** rng.integers(1, 9, (500, 2))
+    doubling = np.column_stack((powers[:, 0], powers[:, 0] ** 2, powers[:, 1], powers[:, 1] ** 2))
+    for vi, si, vj, sj in np.concatenate((integers, uniform, wide, close, doubling)).tolist():
+        if si == sj:
+            continue
+        exact = reference.critical(vi, si, vj, sj)
+        with mp.workprec(43):
+            expected = float(+exact)
+        assert critical(vi, si, vj, sj) == expected == critical(vj, sj, vi, si)
+
+
+def float_greedy(values, sizes, capacity, rho):
+    """The plain run in double precision, which is right away from critical values."""
+    with np.errstate(divide="ignore"):
+        scores = np.log(np.asarray(values, float)) - rho * np.log(np.asarray(sizes, float))
+    room, chosen = capacity, np.zeros(len(values), bool)
+    for i in sorted(range(len(values)), key=lambda i: (-scores[i], sizes[i], i)):
+        if sizes[i] <= room:
+            chosen[i], room = True, room - sizes[i]
+    return chosen
+
+
+@pytest.mark.parametrize("kind", ["random", "integer", "correlated", "tied"])
+def test_losses_agree_with_plain_runs_everywhere(kind):
+    rng = np.random.default_rng(5)
+    n = 40
+    sizes = rng.integers(1, 1000, n).astype(float)
+    values = {
+        "random": rng.random(n),
+        "integer": rng.integers(1, 1000, n).astype(float),
+        "correlated": sizes + 100,
+        "tied": rng.integers(0, 4, n) * sizes,
+    }[kind]
+    problem = sb.Knapsack(values, sizes, float(np.floor(sizes.sum() / 4)), space=SPACE)
+    losses = problem.losses()
+    points = np.concatenate(((losses.edges[1:] + losses.edges[:-1]) / 2, rng.uniform(0, 10, 10_000)))
+    bound = problem.bound
+    seen = losses(points)
+    for rho, loss in zip(points.tolist(), seen.tolist(), strict=True):
+        assert problem.loss(rho) == loss
+    for rho, loss in zip(points[:1500].tolist(), seen[:1500].tolist(), strict=True):
+        chosen = float_greedy(values, sizes, problem.capacity, rho)
+        assert loss == pytest.approx(1 - values[chosen].sum() / bound, abs=1e-12)
+
+
+def nearby(function, rng):
+    """Breakpoints, their neighbours to the ulp, both ends, and random points between."""
+    edges = function.edges
+    inner = edges[1:-1] if edges.size < 60 else rng.choice(edges[1:-1], 60, replace=False)
+    beside = [np.nextafter(inner, -math.inf), inner, np.nextafter(inner, math.inf)]
+    grid = inner * (1 + 2.0**-43)
+    points = np.concatenate((*beside, grid, edges[[0, -1]], rng.uniform(edges[0], edges[-1], 40)))
+    return points[(points >= edges[0]) & (points <= edges[-1])].tolist()
+
+
+@pytest.mark.parametrize("partition", ["output", "order"])
+def test_reveal_is_the_piece_of_losses(instance, partition):
+    problem = sb.Knapsack(*instance, space=SPACE, partition=partition)
+    losses = problem.losses()
+    for rho in nearby(losses, np.random.default_rng(1)):
+        assert problem.reveal(rho) == sb.PiecewiseConstant.constant(*losses.piece(rho))
+        assert problem.loss(rho) == losses(rho)
+
+
+@pytest.mark.parametrize(
+    ("values", "sizes"),
+    [
+        (np.random.default_rng(0).random(700), np.random.default_rng(1).random(700)),
+        (np.random.default_rng(0).integers(1, 9, 700), np.random.default_rng(1).integers(1, 9, 700)),
+        (np.arange(1, 701), np.arange(1, 701)),
+        (np.arange(1, 701) ** 2, np.arange(1, 701)),
+        (np.arange(1, 701) + 100, np.arange(1, 701)),
+    ],
+    ids=["random", "tied", "subset sum", "meeting at 2", "correlated"],
+)
+def test_many_items(values, sizes):
+    """Sizes at which sorts merge, bounds are raised often, and all items may meet in one point."""
+    problem = sb.Knapsack(values, sizes, float(np.sum(sizes)) / 3)
+    losses = problem.losses()
+    for rho in nearby(losses, np.random.default_rng(2)):
+        lo, hi, loss = losses.piece(rho)
+        assert problem.reveal(rho) == sb.PiecewiseConstant.constant(lo, hi, loss)
+        fine = problem.reveal(rho, partition="order")
+        assert lo <= fine.edges[0] <= rho <= fine.edges[1] <= hi
+    masks = [problem.solve(start).mask for start in losses.edges[:-1]]
+    assert all((a != b).any() for a, b in itertools.pairwise(masks))
+
+
+def test_feedback_sets_form_a_partition():
+    rng = np.random.default_rng(9)
+    for _ in range(30):
+        n = int(rng.integers(2, 60))
+        problem = sb.Knapsack(rng.random(n), rng.random(n), 0.1 * n, space=SPACE)
+        for partition in ("output", "order"):
+            seen = problem.reveal(rng.uniform(0, 10), partition=partition)
+            for inside in rng.uniform(*seen.domain[0], 5):
+                assert problem.reveal(inside, partition=partition) == seen
+
+
+def test_a_meeting_of_many_makes_no_momentary_piece():
+    """Pairs that meet in one point have critical values that differ in the last bits when computed apart."""
+    exponents = np.arange(1, 9)
+    values, sizes = 2.0**exponents, 3.0**exponents
+    for capacity in (100, 1000, 3000):
+        problem = sb.Knapsack(values, sizes, capacity)
+        assert len(problem.losses("order")) == 2
+        assert len(problem.losses()) == 2
+        assert problem.losses().edges[1] == pytest.approx(math.log(2) / math.log(3), rel=1e-12)
+
+
+def test_both_ways_to_the_left_end_agree():
+    """Looking back, for small changes, and sorting, for large ones."""
+    rng = np.random.default_rng(6)
+    for trial in range(60):
+        n = int(rng.integers(2, 120))
+        values, sizes = rng.integers(1, 40, (2, n)) if trial % 2 else rng.random((2, n))
+        problem = sb.Knapsack(values, sizes, sizes.sum() * rng.uniform(0.1, 0.9))
+        rho = rng.uniform(0, 3)
+        _, order, _, taken, rest, _ = problem._run(rho)
+        lines, chosen = _output._by_position(problem._items, order, taken)
+        need = _output._needs(problem._weights, order, chosen, rest)
+        arguments = problem._items, problem._weights, order, lines, chosen, need, 0.0, problem._margin
+        left = problem.reveal(rho).edges[0]
+        assert _output._raise_bound(*arguments) == left == _output._raise_bound_sorted(*arguments)
+
+
+def test_solve_gives_mask_value_and_order():
+    problem = sb.Knapsack([0, 6, 5, 0, 4], [1, 5, 4, 1, 3], 8)
+    solution = problem.solve(1.0)
+    mask, value = solution
+    assert mask.tolist() == [True, False, True, False, True] == solution.mask.tolist()
+    assert value == 9.0 == solution.value
+    assert solution.order.tolist() == [4, 2, 1, 0, 3]
+    assert problem.solve(0.0).order.tolist() == [1, 2, 4, 0, 3]
+
+
+def test_sizes_are_added_exactly():
+    """In double precision the sum of three sizes depends on the order, and so would what fits."""
+    sizes = [0.1, 0.2, 0.3, 0.6 - 2**-53]
+    values = [1.0, 1.1, 1.3, 1.01]
+    assert_matches_reference(values, sizes, 0.6, "output")
+    assert sb.Knapsack([1.0] * 10, [0.1] * 10, 1.0).solve(1.0).mask.sum() == 9
+
+
+def test_loss_kinds():
+    values, sizes = [0.9, 0.5, 0.4], [3.0, 2.0, 1.0]
+    plain, paper, utility = (
+        sb.Knapsack(values, sizes, 3, loss=kind) for kind in ("normalised", "paper", "utility")
+    )
+    rho = 3.0  # 0.4 + 0.5 are selected; the relaxation takes 0.4 + 2/3 of 0.9
+    assert plain.loss(rho) == pytest.approx(0.1)
+    assert paper.loss(rho) == pytest.approx(2.1)
+    assert utility.loss(rho) == pytest.approx(0.9)
+    assert (plain.high, paper.high, utility.high) == (1.0, 3.0, utility.bound)
+    assert (plain.maximize, paper.maximize, utility.maximize) == (False, False, True)
+    assert utility.losses().edges.tolist() == plain.losses().edges.tolist()
+
+
+def test_losses_are_in_the_declared_range():
+    rng = np.random.default_rng(4)
+    for _ in range(50):
+        n = int(rng.integers(1, 30))
+        values, sizes = rng.random(n), rng.uniform(1, 8, n)
+        for kind in ("normalised", "paper", "utility"):
+            problem = sb.Knapsack(values, sizes, rng.uniform(1, 30), loss=kind)
+            seen = problem.losses().values
+            assert seen.min() >= 0.0
+            assert seen.max() <= problem.high * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"sizes": [1, 0]}, ValueError, r"sizes must be > 0, got sizes\[1\] = 0.0"),
+        ({"sizes": [1, -2]}, ValueError, r"sizes\[1\] = -2.0"),
+        ({"sizes": [1, math.nan]}, ValueError, r"sizes\[1\] = nan"),
+        ({"sizes": [1, math.inf]}, ValueError, r"sizes\[1\] = inf"),
+        ({"sizes": [1, 2, 3]}, ValueError, "sizes must have 2 entries, got 3"),
+        ({"sizes": [[1, 2]]}, ValueError, "sizes must be one-dimensional"),
+        ({"values": [1, -1]}, ValueError, r"values\[1\] = -1.0"),
+        ({"values": [math.nan, 1]}, ValueError, r"values\[0\] = nan"),
+        ({"values": "ab"}, TypeError, "values must be a sequence of numbers"),
+        ({"values": [], "sizes": []}, ValueError, "at least one"),
+        ({"capacity": -1}, ValueError, "capacity must be finite and >= 0, got -1.0"),
+        ({"capacity": math.nan}, ValueError, "capacity"),
+        ({"space": (0, 10)}, TypeError, "space must be an Interval"),
+        ({"loss": "other"}, ValueError, "loss must be one of"),
+        ({"partition": "set"}, ValueError, "partition must be one of"),
+        ({"loss": "paper", "values": [50, 2]}, ValueError, "loss='paper'"),
+    ],
+)
+def test_bad_input(change, error, message):
+    arguments = {"values": [1, 2], "sizes": [1, 2], "capacity": 3} | change
+    with pytest.raises(error, match=message):
+        sb.Knapsack(**arguments)
+
+
+@pytest.mark.parametrize("rho", [-0.1, 10.1, math.nan, "x"])
+def test_rho_outside_the_space(rho):
+    problem = sb.Knapsack([1, 2], [1, 2], 3)
+    for method in (problem.solve, problem.loss, problem.reveal):
+        with pytest.raises((ValueError, TypeError), match="rho must be"):
+            method(rho)
+
+
+def test_arguments_are_not_shared():
+    values = np.array([1.0, 2.0])
+    problem = sb.Knapsack(values, [1, 2], 2)
+    values[0] = 100.0
+    assert problem.values[0] == 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        problem.values[0] = 5.0

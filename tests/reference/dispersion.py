@@ -1,0 +1,75 @@
+"""Dispersion counted the slow and obvious way."""
+
+import math
+
+
+def worst_count(functions, eps):
+    """The most functions with a discontinuity in a closed interval of length eps: try each left end."""
+    best = 0
+    for points in functions:
+        for left in points:
+            best = max(best, sum(any(0 <= x - left <= eps for x in other) for other in functions))
+    return best
+
+
+def worst_points(functions, eps):
+    """The most discontinuities (not functions) in such an interval."""
+    points = [x for function in functions for x in function]
+    return max((sum(0 <= x - left <= eps for x in points) for left in points), default=0)
+
+
+def smallest_span(functions, k):
+    """The length of the shortest closed interval in which k functions have a discontinuity."""
+    points = sorted(x for function in functions for x in function)
+    best = math.inf
+    for left in points:
+        for right in points:
+            if right >= left and right - left < best:
+                inside = sum(any(left <= x <= right for x in function) for function in functions)
+                if inside >= k:
+                    best = right - left
+    return best
+
+
+def worst_pair(functions, eps, lipschitz):
+    """Definition 3 on step functions: the most functions that change by more than L times the distance.
+
+    Pairs (x - 0, y) with x and y among all edges: between edges nothing changes, and closer is worse.
+    """
+    edges = sorted({x for edges, values in functions for x in edges[1:-1]})
+    best = 0
+    for i, x in enumerate(edges):
+        for y in edges[i:]:
+            if y - x <= eps:
+                changes = [abs(_value(f, y) - _before(f, x)) for f in functions]
+                best = max(best, sum(change > lipschitz * (y - x) for change in changes))
+    return best
+
+
+def _value(function, x):
+    edges, values = function
+    return next(
+        v for lo, hi, v in zip(edges, edges[1:], values, strict=False) if lo <= x < hi or x == hi == edges[-1]
+    )
+
+
+def _before(function, x):
+    edges, values = function
+    return next(v for lo, hi, v in zip(edges, edges[1:], values, strict=False) if lo < x <= hi)
+
+
+def worst_sampled(functions, eps, lipschitz):
+    """Functions given by samples (x, y): the most that fail the Lipschitz condition inside an interval."""
+    pairs = [
+        [
+            (a, b)
+            for i, a in enumerate(x)
+            for j, b in enumerate(x)
+            if a < b and abs(y[j] - y[i]) > lipschitz * (b - a)
+        ]
+        for x, y in functions
+    ]
+    best = 0
+    for left in {a for function in pairs for a, _ in function}:
+        best = max(best, sum(any(a >= left and b - left <= eps for a, b in function) for function in pairs))
+    return best
