@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _HOME = {
     "PiecewiseConstant": "piecewise",
     "Interval": "spaces",
+    "Strips": "strips",
     "Problem": "families.problem",
     "Explicit": "families.problem",
     "Knapsack": "families.knapsack",
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from semibandit.learners.storage import load as load
     from semibandit.piecewise import PiecewiseConstant as PiecewiseConstant
     from semibandit.spaces import Interval as Interval
+    from semibandit.strips import Strips as Strips
 
 
 def __getattr__(name: str) -> Any:

@@ -10,8 +10,9 @@ import numpy as np
 from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.piecewise import PiecewiseConstant
+from semibandit.strips import Alpha, Strips
 
-__all__ = ["Hindsight", "best_in_hindsight"]
+__all__ = ["Hindsight", "RowHindsight", "best_in_hindsight"]
 
 # Functions wait until there are this many pieces to merge, so that merging pays.
 _BATCH = 1 << 18
@@ -29,10 +30,33 @@ class Hindsight(NamedTuple):
         """The middle of the interval."""
         return 0.5 * (self.interval[0] + self.interval[1])
 
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        """What a problem's methods take."""
+        return (self.rho,)
+
+
+class RowHindsight(NamedTuple):
+    """On `Strips`: the widest interval of best rho in a row, the mean loss there, and the row's alpha."""
+
+    interval: tuple[float, float]
+    mean_loss: float
+    alpha: Alpha
+
+    @property
+    def rho(self) -> float:
+        """The middle of the interval."""
+        return 0.5 * (self.interval[0] + self.interval[1])
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        """What a problem's methods take."""
+        return self.rho, self.alpha
+
 
 def best_in_hindsight(
     problems: Iterable[Any], *, maximize: bool = False, max_pieces: int = 4_000_000
-) -> Hindsight:
+) -> Hindsight | RowHindsight:
     """The fixed parameter with the smallest total loss over all problems.
 
     Exact: the minimum of the sum of the whole loss functions. One pass, O(N log N) for N pieces, in memory
@@ -56,14 +80,22 @@ def best_in_hindsight(
     ((0.9, 1.0), 0.2)
     """
     _validate.integer("max_pieces", max_pieces, low=2)
-    again = None if isinstance(problems, Iterator) else lambda: _functions(problems, maximize)
-    total, count = _total(_functions(problems, maximize), again, max_pieces)
+    spaces: list[Any] = []
+    again = None if isinstance(problems, Iterator) else lambda: _functions(problems, maximize, spaces)
+    total, count = _total(_functions(problems, maximize, spaces), again, max_pieces)
     best = total.min() / count
-    return Hindsight(total.argmin(), -best if maximize else best)
+    mean_loss, space = -best if maximize else best, spaces[0]
+    if isinstance(space, Strips):
+        lo, hi = space.argmin(total)
+        return RowHindsight(space.stretch(lo, hi, total), mean_loss, space.alphas[space.row_at(lo)])
+    return Hindsight(total.argmin(), mean_loss)
 
 
-def _functions(problems: Iterable[Any], maximize: bool) -> Iterator[PiecewiseConstant]:
+def _functions(problems: Iterable[Any], maximize: bool, spaces: list[Any]) -> Iterator[PiecewiseConstant]:
+    """The loss functions; `spaces` gets the space of the first problem."""
     for i, problem in enumerate(problems):
+        if not spaces:
+            spaces.append(getattr(problem, "space", None))
         function = problem if isinstance(problem, PiecewiseConstant) else problem.losses()
         if len(function.domain) != 1 or function.domain[0] != (function.edges[0], function.edges[-1]):
             raise ValueError(f"the loss function of problem {i} is not seen everywhere: {function!r}")

@@ -152,15 +152,12 @@ class Game:
     def write_csv(self, path: Path) -> None:
         """All games in one file, with their kind of feedback in the first column."""
         import csv
-        from dataclasses import astuple, fields
-
-        from semibandit.game import Round
 
         with path.open("w", newline="") as file:
             writer = csv.writer(file)
-            writer.writerow(["feedback", *(field.name for field in fields(Round))])
+            writer.writerow(["feedback", *next(iter(self.histories.values())).columns])
             for feedback, history in self.histories.items():
-                writer.writerows((feedback, *astuple(row)) for row in history.rows)
+                writer.writerows((feedback, *row) for row in history.table())
 
 
 class _Again:

@@ -18,7 +18,8 @@ class Exp3Set(Learner):
     Parameters
     ----------
     space
-        Where the parameter lives.
+        Where the parameter lives. On `Strips` there are two (or more), and what is told is a function on
+        the line of its rows.
     rate
         A number, a `TheoremRate`, or an `AdaptiveRate` (default), which needs neither T nor M.
     horizon
@@ -56,15 +57,19 @@ class Exp3Set(Learner):
     def _read(self, trial: Trial, seen: Any) -> tuple[FloatArray, FloatArray, float, bool]:
         if not isinstance(seen, PiecewiseConstant):
             raise TypeError(
-                f"seen must be a PiecewiseConstant that covers rho = {trial.rho!r}, "
+                f"seen must be a PiecewiseConstant that covers {_named(trial)}, "
                 f"or None for a failed run, got {seen!r}"
             )
         edges, values = self.space.lay(seen)
-        status, value, whole = _kernels.survey(edges, values, trial.rho, self.high)
+        status, value, whole = _kernels.survey(edges, values, self.space.point(trial.position), self.high)
         if status == _kernels.OUT_OF_RANGE:
             raise ValueError(f"the values told must be in [0, {self.high:g}], got {value!r}")
         if status == _kernels.NOT_COVERED:
-            raise ValueError(f"the function told must cover rho = {trial.rho!r}, got {seen!r}")
+            raise ValueError(f"the function told must cover {_named(trial)}, got {seen!r}")
         a, b = self.space.line
         whole = whole and bool(edges[0] == a) and bool(edges[-1] == b)
         return edges, self._scaled(values), float(self._scaled(value)), whole
+
+
+def _named(trial: Trial) -> str:
+    return f"rho = {trial.rho!r}" + ("" if trial.alpha is None else f", alpha = {trial.alpha!r}")

@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 
 from semibandit.learners.rates import Rate
-from semibandit.spaces import Interval
+from semibandit.strips import space_from_dict
 
 if TYPE_CHECKING:
     from semibandit.learners.base import Epoch, Learner
@@ -60,7 +60,7 @@ class Saved(msgspec.Struct):
 
     version: int
     kind: str
-    space: dict[str, float]
+    space: dict[str, Any]
     rate: Rate
     config: dict[str, int | float | bool | str | None]
     counters: dict[str, int | float]
@@ -157,7 +157,7 @@ def _restore(saved: Saved) -> Learner:
     if saved.kind not in kinds:
         raise ValueError(f"unknown kind of learner {saved.kind!r}")
     config: dict[str, Any] = dict(saved.config)
-    learner = kinds[saved.kind](Interval(**saved.space), rate=saved.rate, **config)
+    learner = kinds[saved.kind](space_from_dict(saved.space), rate=saved.rate, **config)
     for name, value in saved.counters.items():
         setattr(learner, name, value)
     learner._name = saved.name
@@ -171,7 +171,8 @@ def _restore(saved: Saved) -> Learner:
         epochs.append(epoch)
     learner._epoch = epochs[-1]
     for trial_id, rho, position, place in saved.pending:
-        learner._pending[trial_id] = Trial(trial_id, rho, saved.name, position), epochs[place]
+        alpha = learner._laid.alpha_at(position)
+        learner._pending[trial_id] = Trial(trial_id, rho, saved.name, position, alpha), epochs[place]
     return learner
 
 
