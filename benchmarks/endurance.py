@@ -8,9 +8,8 @@ from __future__ import annotations
 import argparse
 from time import perf_counter
 
-from learners import SPACE, play
-
 import semibandit as sb
+from learners import SPACE, play
 
 
 def endure(n_rounds: int, max_pieces: int | None) -> None:

@@ -67,7 +67,7 @@ def _rounds(learner: Learner, problems: Iterable[Any], feedback: str) -> Iterato
         trial = learner.ask()
         asked = perf_counter()
         try:
-            seen, loss, interval = _look(problem, trial, feedback)
+            seen, loss, interval = _look(learner.space, problem, trial, feedback)
         except BaseException:
             learner.forget(trial)
             raise
@@ -99,20 +99,14 @@ def _described(space: Space) -> str:
     return f"{space.n_rows} rows of {_described(space.interval)} over {space.over}"
 
 
-def _look(problem: Any, trial: Trial, feedback: str) -> tuple[Any, float, tuple[float, float]]:
+def _look(space: Space, problem: Any, trial: Trial, feedback: str) -> tuple[Any, float, tuple[float, float]]:
     """Run the problem: what the learner is told, the loss paid, and the interval around rho that was seen."""
     if feedback == "bandit":
         loss = float(problem.loss(*trial.parameters))
         return loss, loss, (trial.rho, trial.rho)
     seen: PiecewiseConstant = problem.losses() if feedback == "full" else problem.reveal(*trial.parameters)
-    if trial.alpha is None:
-        return (
-            seen,
-            seen(trial.rho),
-            next((lo, hi) for lo, hi in reversed(seen.domain) if lo <= trial.rho <= hi),
-        )
-    x = problem.space.place(*trial.parameters)
-    return seen, seen(x), problem.space.around(seen, x)
+    x = space.place(*trial.parameters)
+    return seen, seen(x), space.around(seen, x)
 
 
 def play(
@@ -235,8 +229,8 @@ class History:
     def regret(self, rho: float | None = None, alpha: Any = None) -> FloatArray:
         """The cumulative regret after each round, against the best fixed parameter in hindsight.
 
-        With `rho` (and `alpha`, on strips), against that fixed parameter instead. Costs one plain run per round, and the whole loss
-        functions once where the best parameter is not known yet.
+        With `rho` (and `alpha`, on strips), against that fixed parameter instead. Costs one plain run per
+        round, and the whole loss functions once where the best parameter is not known yet.
         """
         if rho is None:
             against = self.best().parameters

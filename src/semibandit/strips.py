@@ -25,6 +25,7 @@ Alpha = float | tuple[float, ...]
 
 # An alpha this close to that of a row, relative to the range, names the row.
 _SAME_ALPHA = 1e-9
+_UNIT = Interval(0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Strips:
 
     n_rows: int | tuple[int, ...] | None
     interval: Interval
-    over: Interval | tuple[Interval, ...] = Interval(0.0, 1.0)
+    over: Interval | tuple[Interval, ...] = _UNIT
     horizon: InitVar[int | None] = None
 
     def __post_init__(self, horizon: int | None) -> None:
@@ -166,8 +167,8 @@ class Strips:
         for box in boxes:
             if len(box) != 2 + len(self.axes):
                 raise ValueError(
-                    f"a box must be {1 + len(self.axes)} pairs (lo, hi) and a value, one pair for rho and one "
-                    f"for each further parameter, got {box!r}"
+                    f"a box must be {1 + len(self.axes)} pairs (lo, hi), for rho and each further parameter, "
+                    f"and a value, got {box!r}"
                 )
             lo, hi = _pair("rho", box[0])
             value = _validate.number("the value of a box", box[-1])
@@ -331,7 +332,7 @@ class Strips:
         return list(self._offsets_with_margin.tolist())
 
     def _placed(self, rows: npt.NDArray[Any], rho: FloatArray) -> FloatArray:
-        """The first points of the line whose parameters are at least rho, so that [lo, hi) keeps its points."""
+        """The first points of the line whose parameters are at least rho: so [lo, hi) keeps its points."""
         at = rho + self._offsets[rows]
         at = np.where(at - self._offsets[rows] < rho, np.nextafter(at, math.inf), at)
         inside: FloatArray = np.minimum(np.maximum(at, self._starts[rows]), self._starts[rows + 1])

@@ -29,15 +29,15 @@ def test_a_dispersed_stream(tmp_path):
     ("arguments", "message"),
     [
         (("concentrated", "-T", "100"), "not dispersed: 90 of 100 functions break within"),
-        (("halving", "-T", "40"), "not dispersed:"),
-        (("synthetic", "-T", "1000", "--spread", "1e-6"), "not dispersed:"),
+        (("halving", "-T", "40"), "no bound below T"),
+        (("synthetic", "-T", "1000", "--spread", "1e-6"), "not dispersed: 900 of 1000"),
     ],
 )
 def test_streams_that_are_not(arguments, message):
     result = run(*arguments)
     assert result.exit_code == 0, result.output
+    assert "not dispersed:" in result.output
     assert message in result.output
-    assert "no bound below T" in result.output
 
 
 def test_files(tmp_path):
@@ -81,3 +81,21 @@ def test_a_mistake_is_one_line_without_a_traceback(tmp_path, text, arguments, me
     assert result.returncode == 2
     assert message in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_knapsack_beside_lemma_8():
+    result = run("knapsack", "-T", "60", "--n", "6", "--kappa", "2")
+    assert result.exit_code == 0, result.output
+    assert "60 mixed knapsacks with 6 items" in result.output
+    assert "Lemma 8: at most" in result.output
+    assert "Lemma 8" not in run("knapsack", "-T", "20", "--n", "6", "--kappa", "0").output
+
+
+def test_knapsack_files(tmp_path):
+    for i in range(3):
+        (tmp_path / f"{i}.kp").write_text(f"3 7\n6 5\n5 4\n{4 + i} 3\n")
+    (tmp_path / "bad.kp").write_text("3 7\n6 5\n")
+    result = run("knapsack", "--files", str(tmp_path), "--skip-bad")
+    assert result.exit_code == 0, result.output
+    assert "3 knapsacks from files, by name (1 bad files skipped)" in result.output
+    assert "too few functions to tell: 3" in result.output

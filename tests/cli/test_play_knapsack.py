@@ -52,6 +52,24 @@ def test_raw_instances_and_a_smaller_space():
     assert result.exit_code == 0, result.output
 
 
+def test_bounds_are_shown_next_to_what_was_measured():
+    result = play("-T", 50, "--n", 5, "--kappa", 2, "--rho-max", 3, "-f", "semi-bandit")
+    assert result.exit_code == 0, result.output
+    broken = next(line for line in result.output.splitlines() if "Lemma 8" in line)
+    seen, bound = broken.replace("Lemma 8", "").split()[-2:]
+    assert 0 < int(seen) <= int(bound) <= 50
+    regret, bound = result.output.split("regret, semi-bandit")[1].split()[:2]
+    assert float(regret) < float(bound)
+
+
+def test_bounds_need_smooth_values(tmp_path):
+    write_files(tmp_path)
+    for arguments in (("-T", 20, "--kappa", 0), ("--files", tmp_path)):
+        result = play(*arguments, "-f", "semi-bandit")
+        broken = next(line for line in result.output.splitlines() if "Lemma 8" in line)
+        assert broken.replace("Lemma 8", "").split()[-1] == "?"
+
+
 def test_files(tmp_path):
     write_files(tmp_path)
     result = play("--files", tmp_path)

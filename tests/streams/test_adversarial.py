@@ -18,6 +18,13 @@ def test_needle():
     assert np.unique(edges).size == 100
 
 
+def test_a_grid_misses_the_needle():
+    learner = sb.Exp3Grid(sb.Interval(0, 1), horizon=300, seed=1)
+    assert sb.play(learner, sb.streams.concentrated(300), feedback="bandit").regret()[-1] == 300
+    provable = sb.Exp3Set(sb.Interval(0, 1), horizon=300, baseline=None, seed=1)
+    assert sb.play(provable, sb.streams.concentrated(300)).regret()[-1] < 100
+
+
 def test_needle_elsewhere():
     problem = sb.streams.concentrated(5, space=sb.Interval(-3, 7), center=2.0, width=0.1)[0]
     assert problem.space == sb.Interval(-3, 7)

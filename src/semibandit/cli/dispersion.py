@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from semibandit.cli.play import Rounds
+from semibandit.cli.play_knapsack import Order, Partition, read_files
 
 if TYPE_CHECKING:
     from semibandit.dispersion.bounds import DispersionFunction
@@ -44,6 +46,48 @@ def synthetic(
     stream = synthetic(rounds, pieces=pieces, spread=spread, seed=seed)
     title = f"{rounds} random step functions with {pieces} pieces"
     report(stream, title, png=png, bound=theorem, bound_name="Theorem 5")
+
+
+@app.command()
+def knapsack(
+    kind: Annotated[str, typer.Option(help="Class of random instances, as in `play knapsack`.")] = "mixed",
+    rounds: Annotated[
+        int | None,
+        typer.Option("--rounds", "-T", min=1, help="Number of instances. [default: 1000, or every file]"),
+    ] = None,
+    n: Annotated[int, typer.Option(min=3, help="Items of a random instance.")] = 50,
+    kappa: Annotated[float, typer.Option(help="Values have noise of this density; 0 for none.")] = 100.0,
+    files: Annotated[
+        list[str] | None,
+        typer.Option(help="Measure files instead: a folder or glob of .kp or Pabulib .pb files; repeatable."),
+    ] = None,
+    order: Annotated[Order, typer.Option(help="In which order files arrive.")] = Order.name,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Go on past unusable files, counted.")] = False,
+    partition: Annotated[Partition, typer.Option(help="What a feedback set is.")] = Partition.output,
+    rho_max: Annotated[float, typer.Option(help="Parameters are in [0, this].")] = 10.0,
+    seed: Seed = 0,
+    png: Png = None,
+) -> None:
+    """Greedy knapsack, on random instances (beside Lemma 8 if they are smooth) or on files."""
+    from semibandit.spaces import Interval
+
+    options: dict[str, Any] = {"space": Interval(0.0, rho_max), "partition": partition.value}
+    if files:
+        problems, title = read_files(files, order.value, skip_bad, rounds, options)
+        report(problems, title, png=png)
+        return
+    from semibandit.streams.knapsack_instances import knapsack as stream
+
+    found = stream(kind, rounds or 1000, n, seed, kappa or None, **options)
+    title = f"{len(found)} {kind} knapsacks with {n} items"
+    report(found, title, png=png, bound=_lemma_8(found, n, kappa) if kappa else None, bound_name="Lemma 8")
+
+
+def _lemma_8(problems: Sequence[Any], n: int, kappa: float) -> DispersionFunction:
+    from semibandit.dispersion.bounds import knapsack_dispersion
+
+    C = max(float(problem.sizes.max() / problem.sizes.min()) for problem in problems)
+    return partial(knapsack_dispersion, n=n, C=C, kappa=kappa)
 
 
 @app.command()
@@ -105,7 +149,6 @@ def report(
     space: Interval | None = None,
     bound: DispersionFunction | None = None,
     bound_name: str = "the theorem",
-    H: float = 1.0,
 ) -> None:
     """Measure a stream, show what was found, and draw it if asked to."""
     from rich.console import Console
@@ -116,16 +159,14 @@ def report(
     console = Console()
     watched = track(problems, "loss functions", console=console, transient=True)
     result = measure(watched, space)
-    console.print(_table(result, title, bound, bound_name, H))
+    console.print(_table(result, title, bound, bound_name))
     console.print(result.verdict(), style="bold green" if result.dispersed else "bold red", soft_wrap=True)
     if png is not None:
         result.plot(png, bound=bound, bound_name=bound_name, title=title)
         console.print(f"wrote {png}")
 
 
-def _table(
-    result: Dispersion, title: str, bound: DispersionFunction | None, bound_name: str, H: float
-) -> Any:
+def _table(result: Dispersion, title: str, bound: DispersionFunction | None, bound_name: str) -> Any:
     from rich import box
     from rich.table import Table
 
@@ -148,7 +189,7 @@ def _table(
             text += f"\n{bound_name}: at most {bound(T, width * share):,.0f} in expectation"
         table.add_row(f"worst of length {width * share:.3g}", text)
     for rounds in (T, 10 * T):
-        best = result.regret(rounds, H=H)
+        best = result.regret(rounds)
         text = f"at most {best.value:,.0f} ({best.value / rounds:.2g} a round), step size {best.rate:.2g}"
-        table.add_row(f"regret, T = {rounds:,}", text if best.value < H * rounds else "no bound below T")
+        table.add_row(f"regret, T = {rounds:,}", text if best.value < rounds else "no bound below T")
     return table

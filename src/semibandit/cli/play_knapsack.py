@@ -11,6 +11,9 @@ import typer
 from semibandit.cli.play import Csv, Feedback, Kinds, Png, Provable, Seed, app
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
+    from semibandit.cli.board import Game
     from semibandit.families.knapsack import Knapsack
 
 
@@ -59,7 +62,7 @@ def knapsack(
 
     options: dict[str, Any] = {"space": Interval(0.0, rho_max), "partition": partition.value}
     if files:
-        problems, title = _from_files(files, order.value, skip_bad, rounds, options)
+        problems, title = read_files(files, order.value, skip_bad, rounds, options)
     else:
         from semibandit.streams.knapsack_instances import knapsack as stream
 
@@ -68,11 +71,53 @@ def knapsack(
     game = Game(problems, default=min(1.0, rho_max), seed=seed, baseline=None if provable else "low")
     game.run(feedback or list(Feedback))
     game.report(png=png, csv=csv, title=title)
+    game.console.print(_dispersion(game, None if files else n, kappa))
 
 
-def _from_files(
+def _dispersion(game: Game, n: int | None, kappa: float) -> Table:
+    """What was measured next to what the theory promises, where its conditions are known."""
+    from rich import box
+    from rich.table import Table
+
+    from semibandit import dispersion
+
+    measured = dispersion.measure(game.problems, game.space)
+    eps = len(game.problems) ** -0.5
+    lemma = corollary = sharper = "?"  # for files, and without noise
+    if n is not None and kappa > 0.0:
+        lemma, corollary, sharper = _promises(game, n, kappa, eps, measured.pieces)
+    table = Table(title="Dispersion and regret", title_justify="left", box=box.SIMPLE_HEAD)
+    for heading in ("", "measured", "at most", "by"):
+        table.add_column(
+            heading, justify="right" if heading in ("measured", "at most") else "left", no_wrap=True
+        )
+    table.add_row(f"losses that break on one interval of {eps:.2g}", f"{measured.D(eps)}", lemma, "Lemma 8")
+    if "semi-bandit" in game.histories:
+        regret = game.histories["semi-bandit"].regret()[-1]
+        table.add_row("regret, semi-bandit", f"{regret:.1f}", corollary, "Cor. 9")
+        table.add_row(f"  with {measured.pieces:.1f} sets, as measured", "", sharper, "Cor. 9")
+    table.add_row("β", f"{measured.beta:.2f}")
+    return table
+
+
+def _promises(game: Game, n: int, kappa: float, eps: float, sets: float) -> tuple[str, str, str]:
+    """Lemma 8, and Corollary 9 with the number of sets of the proof and as measured."""
+    from semibandit.dispersion import bounds
+
+    T = len(game.problems)
+    sizes = [(problem.sizes.min(), problem.sizes.max()) for problem in game.problems]
+    C = float(max(high for _, high in sizes) / min(low for low, _ in sizes))
+    broken = bounds.knapsack_dispersion(T, eps, n=n, C=C, kappa=kappa)
+    regrets = [
+        bounds.knapsack_regret(T, n=n, C=C, kappa=kappa, R=game.space.hi, H=1.0, M=M) for M in (None, sets)
+    ]
+    return f"{broken:.0f}", f"{regrets[0].value:.0f}", f"{regrets[1].value:.0f}"
+
+
+def read_files(
     files: list[str], order: str, skip_bad: bool, rounds: int | None, options: dict[str, Any]
 ) -> tuple[Sequence[Knapsack], str]:
+    """The instances in files, and what to call them; what is skipped is said on the error stream."""
     from semibandit.streams.knapsack_files import read_knapsacks
 
     where = files[0] if len(files) == 1 else files

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["Dispersion", "Samples", "Worst", "measure"]
 
 GRID = 41  # lengths on the default grid, from where hardly two functions meet to all of the space
+SCALE = -0.75  # rates are taken at this power of T, amid the lengths that Definition 1 is about
 SLACK = 4.0  # D may be this many times what the highest intensity suggests; logarithms hide in it
 DISPERSED = 0.4  # the β from which on the verdict is yes: 1/2 is what smoothed streams are promised
+SHORTEST = 1e-15  # of the space: lengths that a regret bound may use
 FEWEST = 16  # functions below which no verdict is given
 
 
@@ -129,10 +132,14 @@ class Dispersion:
 
     # -- what it means -------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def f(self) -> Table:
-        """The counts as a dispersion function, for `bounds.regret`."""
-        return Table(self.T, self.eps, self.counts)
+        """The counts as a dispersion function for `bounds.regret`, with shorter lengths than on the grid."""
+        shortest = min(self.eps[0], SHORTEST * self.space.width)
+        finer = np.zeros(0)
+        if 0.0 < shortest < self.eps[0]:
+            finer = np.geomspace(shortest, self.eps[0], GRID // 2)[:-1]
+        return Table(self.T, np.append(finer, self.eps), np.append(_counts(self.breaks, finer), self.counts))
 
     def regret(
         self, T: int | None = None, *, L: float = 0.0, H: float = 1.0, M: float | None = None
@@ -171,12 +178,16 @@ class Dispersion:
         return text
 
     def _no(self) -> str:
-        k = math.ceil(0.9 * self.D(self.space.width / math.sqrt(self.T)))
+        k = math.ceil(0.9 * self.D(self.space.width * self.T**SCALE))
         span, lo = self.breaks.smallest_span(k)
+        bound = self.regret()
+        text = "There is no regret bound below 1 a round."
+        if bound.value < self.T:
+            share = bound.value / self.T
+            text = f"The regret is at most {share:.2f} a round, by way of a radius of {bound.r:.1g}."
         return (
             f"not dispersed: {k} of {self.T} functions break within {span:.2g} around "
-            f"rho = {lo + span / 2.0:.6g} (beta = {self.beta:.2f}). "
-            f"The guarantee allows a regret of {self.per_round(self.T):.2f} a round."
+            f"rho = {lo + span / 2.0:.6g} (beta = {self.beta:.2f}). {text}"
         )
 
     def per_round(self, T: int) -> float:
@@ -225,7 +236,7 @@ def measure(
         The numbers of rounds T' at which to look; None for T, T/2, T/4, ... while there are 16 or more.
     C
         The constant in D ≤ C·ε·T; None for four times the highest number of discontinuities per function and
-        unit of length that occurs at the scale T^−1/2 of the space.
+        unit of length that occurs at the scale T^−3/4 of the space.
 
     Returns
     -------
@@ -252,7 +263,7 @@ def measure(
     (2, 1, Worst(lo=0.1, hi=0.2, functions=2))
     >>> import numpy as np
     >>> measure(np.random.default_rng(0).random((10_000, 2)), Interval(0, 1))
-    <Dispersion of 10000 functions, 20000 discontinuities in [0, 1]: beta = 0.72>
+    <Dispersion of 10000 functions, 20000 discontinuities in [0, 1]: beta = 0.78>
     """
     lipschitz = _validate.number("lipschitz", lipschitz, low=0.0)
     if space is not None and not isinstance(space, Interval):
@@ -262,7 +273,7 @@ def measure(
     lengths = _lengths(eps, space.width, max(len(breaks), T))
     rounds = _rounds(prefixes, T)
     if C is None:
-        scale = space.width / math.sqrt(T)
+        scale = space.width * T**SCALE
         C = SLACK * max(1, breaks.most_breaks(scale)) / (T * scale)
     else:
         C = _validate.number("C", C, low=0.0, open=True)
@@ -270,7 +281,7 @@ def measure(
     return Dispersion(breaks, space, lengths, np.array(rounds), table, C, pieces / T)
 
 
-def _counts(breaks: Breaks, lengths: FloatArray) -> list[int]:
+def _counts(breaks: Breaks, lengths: Iterable[float]) -> list[int]:
     """D(T, ε) for increasing ε; once every function that breaks at all is counted, no sweep is needed."""
     most = int(np.count_nonzero(np.bincount(breaks.owner, minlength=1)))
     counts: list[int] = []

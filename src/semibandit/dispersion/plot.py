@@ -78,7 +78,7 @@ def counts(
 
 
 def histogram(result: Dispersion, ax: Any) -> Any:
-    """Where the discontinuities lie; the worst interval at the scale T^−1/2 is marked."""
+    """Where the discontinuities lie; the worst interval of the length T^−1/2 of the space is marked."""
     lo, hi = result.space.lo, result.space.hi
     places = result.breaks.start
     bins = int(np.clip(np.sqrt(max(places.size, 1)), 20, 200))
@@ -97,7 +97,7 @@ def histogram(result: Dispersion, ax: Any) -> Any:
 
 
 def _theorem_5(result: Dispersion) -> DispersionFunction:
-    """The theorem with the mean taken from the highest intensity measured at the scale T^−1/2."""
+    """The theorem with the mean taken from the highest intensity measured, that of `measure`."""
     from semibandit.dispersion.measuring import SLACK
 
     rate = result.C / SLACK

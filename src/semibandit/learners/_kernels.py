@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from semibandit._jit import kernel
 from semibandit.weights import _kernels as tree
@@ -40,11 +41,11 @@ def survey(edges: Any, values: Any, x: float, high: float) -> tuple[int, float, 
 @kernel
 def learn(
     t: tree.Nodes, edges: Any, losses: Any, p: float, shift: float, explore: float, floor: float, rate: float
-) -> tuple[float, float]:
+) -> tuple[float, float, npt.NDArray[np.float64]]:
     """One step of Algorithm 1 on the seen pieces (losses that are not nan).
 
     p is the probability of the seen set when the parameter was drawn; negative: take today's. Returns
-    p and the mixability gap of the step.
+    p, the mixability gap of the step and the log factors by which the weights have moved.
     """
     n = losses.size
     m0, e0 = tree.grand_total(t)
@@ -56,18 +57,19 @@ def learn(
     if p < 0.0:
         p = min(shares.sum(), 1.0)
     p = max(p, SMALLEST_SHARE)
+    factors = np.zeros(n)
     mean = 0.0
     mixed = 0.0
     for i in range(n):
         if not math.isnan(losses[i]):
             estimate = max((losses[i] - shift) / (p + explore), floor)
+            factors[i] = max(-rate * estimate, -tree.LARGEST_LOG)
             mean += shares[i] * estimate
-            mixed += shares[i] * math.expm1(-rate * estimate)
-            log_factor = max(-rate * estimate, -tree.LARGEST_LOG)
-            tree.update(t, edges[i], edges[i + 1], log_factor)
+            mixed += shares[i] * math.expm1(factors[i])
+            tree.update(t, edges[i], edges[i + 1], factors[i])
     if mixed > -0.5:
         log_mixed = math.log1p(mixed)
     else:  # most of the mass is gone: the totals tell how much to full precision
         m1, e1 = tree.grand_total(t)
         log_mixed = tree.log(m1 / m0, e1 - e0)
-    return p, max(mean + log_mixed / rate, 0.0)
+    return p, max(mean + log_mixed / rate, 0.0), factors

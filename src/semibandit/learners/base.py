@@ -70,7 +70,7 @@ class Epoch:
 
     def __init__(self, tree: IntervalTree) -> None:
         self.tree = tree
-        self.updates: list[tuple[FloatArray, FloatArray]] = []  # edges, log factors between them
+        self.updates: list[PiecewiseConstant] = []  # log factors on the whole line
         self.offset = 0  # updates dropped from the front of the list
         self.asked_at: dict[int, int] = {}  # pending trial -> updates before it
 
@@ -78,6 +78,18 @@ class Epoch:
     def n_updates(self) -> int:
         """Updates so far, dropped ones included."""
         return self.offset + len(self.updates)
+
+    def append(self, edges: FloatArray, factors: FloatArray) -> None:
+        """Remember an update, if a pending trial has not seen it."""
+        if not self.asked_at:
+            self.offset += 1
+            return
+        lo, hi = self.tree.ends
+        if edges[0] > lo:
+            edges, factors = np.append(lo, edges), np.append(0.0, factors)
+        if edges[-1] < hi:
+            edges, factors = np.append(edges, hi), np.append(factors, 0.0)
+        self.updates.append(PiecewiseConstant(edges, factors))
 
     def drop_unneeded(self) -> None:
         """Forget the updates that every pending trial has seen."""
@@ -88,11 +100,10 @@ class Epoch:
     def share_when_asked(self, trial_id: int, edges: FloatArray, seen: FloatArray) -> float:
         """The probability, at the time of the ask, of the pieces that are not nan. O(k log P)."""
         missed = self.updates[self.asked_at[trial_id] - self.offset :]
-        cells = np.unique(np.concatenate([self.tree.ends, edges, *(e for e, _ in missed)]))
+        undo = PiecewiseConstant.sum(missed) if missed else PiecewiseConstant(self.tree.ends, [0.0])
+        cells = np.union1d(edges, undo.edges)
         left = cells[:-1]
-        logs = self.tree.log_shares(cells)
-        for update_edges, factors in missed:
-            logs -= _look_up(update_edges, factors, left, outside=0.0)
+        logs = self.tree.log_shares(cells) - undo(left)
         weights = np.exp(logs - logs.max())
         return float(weights[~np.isnan(_look_up(edges, seen, left, outside=np.nan))].sum() / weights.sum())
 
@@ -202,7 +213,10 @@ class Learner:
             if 0 <= trial.id < self.n_asked:
                 raise ValueError(f"trial {trial.id} is finished: it was told or forgotten before")
             raise ValueError(f"trial {trial.id} is unknown: this learner has asked {self.n_asked} so far")
-        return self._pending[trial.id][1]
+        pending, epoch = self._pending[trial.id]
+        if trial != pending:
+            raise ValueError(f"trial {trial.id} was asked of a copy of this learner")
+        return epoch
 
     def _finish(self, trial: Trial, epoch: Epoch) -> None:
         del self._pending[trial.id]
@@ -226,21 +240,17 @@ class Learner:
         self, trial: Trial, epoch: Epoch, edges: FloatArray, losses: FloatArray, loss: float, whole: bool
     ) -> None:
         late = epoch is not self._epoch or epoch.n_updates != epoch.asked_at[trial.id]
-        p = epoch.share_when_asked(trial.id, edges, losses) if late else -1.0
+        p = 1.0 if whole else epoch.share_when_asked(trial.id, edges, losses) if late else -1.0
         # Seen as a whole, p is 1 and a shift changes all weights alike: that is Hedge, with nothing to clip.
         shifted = self.baseline is not None and not whole
         shift, floor = (self._low_baseline(), -1.0 / self.current_rate) if shifted else (0.0, -math.inf)
         tree = self._epoch.tree
         tree._reserve(losses.size)
-        p, gap = _kernels.learn(
+        p, gap, factors = _kernels.learn(
             tree._nodes, edges, losses, p, shift, self.exploration, floor, self.current_rate
         )
         self._finish(trial, epoch)
-        if self._epoch.asked_at:
-            estimates = np.maximum((losses - shift) / (p + self.exploration), floor)
-            self._epoch.updates.append((edges, -self.current_rate * np.nan_to_num(estimates, nan=0.0)))
-        else:
-            self._epoch.offset += 1
+        self._epoch.append(edges, factors)
         self.last_probability = p
         self.n_told += 1
         self.gap_sum += gap
@@ -259,7 +269,9 @@ class Learner:
         """Follow a change of the rate, and keep to the limit on pieces; both rebuild the tree."""
         rate = self.rate.after(self.n_told, self.gap_sum, self.current_rate)
         if rate != self.current_rate:
-            self._epoch = Epoch(self._epoch.tree.raised_to(rate / self.current_rate))
+            power = rate / self.current_rate
+            self._epoch = Epoch(self._epoch.tree.raised_to(power))
+            self.join_error *= power
             self.current_rate = rate
         if self.max_pieces is not None and len(self._epoch.tree) > self.max_pieces:
             # Down to half, so that the cost of a join is spread over many rounds.

@@ -36,7 +36,7 @@ class Exp3Set(Learner):
         γ of implicit exploration: estimates divide by p + γ. Off by default.
     max_pieces
         Above this number of pieces, neighbours are joined down to half of it; `join_error` then bounds by how
-        much the logarithm of the density has been moved in all, anywhere.
+        much all joins have moved the logarithm of the weight anywhere, and twice that the density's.
     seed
         For the draws.
 

@@ -21,6 +21,7 @@ import msgspec
 import numpy as np
 
 from semibandit.learners.rates import Rate
+from semibandit.piecewise import PiecewiseConstant
 from semibandit.strips import space_from_dict
 
 if TYPE_CHECKING:
@@ -93,13 +94,16 @@ def load(path: str | PathLike[str]) -> Learner:
     if zlib.crc32(payload).to_bytes(4, "little") != checksum:
         raise ValueError(f"{path}: damaged or cut short (the checksum does not match)")
     body = payload[len(MAGIC) :]
-    version = msgspec.msgpack.decode(body, type=dict[str, Any]).get("version")
+    try:
+        version = msgspec.msgpack.decode(body, type=dict[str, Any]).get("version")
+    except ValueError as error:
+        raise ValueError(f"{path}: not a saved learner ({error})") from error
     if version != VERSION:
         raise ValueError(f"{path}: written in format {version}, this program reads format {VERSION}")
     try:
         return _restore(msgspec.msgpack.decode(body, type=Saved))
-    except msgspec.ValidationError as error:
-        raise ValueError(f"{path}: not a saved learner ({error})") from None
+    except (ValueError, TypeError, LookupError) as error:
+        raise ValueError(f"{path}: not a saved learner ({error})") from error
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -141,7 +145,7 @@ def _describe(learner: Learner) -> Saved:
 def _describe_epoch(epoch: Epoch) -> SavedEpoch:
     return SavedEpoch(
         tree=_pack(epoch.tree.state()),
-        updates=[(_pack(edges), _pack(factors)) for edges, factors in epoch.updates],
+        updates=[(_pack(update.edges), _pack(update.values)) for update in epoch.updates],
         offset=epoch.offset,
         asked_at=epoch.asked_at,
     )
@@ -158,14 +162,16 @@ def _restore(saved: Saved) -> Learner:
         raise ValueError(f"unknown kind of learner {saved.kind!r}")
     config: dict[str, Any] = dict(saved.config)
     learner = kinds[saved.kind](space_from_dict(saved.space), rate=saved.rate, **config)
-    for name, value in saved.counters.items():
-        setattr(learner, name, value)
+    for name in _COUNTERS:
+        setattr(learner, name, saved.counters[name])
     learner._name = saved.name
     learner._random.bit_generator.state = json.loads(saved.random)
     epochs = []
     for saved_epoch in saved.epochs:
         epoch = Epoch(IntervalTree.from_state(_unpack(saved_epoch.tree)))
-        epoch.updates = [(_unpack(edges), _unpack(factors)) for edges, factors in saved_epoch.updates]
+        epoch.updates = [
+            PiecewiseConstant(_unpack(edges), _unpack(factors)) for edges, factors in saved_epoch.updates
+        ]
         epoch.offset = saved_epoch.offset
         epoch.asked_at = saved_epoch.asked_at
         epochs.append(epoch)

@@ -39,8 +39,9 @@ def concentrated(
 
     Notes
     -----
-    The center has a total loss of 0, but only about one draw in |space|/width comes near it: until then a
-    learner loses everything. D(T, ε) = T for every ε ≥ width.
+    The center has a total loss of 0, but only about one even draw in |space|/width comes near it: a learner
+    on a grid loses everything. One that sees whole functions finds the needle at once, and Exp3-SET after
+    some ln(|space|/width)/λ rounds, because the rest is seen to be bad. D(T, ε) = T for every ε ≥ width.
 
     Examples
     --------

@@ -26,11 +26,10 @@ from semibandit._jit import kernel
 
 FANOUT = 32
 # A node is one row of 64-bit words, read as floats or as integers: these are the columns.
-# One for each slot: its left end, its mass (mantissa, tail, exponent), its child.
-KEY, MANT, TAIL, EXPO, CHILD = 0, FANOUT, 2 * FANOUT, 3 * FANOUT, 4 * FANOUT
-# One for each node: slots in use, the tag, the sum of the masses as `total` gives it.
-USED, TAG_MANT, TAG_TAIL, TAG_EXPO, SUM_MANT, SUM_EXPO = range(5 * FANOUT, 5 * FANOUT + 6)
-WORDS = 5 * FANOUT + 8
+KEY, MANT, EXPO = 0, FANOUT, 2 * FANOUT  # for each slot: left end, mass
+CHILD = TAIL = 3 * FANOUT  # for each slot: the child, or in a leaf the tail of the mass
+USED, TAG_MANT, TAG_TAIL, TAG_EXPO, SUM_MANT, SUM_EXPO = range(4 * FANOUT, 4 * FANOUT + 6)
+WORDS = 4 * FANOUT + 8  # full cache lines
 # Row 0 is no node: it describes the whole tree.
 HEAD, ROOT, HEIGHT, N_NODES, N_PIECES, LO, HI = 0, 0, 1, 2, 3, 4, 5
 LN2 = math.log(2.0)
@@ -182,15 +181,10 @@ def total(t: Nodes, node: int) -> tuple[float, int]:
 def refresh(t: Nodes, node: int, slot: int) -> None:
     """Compute the mass of an inner slot from its child."""
     c = t.whole[node, CHILD + slot]
-    t.real[c, SUM_MANT], t.whole[c, SUM_EXPO] = total(t, c)
-    set_mass(t, node, slot, c)
-
-
-@kernel
-def set_mass(t: Nodes, node: int, slot: int, c: int) -> None:
-    """Mass of a slot = tag × sum of its child."""
+    m, e = total(t, c)
+    t.real[c, SUM_MANT], t.whole[c, SUM_EXPO] = m, e
     t.real[node, MANT + slot], t.whole[node, EXPO + slot] = normal(
-        t.real[c, SUM_MANT] * t.real[c, TAG_MANT], t.whole[c, SUM_EXPO] + t.whole[c, TAG_EXPO]
+        m * t.real[c, TAG_MANT], e + t.whole[c, TAG_EXPO]
     )
 
 
@@ -203,16 +197,17 @@ def multiply_slot(t: Nodes, node: int, slot: int, level: int, m: float, tail: fl
         )
     else:
         c = t.whole[node, CHILD + slot]
-        t.real[c, TAG_MANT], t.real[c, TAG_TAIL], t.whole[c, TAG_EXPO] = times(
-            t.real[c, TAG_MANT], t.real[c, TAG_TAIL], t.whole[c, TAG_EXPO], m, tail, e
+        m, tail, e = times(t.real[c, TAG_MANT], t.real[c, TAG_TAIL], t.whole[c, TAG_EXPO], m, tail, e)
+        t.real[c, TAG_MANT], t.real[c, TAG_TAIL], t.whole[c, TAG_EXPO] = m, tail, e
+        t.real[node, MANT + slot], t.whole[node, EXPO + slot] = normal(
+            t.real[c, SUM_MANT] * m, t.whole[c, SUM_EXPO] + e
         )
-        set_mass(t, node, slot, c)
 
 
 @kernel
 def open_slot(t: Nodes, node: int, slot: int) -> None:
     """Move the slots from `slot` on by one place; the freed slot keeps its old content."""
-    for column in (KEY, MANT, TAIL, EXPO, CHILD):  # words are words: read as integers, floats move as well
+    for column in (KEY, MANT, EXPO, CHILD):  # words are words: read as integers, floats move as well
         for i in range(t.whole[node, USED], slot, -1):
             t.whole[node, column + i] = t.whole[node, column + i - 1]
     t.whole[node, USED] += 1
@@ -238,13 +233,13 @@ def split_child(t: Nodes, node: int, slot: int) -> None:
     c = t.whole[node, CHILD + slot]
     d = new_node(t)
     half = FANOUT // 2
-    for column in (KEY, MANT, TAIL, EXPO, CHILD):
+    for column in (KEY, MANT, EXPO, CHILD):
         for i in range(FANOUT - half):
             t.whole[d, column + i] = t.whole[c, column + half + i]
     t.whole[d, USED] = FANOUT - half
     t.whole[c, USED] = half
-    t.real[d, TAG_MANT], t.real[d, TAG_TAIL] = t.real[c, TAG_MANT], t.real[c, TAG_TAIL]
-    t.whole[d, TAG_EXPO] = t.whole[c, TAG_EXPO]
+    for word in (TAG_MANT, TAG_TAIL, TAG_EXPO):
+        t.whole[d, word] = t.whole[c, word]
     open_slot(t, node, slot + 1)
     t.real[node, KEY + slot + 1] = t.real[d, KEY]
     t.whole[node, CHILD + slot + 1] = d
@@ -510,8 +505,8 @@ def build(t: Nodes, key: Any, mant: Any, expo: Any, fill: int) -> None:
                 if below < 0:
                     t.real[node, KEY + i] = key[at + i]
                     t.real[node, MANT + i] = mant[at + i]
-                    t.real[node, TAIL + i] = 0.0
                     t.whole[node, EXPO + i] = expo[at + i]
+                    t.real[node, TAIL + i] = 0.0
                 else:
                     t.whole[node, CHILD + i] = below + at + i
                     t.real[node, KEY + i] = t.real[below + at + i, KEY]

@@ -209,7 +209,7 @@ class IntervalTree:
     def from_state(cls, state: npt.NDArray[np.int64]) -> IntervalTree:
         """Undo `state`; raises ValueError where the rows are not those of a tree."""
         _expect(state.dtype == np.int64 and state.ndim == 2 and state.shape[1] == k.WORDS, "rows")
-        _expect(state.shape[0] >= 2 and state.shape[0] == state[k.HEAD, k.N_NODES], "number of nodes")
+        _expect(len(state) > 1 and len(state) == state[k.HEAD, k.N_NODES], "number of nodes")
         tree = cls.__new__(cls)
         tree._nodes = _allocate(len(state))
         tree._nodes.whole[:] = state
@@ -219,10 +219,10 @@ class IntervalTree:
     def _check(self) -> None:
         """Verify every invariant of the structure. O(P)."""
         head = self._nodes.whole[k.HEAD]
-        n_nodes, height = int(head[k.N_NODES]), int(head[k.HEIGHT])
+        n_rows, height = int(head[k.N_NODES]), int(head[k.HEIGHT])
         _expect(0.0 < self.ends[1] - self.ends[0] < math.inf, "ends of the line")
-        _expect(2 <= n_nodes <= len(self._nodes.whole) and 0 <= height < n_nodes, "number of nodes")
-        seen = np.zeros(n_nodes, bool)
+        _expect(0 <= height <= 64, "height")
+        seen = np.zeros(n_rows, bool)
         seen[k.HEAD] = True
         n_pieces = self._check_node(int(head[k.ROOT]), height, *self.ends, seen)
         _expect(seen.all(), "every node hangs in the tree once")
@@ -238,7 +238,9 @@ class IntervalTree:
         _expect(keys[0] == lo and (np.diff(keys) > 0).all() and keys[-1] < hi, "keys increase")
         mants = np.append(real[k.MANT : k.MANT + n], real[k.TAG_MANT])
         _expect(((mants >= 0.5) & (mants < 1.0)).all(), "mantissas")
-        tails = np.append(real[k.TAIL : k.TAIL + n], real[k.TAG_TAIL])
+        expos = np.append(whole[k.EXPO : k.EXPO + n], whole[k.TAG_EXPO])
+        _expect(((expos > -(2**61)) & (expos < 2**61)).all(), "exponents")
+        tails = np.append(real[k.TAIL : k.TAIL + n] if level == 0 else 0.0, real[k.TAG_TAIL])
         _expect((np.abs(tails) <= _LARGEST_TAIL).all(), "tails")
         if level == 0:
             return n
@@ -247,12 +249,12 @@ class IntervalTree:
             c = int(whole[k.CHILD + i])
             end = float(keys[i + 1]) if i + 1 < n else hi
             pieces += self._check_node(c, level - 1, float(keys[i]), end, seen)
-            child_real, child_whole = self._nodes.real[c], self._nodes.whole[c]
-            m, e = k.total(self._nodes, c)
-            _expect(m == child_real[k.SUM_MANT] and e == child_whole[k.SUM_EXPO], "a node knows its sum")
-            mass = k.normal(m * child_real[k.TAG_MANT], e + child_whole[k.TAG_EXPO])
-            _expect(mass == (real[k.MANT + i], whole[k.EXPO + i]), "a slot holds the mass of its child")
+            child, child_whole = self._nodes.real[c], self._nodes.whole[c]
             _expect(child_whole[k.USED] > _FILL // 2, "nodes are filled")  # `_reserve` relies on it
+            m, e = k.total(self._nodes, c)
+            _expect((m, e) == (child[k.SUM_MANT], child_whole[k.SUM_EXPO]), "a node knows its sum")
+            mass = k.normal(m * child[k.TAG_MANT], e + child_whole[k.TAG_EXPO])
+            _expect(mass == (real[k.MANT + i], whole[k.EXPO + i]), "a slot holds the mass of its child")
         return pieces
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from functools import cached_property
 
 import numpy as np
@@ -112,6 +113,8 @@ class Knapsack:
         self.sizes = _frozen(_validate.vector("sizes", sizes, length=self.values.size))
         if self.sizes.size == 0:
             raise ValueError("values must have at least one entry, got none")
+        if self.values.max() > sys.float_info.max / self.values.size:
+            raise ValueError(f"values must have a finite sum, got values up to {self.values.max():g}")
         if not (self.sizes > 0.0).all():
             where = int(np.flatnonzero(~(self.sizes > 0.0))[0])
             raise ValueError(f"sizes must be > 0, got sizes[{where}] = {float(self.sizes[where])!r}")
@@ -151,7 +154,8 @@ class Knapsack:
         from semibandit.families.knapsack import _kernels
 
         order = np.argsort(self._log_s - self._log_v)
-        filled = np.cumsum(self._items[order, 3])
+        with np.errstate(over="ignore"):  # sizes that add up to infinity do not fit
+            filled = np.cumsum(self._items[order, 3])
         whole = int(np.searchsorted(filled, self.capacity, side="right"))
         taken = np.zeros(order.size, np.bool_)
         taken[order[:whole]] = True
@@ -164,7 +168,9 @@ class Knapsack:
     @property
     def high(self) -> float:
         """The upper end of the loss."""
-        return {"normalised": 1.0, "paper": self.capacity, "utility": self.bound}[self.kind]
+        if self.kind == "normalised":
+            return 1.0
+        return self.capacity if self.kind == "paper" else self.bound
 
     @property
     def maximize(self) -> bool:
@@ -247,11 +253,13 @@ class Knapsack:
         return point, order, scores, taken, rest, value
 
     def _loss_of(self, value: float) -> float:
+        # Sums in different orders may differ in the last bit; a loss never leaves its range for that.
+        value = min(value, self.bound)
         if self.kind == "utility":
             return value
         if self.kind == "paper":
             return self.capacity - value
-        return min(max(1.0 - value / self.bound, 0.0), 1.0) if self.bound > 0.0 else 0.0
+        return 1.0 - value / self.bound if self.bound > 0.0 else 0.0
 
     def _partition(self, partition: str | None) -> str:
         return self.partition if partition is None else _validate.choice("partition", partition, _PARTITIONS)

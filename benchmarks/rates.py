@@ -1,0 +1,97 @@
+"""The learning rate and the baseline: regret of several configurations on the same knapsack streams.
+
+Run: python benchmarks/rates.py [--rounds 5000] [--seeds 5]
+
+Prints mean regret over seeds, and the worst seed in brackets: a default must not lock in on an unlucky one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+
+import numpy as np
+
+import semibandit as sb
+
+SPACE = sb.Interval(0, 10)
+ITEMS = 50
+STREAMS = ["mixed", "drifting", "uncorrelated", "weakly-correlated", "spanner", "profit-ceiling", "circle"]
+
+
+def learner(name: str, T: int, seed: int) -> tuple[sb.Exp3Set | sb.Exp3Grid, str, str]:
+    """A learner, the kind of feedback and the partition that it plays with."""
+    theorem = sb.TheoremRate(T=T, M=ITEMS**2 / 2, R=5.0)
+    options = {
+        "output sets, rate of Theorem 3": ({"rate": theorem, "baseline": None}, "semi-bandit", "output"),
+        "order sets, adaptive rate": ({"baseline": None}, "semi-bandit", "order"),
+        "output sets, adaptive rate (provable)": ({"baseline": None}, "semi-bandit", "output"),
+        "output sets, adaptive rate, low baseline (default)": ({}, "semi-bandit", "output"),
+        "the same, horizon unknown": ({"horizon": None}, "semi-bandit", "output"),
+        "the same with implicit exploration 0.01": ({"exploration": 0.01}, "semi-bandit", "output"),
+        "full information": ({}, "full", "output"),
+        "bandit, Exp3 on T^(1/3) points": ({}, "bandit", "output"),
+    }
+    arguments, feedback, partition = options[name]
+    kind = sb.Exp3Grid if feedback == "bandit" else sb.Exp3Set
+    return kind(SPACE, **{"horizon": T, "seed": seed} | arguments), feedback, partition
+
+
+CONFIGURATIONS = [
+    "output sets, rate of Theorem 3",
+    "order sets, adaptive rate",
+    "output sets, adaptive rate (provable)",
+    "output sets, adaptive rate, low baseline (default)",
+    "the same, horizon unknown",
+    "the same with implicit exploration 0.01",
+    "full information",
+    "bandit, Exp3 on T^(1/3) points",
+]
+
+
+def one_stream(kind: str, T: int, n_seeds: int) -> dict[str, list[float]]:
+    by_partition = {
+        partition: list(
+            sb.streams.knapsack(kind, rounds=T, n=ITEMS, seed=1, space=SPACE, partition=partition)
+        )
+        for partition in ("output", "order")
+    }
+    best = sb.best_in_hindsight(by_partition["output"]).mean_loss * T
+    regrets: dict[str, list[float]] = {}
+    rng = np.random.default_rng(0)
+    by_chance = sum(
+        problem.loss(rho) for problem, rho in zip(by_partition["output"], rng.uniform(0, 10, T), strict=True)
+    )
+    regrets["uniform play"] = [by_chance - best]
+    for name in CONFIGURATIONS:
+        regrets[name] = []
+        for seed in range(n_seeds):
+            player, feedback, partition = learner(name, T, seed)
+            game = sb.rounds(player, by_partition[partition], feedback)
+            regrets[name].append(sum(row.loss for row in game) - best)
+    return regrets
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=5_000)
+    parser.add_argument("--seeds", type=int, default=5)
+    options = parser.parse_args()
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        job = partial(one_stream, T=options.rounds, n_seeds=options.seeds)
+        results = list(pool.map(job, STREAMS))
+    print(
+        f"{f'regret after {options.rounds:,} rounds: mean (worst)':<52}"
+        + "".join(f"{kind:>19}" for kind in STREAMS)
+    )
+    for name in ["uniform play", *CONFIGURATIONS]:
+        cells = [f"{np.mean(result[name]):.1f} ({max(result[name]):.1f})" for result in results]
+        print(f"{name:<52}" + "".join(f"{cell:>19}" for cell in cells))
+
+
+if __name__ == "__main__":
+    main()
