@@ -8,17 +8,26 @@ doubles from 1 - 2^-53 on count as 1, so that the last piece has a width.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+import numpy as np
 
 from semibandit._validate import FloatArray, IntArray
-from semibandit.families.linkage._kernels.certificate import merge_order, order_interval, tree_interval
+from semibandit.families.linkage._kernels.certificate import (
+    merge_order,
+    order_interval,
+    refutes,
+    tree_interval,
+)
 from semibandit.families.linkage._kernels.chain import chain_tree
 from semibandit.families.linkage._kernels.exact import END, LAST
 from semibandit.families.linkage._kernels.generic import greedy_tree, sequence_interval
-from semibandit.families.linkage._kernels.rows import new_rows
+from semibandit.families.linkage._kernels.rows import Rows, new_rows, pool_size
 
 __all__ = [
     "END",
@@ -26,7 +35,6 @@ __all__ = [
     "Run",
     "engine",
     "maximal_piece",
-    "right_end",
     "sequence_piece",
     "sequence_pieces",
     "snap",
@@ -35,6 +43,9 @@ __all__ = [
 
 # Below this no two lines cross: distances are doubles within a factor of 2^400 of each other.
 _TINY = 2.0**-500
+
+_MOST_SPARE = 1 << 26
+_spare = threading.local()
 
 
 def snap(rho: float) -> float:
@@ -66,15 +77,29 @@ class Run:
         return self.into.tobytes() + self.size.tobytes()
 
 
+class Kept(NamedTuple):
+    """An interval that keeps a tree, and the pairs of clusters that end it on the left and on the right."""
+
+    lo: float
+    hi: float
+    doubt_lo: FloatArray | None = None
+    doubt_hi: FloatArray | None = None
+
+
 class Engine(Protocol):
-    """One way to build trees. It owns the working memory of its runs, so it serves one thread."""
+    """One way to build trees. Its runs share working memory, so it serves one thread."""
 
     def run(self, rho: float) -> Run:
         """The tree at rho."""
         ...
 
-    def keep_tree(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float] | None:
-        """Some interval around rho in [lo, hi) with this tree; None if rho has another."""
+    def keep_tree(
+        self, run: Run, rho: float, lo: float, hi: float, doubt: FloatArray | None = None
+    ) -> Kept | None:
+        """Some interval around rho in [lo, hi) with this tree; None if rho has another.
+
+        A doubt, from the interval next to this one, may show at once that there is none.
+        """
         ...
 
     def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
@@ -93,20 +118,24 @@ class Engine(Protocol):
 class _Reducible:
     """The nearest-neighbour chain: a tree in O(n²), a certificate in O(n²)."""
 
-    def __init__(self, D: FloatArray, kind: int) -> None:
-        self._rows = new_rows(D, kind)
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
 
     def run(self, rho: float) -> Run:
         tree = chain_tree(self._rows, rho)
         return Run(*tree, merge_order(tree[0], tree[3], rho))
 
-    def keep_tree(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float] | None:
+    def keep_tree(
+        self, run: Run, rho: float, lo: float, hi: float, doubt: FloatArray | None = None
+    ) -> Kept | None:
         order = merge_order(run.into, run.lines, rho)
-        good, lo, hi = tree_interval(self._rows, run.tree, order, rho, lo, hi)
-        return (lo, hi) if good else None
+        if doubt is not None and refutes(doubt, run.tree, order, rho):
+            return None
+        good, lo, hi, doubts = tree_interval(self._rows, run.tree, order, rho, lo, hi)
+        return Kept(lo, hi, doubts[0], doubts[1]) if good else None
 
     def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
-        _, lo, hi = tree_interval(self._rows, run.tree, run.order, rho, lo, hi)
+        _, lo, hi, _ = tree_interval(self._rows, run.tree, run.order, rho, lo, hi)
         return order_interval(run.into, run.lines, run.order, rho, lo, hi)
 
     def reorder(self, run: Run, rho: float) -> Run:
@@ -119,16 +148,18 @@ class _Reducible:
 class _Generic:
     """Always the closest pair: for a linkage that is not reducible."""
 
-    def __init__(self, D: FloatArray, kind: int) -> None:
-        self._rows = new_rows(D, kind)
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
 
     def run(self, rho: float) -> Run:
         tree, order = greedy_tree(self._rows, rho)
         return Run(*tree, order)
 
-    def keep_tree(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float] | None:
+    def keep_tree(
+        self, run: Run, rho: float, lo: float, hi: float, doubt: FloatArray | None = None
+    ) -> Kept | None:
         here = self.run(rho)
-        return self.keep_sequence(here, rho, lo, hi) if here.key == run.key else None
+        return Kept(*self.keep_sequence(here, rho, lo, hi)) if here.key == run.key else None
 
     def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
         return sequence_interval(self._rows, run.tree, run.order, rho, lo, hi)
@@ -140,40 +171,44 @@ class _Generic:
         return hi  # here certificates are for sequences
 
 
-def engine(D: FloatArray, linkage: str) -> Engine:
-    """The engine for a linkage, with fresh working memory: at most 1.5 times that of D."""
-    kind = ("single-complete", "average-complete", "single-average").index(linkage)
-    return _Generic(D, kind) if kind == 2 else _Reducible(D, kind)
+@contextmanager
+def engine(D: FloatArray, linkage: str) -> Iterator[Engine]:
+    """The engine for a linkage. Its working memory, at most 1.5 times that of D, comes back at the end.
 
-
-def right_end(engine: Engine, run: Run, rho: float) -> float:
-    """Where the tree of a run at rho first changes to the right, or END.
-
-    A certificate ends at some crossing. If the tree is the same beyond it, a certificate from there leads on.
+    Memory fresh from the system costs as much as half a tree, so a thread keeps some for its next engine.
     """
-    hi = rho
-    while hi != END:
-        here = snap(hi)
-        kept = engine.keep_tree(run, here, here, END)
-        if kept is None:
-            break
-        hi = kept[1]
-    return hi
+    kind = ("single-complete", "average-complete", "single-average").index(linkage)
+    size = pool_size(D.shape[0], kind)
+    memory: FloatArray | None = getattr(_spare, "memory", None)
+    _spare.memory = None
+    if memory is None or memory.size < size:
+        memory = np.empty(size)
+    rows = new_rows(D, kind, memory)
+    try:
+        yield _Generic(rows) if kind == 2 else _Reducible(rows)
+    finally:
+        if memory.nbytes <= _MOST_SPARE:
+            _spare.memory = memory
 
 
 def maximal_piece(engine: Engine, run: Run, rho: float) -> tuple[float, float]:
-    """The maximal interval [lo, hi) around rho with the tree of this run, which is one at rho."""
+    """The maximal interval [lo, hi) around rho with the tree of this run, which is one at rho.
+
+    A certificate ends at some crossing. If the tree is the same beyond it, a certificate from there leads on.
+    """
     kept = engine.keep_tree(run, rho, 0.0, END)
     assert kept is not None, "a tree is right where it was built"
-    lo, hi = kept
-    if hi != END:
-        hi = right_end(engine, run, hi)
-    while lo > 0.0:
-        here = math.nextafter(lo, 0.0)
-        kept = engine.keep_tree(run, here, 0.0, lo)
+    (lo, hi), left, right = kept[:2], kept, kept
+    while hi != END:
+        kept = engine.keep_tree(run, snap(hi), snap(hi), END, right.doubt_hi)
         if kept is None:
             break
-        lo = kept[0]
+        hi, right = kept.hi, kept
+    while lo > 0.0:
+        kept = engine.keep_tree(run, math.nextafter(lo, 0.0), 0.0, lo, left.doubt_lo)
+        if kept is None:
+            break
+        lo, left = kept.lo, kept
     return lo, hi
 
 
@@ -196,7 +231,7 @@ def tree_pieces(engine: Engine) -> Iterator[tuple[float, Run]]:
             last = run.key
         kept = engine.keep_tree(run, rho, rho, END)
         assert kept is not None, "a tree is right where it was built"
-        lo = kept[1]
+        lo = kept.hi
 
 
 def sequence_pieces(engine: Engine) -> Iterator[tuple[float, Run]]:
@@ -212,7 +247,7 @@ def sequence_pieces(engine: Engine) -> Iterator[tuple[float, Run]]:
             run = engine.run(rho)
             kept = engine.keep_tree(run, rho, rho, END)
             assert kept is not None, "a tree is right where it was built"
-            certified = kept[1]
+            certified = kept.hi
         else:
             run = engine.reorder(run, rho)
         sequence = run.key, run.order.tobytes()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -108,7 +109,8 @@ class Linkage:
         from semibandit.families.linkage._kernels.exact import values_at
 
         rho = self._check(rho)
-        run = self._engine().run(rho)
+        with self._engine() as engine:
+            run = engine.run(rho)
         heights = values_at(run.lines, rho) / self._scale
         if self.linkage != "single-average":  # there heights may fall; else only rounding makes them
             heights[run.order] = np.maximum.accumulate(heights[run.order])
@@ -116,16 +118,20 @@ class Linkage:
 
     def loss(self, rho: float) -> float:
         """The cost of the tree at rho: one plain run."""
-        return self._cost_of(self._engine().run(self._check(rho)))
+        rho = self._check(rho)
+        with self._engine() as engine:
+            run = engine.run(rho)
+        return self._cost_of(run)
 
     def reveal(self, rho: float) -> PiecewiseConstant:
         """The loss on the interval around rho that `partition` names: one run with bookkeeping."""
         from semibandit.families.linkage.pieces import maximal_piece, sequence_piece
 
         rho = self._check(rho)
-        engine = self._engine()
-        run = engine.run(rho)
-        lo, hi = (maximal_piece if self.partition == "tree" else sequence_piece)(engine, run, rho)
+        find = maximal_piece if self.partition == "tree" else sequence_piece
+        with self._engine() as engine:
+            run = engine.run(rho)
+            lo, hi = find(engine, run, rho)
         return PiecewiseConstant.constant(lo, min(hi, 1.0), self._cost_of(run))
 
     def losses(self) -> PiecewiseConstant:
@@ -133,9 +139,10 @@ class Linkage:
         from semibandit.families.linkage.pieces import sequence_pieces, tree_pieces
 
         edges, values = [], []
-        for lo, run in (tree_pieces if self.partition == "tree" else sequence_pieces)(self._engine()):
-            edges.append(lo)
-            values.append(self._cost_of(run))
+        with self._engine() as engine:
+            for lo, run in (tree_pieces if self.partition == "tree" else sequence_pieces)(engine):
+                edges.append(lo)
+                values.append(self._cost_of(run))
         return PiecewiseConstant([*edges, 1.0], values)
 
     # -- inside ----------------------------------------------------------------------------------
@@ -145,7 +152,7 @@ class Linkage:
 
         return snap(self.space.check(rho))
 
-    def _engine(self) -> Engine:
+    def _engine(self) -> AbstractContextManager[Engine]:
         from semibandit.families.linkage.pieces import engine
 
         return engine(self._D, self.linkage)

@@ -129,6 +129,7 @@ class _Check(NamedTuple):
     span: FloatArray  # lo, hi
     values: FloatArray  # of the merges by rank, at lo and just below hi, raised by the rounding error
     limits: FloatArray  # the same by slot, -1 where it is left out
+    doubts: FloatArray  # the pairs that set lo and hi, as (slot, size, slot, size, line)
 
 
 @kernel
@@ -140,28 +141,25 @@ def _set_span(check: _Check, lo: float, hi: float) -> None:
         check.values[0, t] = value_at(line, lo) * (1.0 + SLACK)
         check.values[1, t] = value_at(line, last) * (1.0 + SLACK)
     for i in range(check.ending.size):
-        _set_limit(check, i, check.ending[i])
+        _set_ending(check.ending, check.limits, check.values, i, check.ending[i])
 
 
 @kernel
-def _set_limit(check: _Check, slot: int, rank: int) -> None:
-    check.ending[slot] = rank
-    check.limits[0, slot] = check.values[0, rank] if rank >= 0 else -1.0
-    check.limits[1, slot] = check.values[1, rank] if rank >= 0 else -1.0
+def _set_ending(ending: IntArray, limits: FloatArray, values: FloatArray, slot: int, rank: int) -> None:
+    ending[slot] = rank
+    limits[0, slot] = values[0, rank] if rank >= 0 else -1.0
+    limits[1, slot] = values[1, rank] if rank >= 0 else -1.0
 
 
 @kernel
 def _close_pairs(
-    check: _Check, a: FloatArray, b: FloatArray, start: int, own: int, lo: float, last: float
-) -> int:
-    """How often a pair of a row, from slot `start` on, may come before the merge that ends it, at either end
-    of the span. The earlier merge of a pair's two decides, the row's (`own`) or the other's.
+    a: FloatArray, b: FloatArray, ending: IntArray, limits_lo: FloatArray, limits_hi: FloatArray,
+    own: int, own_lo: float, own_hi: float, lo: float, last: float,
+) -> int:  # fmt: skip
+    """How often a pair of a row may come before the merge that ends it, at lo or at `last`, the two ends of
+    the span. The earlier merge of a pair's two decides, the row's (`own`) or the other's.
     """
-    own_lo, own_hi = check.values[0, own], check.values[1, own]
     stay_lo, stay_hi = 1.0 - lo, 1.0 - last
-    # Slices, since a loop that starts at 0 is vectorised.
-    a, b, ending = a[start:], b[start:], check.ending[start:]
-    limits_lo, limits_hi = check.limits[0, start:], check.limits[1, start:]
     close = 0
     for i in range(a.size):
         low = limits_lo[i] if ending[i] < own else own_lo
@@ -177,15 +175,11 @@ def _check_row(
 ) -> bool:
     """Check the pairs of a cluster and shrink the span to where all is right; False if it is not at rho.
 
-    r is the cluster's row, or _NONE for a point: its lines to other points are flat, the distances.
+    r is the cluster's row. A look with rounded values has found that some pair is close.
     """
-    a, b = (rows.D[slot], rows.D[slot]) if r < 0 else ends(rows, r, slot, room)
+    a, b = ends(rows.kind, rows.pool[r], rows.inverse, slot, room)
     lo, hi = check.span[0], check.span[1]
     last = top(hi)
-    if _close_pairs(check, a, b, start, own, lo, last) == 0:
-        return True
-    if r < 0:
-        r = fetch(rows, slot, FIRST, NO_MERGES)
     n = room.size
     e, line = np.empty(64), np.empty(5)
     for i in range(start, n):
@@ -203,27 +197,12 @@ def _check_row(
         if not right:
             return False
         if new_lo != lo or new_hi != hi:
+            doubt = check.doubts[0 if new_lo != lo else 1]
+            doubt[0], doubt[1], doubt[2], doubt[3] = slot, rows.sizes[slot], i, rows.sizes[i]
+            doubt[4:] = line
             lo, hi, last = new_lo, new_hi, top(new_hi)
             _set_span(check, lo, hi)
     return True
-
-
-@kernel
-def _check_new(
-    check: _Check, rows: Rows, r: int, slot: int, own: int, start: int, rho: float, room: FloatArray
-) -> bool:
-    """Check a new cluster, ended by merge `own`, against all but itself and the one it is merged with."""
-    x = check.order[own]
-    mate = check.into[x] if slot == x else x
-    mate_is_there = check.ending[mate] == own
-    _set_limit(check, slot, _NONE)
-    if mate_is_there:
-        _set_limit(check, mate, _NONE)
-    right = _check_row(check, rows, r, slot, own, start, rho, room)
-    _set_limit(check, slot, own)
-    if mate_is_there:
-        _set_limit(check, mate, own)
-    return right
 
 
 @kernel
@@ -234,30 +213,71 @@ def tree_interval(
     rho: float,
     lo: float,
     hi: float,
-) -> tuple[bool, float, float]:
+) -> tuple[bool, float, float, FloatArray]:
     """Whether the tree is that of rho, and an interval around rho inside [lo, hi) on which it stays so.
 
-    `order` is that of the merges at rho. On the doubles of the interval the answer is exact. O(n²).
+    `order` is that of the merges at rho. On the doubles of the interval the answer is exact. O(n²). The last
+    result are the pairs that set lo and hi, for `refutes`.
     """
     into, part, size, lines = tree
     n = into.size + 1
-    good, of_point, of_merge = following(into, part, size, order)
+    good, ending, of_merge = following(into, part, size, order)
+    values, limits, span, doubts = np.empty((2, n - 1)), np.empty((2, n)), np.empty(2), np.zeros((2, 9))
     if not good:
-        return False, lo, hi
-    values, limits = np.empty((2, n - 1)), np.empty((2, n))
-    check = _Check(into, lines, order, of_point, np.empty(2), values, limits)
+        return False, lo, hi, doubts
+    check = _Check(into, lines, order, ending, span, values, limits, doubts)
     _set_span(check, lo, hi)
     room = np.empty(n)
     start_rows(rows)
     for born in range(1 - n, n - 2):  # the points but for the last, then the merges but for the last
         if born < 0:
             slot = born + n - 1
-            r, own, start = _NONE, of_point[slot], slot + 1
+            r, own, start = _NONE, ending[slot], slot + 1
+            a = b = rows.D[slot, start:]  # lines between points are flat
         else:
             x, slot = order[born], into[order[born]]
-            _set_limit(check, x, _NONE)
+            _set_ending(ending, limits, values, x, _NONE)
             r = join(rows, x, slot, fetch(rows, x, FIRST, born), fetch(rows, slot, SECOND, born), born)
             own, start = of_merge[born], 0
-        if not _check_new(check, rows, r, slot, own, start, rho, room):
-            return False, lo, hi
-    return True, check.span[0], check.span[1]
+            a, b = ends(rows.kind, rows.pool[r], rows.inverse, slot, room)
+        # Leave out the cluster itself, and the one that it will be merged with if that is there.
+        mate = into[order[own]] if slot == order[own] else order[own]
+        mate_is_there = ending[mate] == own
+        _set_ending(ending, limits, values, slot, _NONE)
+        if mate_is_there:
+            _set_ending(ending, limits, values, mate, _NONE)
+        if _close_pairs(
+            a, b, ending[start:], limits[0, start:], limits[1, start:],
+            own, values[0, own], values[1, own], span[0], top(span[1]),
+        ):  # fmt: skip
+            if r < 0:
+                r = fetch(rows, slot, FIRST, NO_MERGES)
+            if not _check_row(check, rows, r, slot, own, start, rho, room):
+                return False, lo, hi, doubts
+        _set_ending(ending, limits, values, slot, own)
+        if mate_is_there:
+            _set_ending(ending, limits, values, mate, own)
+    return True, span[0], span[1], doubts
+
+
+@kernel
+def refutes(
+    doubt: FloatArray, tree: tuple[IntArray, IntArray, IntArray, FloatArray], order: IntArray, rho: float
+) -> bool:
+    """Whether a single pair shows that rho has another tree: it comes before the merge that ends it.
+
+    `order` is that of the merges at rho. Where a certificate ends, the pair that ended it nearly always does
+    this, and the whole check is not needed. O(n).
+    """
+    into, _, size, lines = tree
+    n = into.size + 1
+    p, q = int(doubt[0]), int(doubt[2])
+    sizes = np.ones(n, np.int64)
+    for t in range(n - 1):
+        x, y = order[t], into[order[t]]
+        touched = x in (p, q) or y in (p, q)
+        if touched and sizes[p] == doubt[1] and sizes[q] == doubt[3]:
+            e = np.empty(64)
+            return before(rho, doubt[4:], pair_index(p, q, n), lines[x], pair_index(x, y, n), e)
+        sizes[x], sizes[y] = 0, size[x]
+    return False

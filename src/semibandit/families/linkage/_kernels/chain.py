@@ -9,7 +9,6 @@ from semibandit.families.linkage._kernels.rows import (
     FIRST,
     SECOND,
     Rows,
-    ends,
     fetch,
     join,
     read_line,
@@ -27,48 +26,89 @@ def pair_index(x: int, y: int, n: int) -> int:
 
 @kernel
 def smallest(values: FloatArray) -> float:
-    """The smallest of non-negative values. Their bits are ordered alike, and the minimum of integers is
-    vectorised.
+    """The smallest of non-negative values. Their bits are ordered as they are, and the minimum of integers
+    is vectorised.
     """
     bits = values.view(np.int64)
-    least = np.empty(1)
     low = _INF_BITS
     for i in range(bits.size):
         low = min(low, bits[i])
-    least.view(np.int64)[0] = low
-    return float(least[0])
+    box = np.empty(1)
+    box.view(np.int64)[0] = low
+    return float(box[0])
 
 
 @kernel
-def nearest(rows: Rows, r: int, x: int, rho: float, penalty: FloatArray, work: FloatArray) -> int:
-    """The cluster nearest to x, whose row is r. `penalty` is infinite at slots that do not count.
+def _row_values(
+    kind: int,
+    row: FloatArray,
+    inverse: FloatArray,
+    slot: int,
+    rho: float,
+    penalty: FloatArray,
+    out: FloatArray,
+) -> None:
+    """The rounded values of the lines of a slot's row, plus the penalty."""
+    p, q, stay = row[0], row[1], 1.0 - rho
+    if kind == 0:
+        for i in range(out.size):
+            out[i] = stay * p[i] + rho * q[i] + penalty[i]
+    elif kind == 1:
+        stay *= inverse[slot]
+        for i in range(out.size):
+            out[i] = stay * inverse[i] * p[i] + rho * q[i] + penalty[i]
+    else:
+        go = rho * inverse[slot]
+        for i in range(out.size):
+            out[i] = stay * p[i] + go * inverse[i] * q[i] + penalty[i]
 
-    Rounded values first; those within rounding of the smallest are compared exactly.
-    """
-    n = penalty.size
-    values = work[1]
-    a, b = ends(rows, r, x, work[0])
-    stay = 1.0 - rho
-    for i in range(n):
-        values[i] = stay * a[i] + rho * b[i] + penalty[i]
+
+@kernel
+def _only_smallest(values: FloatArray) -> tuple[float, int]:
+    """What counts as close to the smallest value, and the index of the only one that is, or -1."""
     threshold = smallest(values) * (1.0 + SLACK)
     close = 0
-    for i in range(n):
+    for i in range(values.size):
         close += values[i] <= threshold
+    if close > 1:
+        return threshold, -1
     best = 0
     while values[best] > threshold:
         best += 1
-    if close > 1:
-        e = np.empty(64)
-        lines = np.empty((2, 5))
-        read_line(rows, r, x, best, lines[0])
-        for i in range(best + 1, n):
-            if values[i] <= threshold:
-                read_line(rows, r, x, i, lines[1])
-                if before(rho, lines[1], pair_index(x, i, n), lines[0], pair_index(x, best, n), e):
-                    best = i
-                    lines[0] = lines[1]
+    return threshold, best
+
+
+@kernel
+def _nearest_of(rows: Rows, r: int, x: int, rho: float, values: FloatArray, threshold: float) -> int:
+    """The cluster nearest to x among those with values up to a threshold, exactly."""
+    n = values.size
+    e, lines = np.empty(64), np.empty((2, 5))
+    best = -1
+    for i in range(n):
+        if values[i] <= threshold:
+            read_line(rows, r, x, i, lines[1])
+            if best < 0 or before(rho, lines[1], pair_index(x, i, n), lines[0], pair_index(x, best, n), e):
+                best = i
+                lines[0] = lines[1]
     return best
+
+
+@kernel
+def nearest(
+    rows: Rows, x: int, rho: float, penalty: FloatArray, values: FloatArray, now: int
+) -> tuple[int, int]:
+    """The row of x after `now` merges, and the cluster nearest to x.
+
+    `penalty` is infinite at empty slots; `values` is room for the row's.
+    """
+    r = fetch(rows, x, FIRST, now)
+    penalty[x] = np.inf
+    _row_values(rows.kind, rows.pool[r], rows.inverse, x, rho, penalty, values)
+    penalty[x] = 0.0
+    threshold, best = _only_smallest(values)
+    if best < 0:
+        best = _nearest_of(rows, r, x, rho, values, threshold)
+    return r, best
 
 
 @kernel
@@ -85,7 +125,7 @@ def chain_tree(rows: Rows, rho: float) -> tuple[IntArray, IntArray, IntArray, Fl
     into, part, size = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1, np.int64)
     lines = np.empty((n - 1, 5))
     penalty = np.zeros(n)
-    work = np.empty((2, n))
+    values = np.empty(n)
     chain = np.empty(n, np.int64)
     length = 0
     start_rows(rows)
@@ -95,10 +135,7 @@ def chain_tree(rows: Rows, rho: float) -> tuple[IntArray, IntArray, IntArray, Fl
             length = 1
         while True:
             x = chain[length - 1]
-            r = fetch(rows, x, FIRST, now)
-            penalty[x] = np.inf
-            y = nearest(rows, r, x, rho, penalty, work)
-            penalty[x] = 0.0
+            r, y = nearest(rows, x, rho, penalty, values, now)
             if length > 1 and chain[length - 2] == y:
                 break
             chain[length] = y

@@ -24,9 +24,10 @@ from semibandit.families.linkage._kernels.rows import (
 
 
 @kernel
-def _closest(near: IntArray, values: FloatArray, lines: FloatArray, rho: float, e: FloatArray) -> int:
+def _closest(near: IntArray, values: FloatArray, lines: FloatArray, rho: float) -> int:
     """The slot whose pair with its nearest neighbour comes first."""
     n = near.size
+    e = np.empty(64)
     threshold = smallest(values) * (1.0 + 2.0 * SLACK)
     best = -1
     for i in range(n):
@@ -50,21 +51,19 @@ def greedy_tree(rows: Rows, rho: float) -> tuple[tuple[IntArray, IntArray, IntAr
     into, part, size = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1, np.int64)
     lines, order = np.empty((n - 1, 5)), np.empty(n - 1, np.int64)
     near, near_lines, near_values = np.empty(n, np.int64), np.empty((n, 5)), np.empty(n)
-    penalty, work = np.zeros(n), np.empty((2, n))
+    penalty = np.zeros(n)
+    values = np.empty(n)
     e, line = np.empty(64), np.empty(5)
     stale = np.ones(n, np.bool_)
     start_rows(rows)
     for now in range(n - 1):
         for i in range(n):
             if stale[i]:
-                r = fetch(rows, i, FIRST, now)
-                penalty[i] = np.inf
-                near[i] = nearest(rows, r, i, rho, penalty, work)
-                penalty[i] = 0.0
+                r, near[i] = nearest(rows, i, rho, penalty, values, now)
                 read_line(rows, r, i, near[i], near_lines[i])
                 near_values[i] = value_at(near_lines[i], rho)
                 stale[i] = False
-        best = _closest(near, near_values, near_lines, rho, e)
+        best = _closest(near, near_values, near_lines, rho)
         x, y = min(best, near[best]), max(best, near[best])
         order[now], into[x], part[x], lines[x] = x, y, rows.sizes[x], near_lines[best]
         r = join(rows, x, y, fetch(rows, x, FIRST, now), fetch(rows, y, SECOND, now), now)

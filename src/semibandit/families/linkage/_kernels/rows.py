@@ -27,7 +27,7 @@ NO_MERGES: Any = np.int64(0)
 
 
 class Rows(NamedTuple):
-    """The state of an agglomeration. Reused from run to run, since fresh memory is what costs most."""
+    """The state of an agglomeration, reused from run to run."""
 
     D: FloatArray  # the distances
     kind: int
@@ -40,14 +40,19 @@ class Rows(NamedTuple):
     inverse: FloatArray  # 1 / sizes
 
 
-def new_rows(D: FloatArray, kind: int) -> Rows:
-    """Room for an agglomeration of the points of D."""
+def pool_size(n: int, kind: int) -> int:
+    """How many doubles the rows of an agglomeration of n points take."""
+    return (n // 2 + 1 + _SCRATCH) * (2 if kind == 0 else 3) * n
+
+
+def new_rows(D: FloatArray, kind: int, memory: FloatArray) -> Rows:
+    """The state of an agglomeration of the points of D, its rows in `memory`."""
     n = D.shape[0]
     height = n // 2 + 1 + _SCRATCH
     return Rows(
         D=D,
         kind=kind,
-        pool=np.empty((height, 2 if kind == 0 else 3, n)),
+        pool=memory[: pool_size(n, kind)].reshape(height, 2 if kind == 0 else 3, n),
         row_of=np.empty(n, np.int64),
         seen=np.empty(n, np.int64),
         free=np.empty(height, np.int64),
@@ -174,14 +179,15 @@ def read_line(rows: Rows, r: int, slot: int, other: int, line: FloatArray) -> No
 
 
 @kernel
-def ends(rows: Rows, r: int, slot: int, room: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The rounded a and b of the lines of a row, over slots; `room` holds what must be computed."""
-    row = rows.pool[r]
-    if rows.kind == 0:
+def ends(
+    kind: int, row: FloatArray, inverse: FloatArray, slot: int, room: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The rounded a and b of the lines of a slot's row, over slots; `room` holds what must be computed."""
+    if kind == 0:
         return row[0], row[1]
-    total, scale = row[rows.kind - 1], rows.inverse[slot]
+    total, scale = row[kind - 1], inverse[slot]
     for i in range(room.size):
-        room[i] = total[i] * scale * rows.inverse[i]
-    if rows.kind == 1:
+        room[i] = total[i] * scale * inverse[i]
+    if kind == 1:
         return room, row[1]
     return row[0], room

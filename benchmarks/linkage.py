@@ -1,0 +1,150 @@
+"""What ρ-linkage costs, next to plain clustering and to Algorithm 3. Run: python benchmarks/linkage.py"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import tracemalloc
+
+import fastcluster
+import numba
+import numpy as np
+from measure import at_least, at_most, ratio, seconds
+from scipy.spatial.distance import pdist, squareform
+from sklearn.datasets import load_digits
+
+import semibandit as sb
+
+PARAMETERS = (0.1, 0.3, 0.5, 0.7, 0.9)
+
+
+class Free(sb.clustering.TreeCost):
+    """A cost that costs nothing, to time the clustering alone."""
+
+    def _cost(self, D, tree):
+        return 0.0
+
+    def __call__(self, distances, Z):
+        return 0.0
+
+
+@numba.njit(cache=True)
+def algorithm_3(D: np.ndarray, rho: float) -> tuple[float, float]:
+    """As printed: every pair of clusters against the closest one, in each step. O(n³)."""
+    n = D.shape[0]
+    low, high = D.copy(), D.copy()
+    alive = np.ones(n, np.bool_)
+    rho_min, rho_max = 0.0, 1.0
+    for _ in range(n - 1):
+        best, p, q = math.inf, 0, 0
+        for i in range(n):
+            if alive[i]:
+                for j in range(i + 1, n):
+                    if alive[j]:
+                        d = (1.0 - rho) * low[i, j] + rho * high[i, j]
+                        if d < best:
+                            best, p, q = d, i, j
+        for i in range(n):
+            if alive[i]:
+                for j in range(i + 1, n):
+                    if alive[j] and not (i == p and j == q):
+                        delta_min = low[i, j] - low[p, q]
+                        delta_max = high[i, j] - high[p, q]
+                        if delta_min != delta_max:
+                            c = delta_min / (delta_min - delta_max)
+                            if c > rho:
+                                rho_max = min(rho_max, c)
+                            else:
+                                rho_min = max(rho_min, c)
+        alive[p] = False
+        for k in range(n):
+            low[q, k] = low[k, q] = min(low[p, k], low[q, k])
+            high[q, k] = high[k, q] = max(high[p, k], high[q, k])
+    return rho_min, rho_max
+
+
+def points(n: int) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(n, 5))
+
+
+def against_fastcluster(n: int) -> None:
+    d = pdist(points(n))
+    problem = sb.Linkage(d, Free())
+    at_most(
+        f"tree(rho), n = {n}, over fastcluster's complete linkage",
+        statistics.median(
+            ratio(lambda: problem.tree(rho), lambda: fastcluster.complete(d)) for rho in PARAMETERS
+        ),
+        1.5,
+    )
+    at_most(
+        f"reveal(rho), n = {n}, over fastcluster's complete linkage, mean of 5 rho",
+        statistics.mean(
+            ratio(lambda: problem.reveal(rho), lambda: fastcluster.complete(d)) for rho in PARAMETERS
+        ),
+        6.0,
+    )
+
+
+def against_algorithm_3(n: int) -> None:
+    D = squareform(pdist(points(n)))
+    problem = sb.Linkage(D, Free())
+    at_least(
+        f"reveal(rho), n = {n}, against Algorithm 3 as printed",
+        1.0 / ratio(lambda: problem.reveal(0.5), lambda: algorithm_3(D, 0.5), repeats=3),
+        100.0,
+    )
+    sequence = sb.Linkage(D, Free(), partition="sequence")
+    at_least(
+        f"its own interval, n = {n}, against Algorithm 3 as printed",
+        1.0 / ratio(lambda: sequence.reveal(0.5), lambda: algorithm_3(D, 0.5), repeats=3),
+        100.0,
+    )
+    wider = [problem.reveal(r).widths[0] / np.subtract(*algorithm_3(D, r)[::-1]) for r in PARAMETERS]
+    print(f"    the interval of the tree is {statistics.mean(wider):.1f} times as wide as Algorithm 3's")
+
+
+def digits(per_class: int = 80) -> tuple[np.ndarray, np.ndarray]:
+    data = load_digits()
+    rng = np.random.default_rng(0)
+    chosen = [rng.choice(np.flatnonzero(data.target == c), per_class, replace=False) for c in range(5)]
+    index = np.concatenate(chosen)
+    return pdist(data.data[index]), data.target[index]
+
+
+def full_information() -> None:
+    d, target = digits()
+    cost = sb.clustering.TargetDistance(target)
+    pieces = len(sb.Linkage(d, cost).losses())
+    quotients, spent = [], []
+    for _ in range(3):
+        problem = sb.Linkage(d, cost)  # anew, since a problem keeps the costs of its trees
+        spent.append(seconds(problem.losses))
+        tree = seconds(lambda: [problem.tree(rho) for rho in np.linspace(0.0, 1.0, 50)]) / 50  # noqa: B023
+        quotients.append(spent[-1] / (tree * pieces))
+    at_most(f"losses(), 400 digits, {pieces} trees, over a tree(rho) each", statistics.median(quotients), 3.0)
+    sequence = sb.Linkage(d, cost, partition="sequence")
+    longer = seconds(sequence.losses)
+    print(
+        f"    that is {statistics.median(spent):.2f} s; {len(sequence.losses())} merge sequences {longer:.2f} s"
+    )
+
+
+def memory(n: int) -> None:
+    problem = sb.Linkage(pdist(points(n)), Free())
+    problem.reveal(0.5)
+    tracemalloc.start()
+    problem.reveal(0.5)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    size = problem.distances.nbytes
+    at_most(f"memory of reveal, n = {n}, with the distances, over the distances", 1 + peak / size, 3.0)
+
+
+if __name__ == "__main__":
+    for n in (1_000, 3_000):
+        against_fastcluster(n)
+    against_algorithm_3(1_000)
+    full_information()
+    for n in (1_000, 3_000):
+        memory(n)
