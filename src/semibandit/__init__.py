@@ -18,6 +18,7 @@ _HOME = {
     "Explicit": "families.problem",
     "Knapsack": "families.knapsack",
     "Linkage": "families.linkage.problem",
+    "MetricLinkage": "families.metric_linkage",
     "Exp3Set": "learners.exp3_set",
     "Exp3Grid": "learners.exp3_grid",
     "AdaptiveRate": "learners.rates",
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from semibandit import streams as streams
     from semibandit.families.knapsack import Knapsack as Knapsack
     from semibandit.families.linkage.problem import Linkage as Linkage
+    from semibandit.families.metric_linkage import MetricLinkage as MetricLinkage
     from semibandit.families.problem import Explicit as Explicit
     from semibandit.families.problem import Problem as Problem
     from semibandit.game import History as History
