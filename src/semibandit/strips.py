@@ -186,29 +186,28 @@ class Strips:
         self, rows: npt.NDArray[Any], lo: FloatArray, hi: FloatArray, values: FloatArray
     ) -> PiecewiseConstant:
         """Values on [lo, hi) in rows, given as arrays in any order, as a function on the line. O(m log m)."""
-        a, b = self.interval.lo, self.interval.hi
-        wrong = np.flatnonzero(~((a <= lo) & (lo < hi) & (hi <= b)))
-        if wrong.size:
-            i = wrong[0]
+        a, b = self.interval.span
+        if not ((lo >= a) & (lo < hi) & (hi <= b)).all():
+            i = np.flatnonzero(~((lo >= a) & (lo < hi) & (hi <= b)))[0]
             raise ValueError(
-                f"an interval must satisfy {a:g} <= lo < hi <= {b:g}, got [{lo[i]!s}, {hi[i]!s})"
+                f"an interval must satisfy {a:g} <= lo < hi <= {b:g}, got lo = {lo[i]!s}, hi = {hi[i]!s}"
             )
         left = self._placed(rows, lo)
-        right = np.where(hi == b, self._starts[rows + 1], self._placed(rows, hi))
+        # What is narrower than the doubles of the line keeps a point of it, if there is room.
+        right = np.maximum(self._placed(rows, hi), np.nextafter(left, math.inf))
+        right = np.where(hi == b, self._starts[rows + 1], right)
         order = np.argsort(left, kind="stable")
         left, right, values = left[order], right[order], values[order]
-        # What is narrower than the doubles of the line keeps a point of it, if there is room.
-        right = np.maximum(right, np.nextafter(left, math.inf))
         overlap = left[1:] < right[:-1]
         if overlap.any():
-            if (left[1:] < np.nextafter(right[:-1], -math.inf))[overlap].any():
+            if (left[1:] < np.nextafter(right[:-1], -math.inf)).any():
                 raise ValueError("the intervals of a row must not overlap")
             keep = np.append(~overlap, True)
             left, right, values = left[keep], right[keep], values[keep]
-        edges = np.stack((left, right), axis=1).ravel()
-        steps = np.stack((values, np.full(values.size, math.nan)), axis=1).ravel()[:-1]
-        gap = np.diff(edges) > 0.0
-        return PiecewiseConstant(edges[np.append(gap, True)], steps[gap])
+        edges, steps = np.empty(2 * left.size), np.full(2 * left.size - 1, math.nan)
+        edges[::2], edges[1::2], steps[::2] = left, right, values
+        gap = np.append(edges[1:] > edges[:-1], True)
+        return PiecewiseConstant(edges[gap], steps[gap[:-1]])
 
     # -- reading functions on the line -------------------------------------------------------------
 

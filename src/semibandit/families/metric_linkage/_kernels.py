@@ -8,7 +8,7 @@ tree over given distances has a line for each merge. It is the tree at ρ exactl
 
 For two clusters A and C all of that is comparisons of lines: those of their births b, of their ends e, and
 of the pair, d. They refute the tree where b(A) < e(C), b(C) < e(A), d < e(A) and d < e(C). Lines cross at
-most once, so that this is an interval of ρ: from a ρ where the tree is wrong one can go to its end at once.
+most once, so that this is an interval of ρ: from a ρ where the tree is wrong one can leave it at once.
 """
 
 from typing import Any, NamedTuple
@@ -18,7 +18,15 @@ import numpy as np
 from semibandit._jit import kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.chain import pair_index
-from semibandit.families.linkage._kernels.exact import SLACK, before, narrow, value_at
+from semibandit.families.linkage._kernels.exact import (
+    END,
+    SLACK,
+    add_pairs,
+    before,
+    narrow,
+    two_product,
+    value_at,
+)
 from semibandit.families.linkage._kernels.rows import (
     FIRST,
     NO_MERGES,
@@ -68,16 +76,40 @@ def _enders(into: IntArray, by_size: IntArray) -> tuple[IntArray, IntArray]:
 
 @kernel
 def tree_lines(rows: Rows, tree: Tree) -> FloatArray:
-    """The lines of the merges of a tree over the distances of `rows`. O(n²)."""
-    lines = np.empty((tree.into.size, 5))
-    start_rows(rows)
-    for t in range(tree.into.size):
+    """The lines of a tree's merges over the distances of `rows`. Each pair of points is in one: O(n²)."""
+    n = tree.into.size + 1
+    lines = np.empty((n - 1, 5))
+    # The points of a slot as a list: the slot itself, then what comes next.
+    after, last, sizes = np.full(n, -1, np.int64), np.arange(n), np.ones(n, np.int64)
+    for t in range(n - 1):
         x = tree.by_size[t]
         y = tree.into[x]
-        r, s = fetch(rows, x, FIRST, t), fetch(rows, y, SECOND, t)
-        read_line(rows, r, x, y, lines[x])
-        join(rows, x, y, r, s, t)
+        low, high, total, rest = np.inf, 0.0, 0.0, 0.0
+        i = x
+        while i >= 0:
+            j = y
+            while j >= 0:
+                d = rows.D[i, j]
+                low, high = min(low, d), max(high, d)
+                if rows.kind == 1:
+                    total, rest = add_pairs(total, rest, d, 0.0)
+                j = after[j]
+            i = after[i]
+        _set_line(lines[x], rows.kind, low, high, total, rest, float(sizes[x] * sizes[y]))
+        after[last[y]], last[y] = x, last[x]
+        sizes[y] += sizes[x]
     return lines
+
+
+@kernel
+def _set_line(
+    line: FloatArray, kind: int, low: float, high: float, total: float, rest: float, count: float
+) -> None:
+    """As `read_line` has it."""
+    line[0], line[1], line[2], line[3], line[4] = low, 0.0, high, 0.0, 1.0
+    if kind == 1:
+        line[0], line[1], line[4] = total, rest, count
+        line[2], line[3] = two_product(high, count)
 
 
 class _State(NamedTuple):
@@ -96,23 +128,26 @@ def _first_is(tree: Tree, lines: FloatArray, rho: float, x: int, y: int, e: Floa
 
 
 @kernel
-def _stays_first(
-    tree: Tree, lines: FloatArray, x: int, y: int, rho: float, hi: float, e: FloatArray
-) -> float:
-    """Up to where in [rho, hi) merge x comes before merge y, as it does at rho."""
+def _first_between(
+    tree: Tree, lines: FloatArray, x: int, y: int, rho: float, lo: float, hi: float, e: FloatArray
+) -> tuple[float, float]:
+    """The part of [lo, hi) around rho where merge x comes before merge y, as it does at rho."""
     n = tree.into.size + 1
     index_x, index_y = pair_index(x, tree.into[x], n), pair_index(y, tree.into[y], n)
-    return float(narrow(lines[x], index_x, lines[y], index_y, rho, rho, hi, e)[2])
+    _, lo, hi = narrow(lines[x], index_x, lines[y], index_y, rho, lo, hi, e)
+    return lo, hi
 
 
 @kernel
-def _inversion(tree: Tree, lines: FloatArray, rho: float, hi: float, e: FloatArray) -> float:
-    """Up to where some cluster is ended before it is born; rho if none is."""
+def _inversion(tree: Tree, lines: FloatArray, rho: float) -> tuple[bool, float, float]:
+    """Whether some cluster is ended before it is born, and the interval around rho where it is."""
+    e = np.empty(64)
     for x in range(tree.into.size):
         ender = tree.ender_of_merge[x]
         if ender >= 0 and _first_is(tree, lines, rho, ender, x, e):
-            return _stays_first(tree, lines, ender, x, rho, hi, e)
-    return rho
+            lo, hi = _first_between(tree, lines, ender, x, rho, 0.0, END, e)
+            return True, lo, hi
+    return False, rho, rho
 
 
 @kernel
@@ -128,34 +163,36 @@ def _n_close(a: FloatArray, b: FloatArray, limits: FloatArray, own: float, rho: 
 
 @kernel
 def _refuted_by(
-    tree: Tree, lines: FloatArray, state: _State, rows: Rows, r: int, slot: int, i: int, rho: float, hi: float
-) -> float:
-    """Up to where the pair of the clusters in `slot`, whose row is r, and in i refutes the tree; rho if not."""
+    tree: Tree, lines: FloatArray, state: _State, rows: Rows, r: int, slot: int, i: int, rho: float
+) -> tuple[bool, float, float]:
+    """Whether the clusters in `slot`, whose row is r, and in i refute the tree, and where around rho."""
     n = state.birth.size
     e, line = np.empty(64), np.empty(5)
     read_line(rows, r, slot, i, line)
-    until = hi
+    lo, hi = 0.0, END
     for x in (state.ender[slot], state.ender[i]):
         index = pair_index(x, tree.into[x], n)
-        right, _, until = narrow(line, pair_index(slot, i, n), lines[x], index, rho, rho, until, e)
-        if not right:
-            return rho
+        refuted, lo, hi = narrow(line, pair_index(slot, i, n), lines[x], index, rho, lo, hi, e)
+        if not refuted:
+            return False, rho, rho
     for b, x in ((state.birth[slot], state.ender[i]), (state.birth[i], state.ender[slot])):
         if b >= 0:
-            until = _stays_first(tree, lines, b, x, rho, until, e)
-    return float(until)
+            lo, hi = _first_between(tree, lines, b, x, rho, lo, hi, e)
+    return True, lo, hi
 
 
 @kernel
-def wrong_until(rows: Rows, tree: Tree, lines: FloatArray, order: IntArray, rho: float, hi: float) -> float:
-    """rho if the tree is right there; else the end, at most hi, of an interval from rho on where it is wrong.
+def refuted(
+    rows: Rows, tree: Tree, lines: FloatArray, order: IntArray, rho: float
+) -> tuple[bool, float, float]:
+    """Whether the tree is wrong at rho, and some interval [lo, hi) around rho on which it is.
 
-    `order` is that of the merges at rho. Exact on doubles. O(n²), much less as a rule if it is wrong.
+    `order` is that of the merges at rho. Exact on doubles. O(n²), much less as a rule where it is wrong.
     """
     n = tree.into.size + 1
-    until = _inversion(tree, lines, rho, hi, np.empty(64))
-    if until != rho:
-        return until
+    wrong, lo, hi = _inversion(tree, lines, rho)
+    if wrong:
+        return True, lo, hi
     state = _State(np.full(n, -1, np.int64), tree.ender_of_point.copy(), np.empty(n))
     for i in range(n):
         x = state.ender[i]
@@ -186,8 +223,8 @@ def wrong_until(rows: Rows, tree: Tree, lines: FloatArray, order: IntArray, rho:
                 r = fetch(rows, slot, FIRST, NO_MERGES)
             for i in range(start, n):
                 if (1.0 - rho) * a[i] + rho * b[i] <= min(state.limits[i], limit):
-                    until = _refuted_by(tree, lines, state, rows, r, slot, i, rho, hi)
-                    if until != rho:
-                        return until
+                    wrong, lo, hi = _refuted_by(tree, lines, state, rows, r, slot, i, rho)
+                    if wrong:
+                        return True, lo, hi
         state.limits[mate], state.limits[slot] = mates_limit, limit
-    return rho
+    return False, rho, rho

@@ -93,7 +93,7 @@ class MetricLinkage:
         # Where the cost looks at the tree alone, what it says of a tree holds in all rows.
         self._known: dict[bytes, float] | None = None if getattr(cost, "needs_distances", True) else {}
         self._scaled = _scaled(self._d0, self._d1)
-        self._at(self._alphas[0])  # which checks that the cost fits the points
+        self._first = self._at(self._alphas[0])  # this checks that the cost fits the points
 
     def __repr__(self) -> str:
         return f"MetricLinkage({self._d0.shape[0]} points, {self.cost!r}, {len(self.space)} rows)"
@@ -123,14 +123,12 @@ class MetricLinkage:
         rho, row = snap(self.space.interval.check(rho)), self.space.row_of(alpha)
         search = Search(*self._scaled, self._alphas, LINKAGES.index(self.linkage))
         run, pieces = search.connected(row, rho)
-        value = {}
-        for piece in pieces:
-            if self._known is not None and value:
-                value[piece.row] = value[row]
-            elif piece.row not in value:
-                value[piece.row] = self._at(self._alphas[piece.row])._cost_of(run)
         rows, lo, hi = (np.array(column) for column in zip(*pieces, strict=True))
-        values = np.array([value[i] for i in rows.tolist()])
+        if self._known is not None:
+            values = np.full(rows.size, self._first._cost_of(run))
+        else:
+            cost = {i: self._at(self._alphas[i])._cost_of(run) for i in set(rows.tolist())}
+            values = np.array([cost[i] for i in rows.tolist()])
         return self.space.lay_pieces(rows, lo, np.minimum(hi, 1.0), values)
 
     def losses(self) -> PiecewiseConstant:

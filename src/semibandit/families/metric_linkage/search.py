@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -10,8 +9,8 @@ import numpy as np
 from semibandit._validate import FloatArray
 from semibandit.families.linkage._kernels.certificate import merge_order
 from semibandit.families.linkage._kernels.rows import new_rows, pool_size
-from semibandit.families.linkage.pieces import END, Run, _Reducible, maximal_piece, snap
-from semibandit.families.metric_linkage._kernels import Tree, new_tree, tree_lines, wrong_until
+from semibandit.families.linkage.pieces import Run, _Reducible, maximal_piece, snap
+from semibandit.families.metric_linkage._kernels import Tree, new_tree, refuted, tree_lines
 
 __all__ = ["Piece", "Search", "mixed"]
 
@@ -58,7 +57,7 @@ class Search:
         run = self._engine.run(rho)
         tree = new_tree(run.into, run.size)
         found = [Piece(row, *maximal_piece(self._engine, run, rho))]
-        looked = {row: [found[0][1:]]}  # by row: where all pieces with the tree are known
+        looked: dict[int, _Intervals] = {row: [found[0][1:]]}  # by row: where it is known what is the tree
         lines = {row: run.lines}
         todo = list(found)
         while todo:
@@ -67,12 +66,9 @@ class Search:
                 if not 0 <= neighbour < len(self._alphas):
                     continue
                 known = looked.setdefault(neighbour, [])
-                for lo, hi in _minus(piece.lo, piece.hi, known):
-                    for new in self._pieces(neighbour, tree, run, lines, lo, hi):
-                        found.append(new)
-                        todo.append(new)
-                        known.append((new.lo, new.hi))
-                known.append((piece.lo, piece.hi))
+                new = self._pieces(neighbour, tree, run, lines, piece, known)
+                found += new
+                todo += new
         self.visited = len(found)
         return run, found
 
@@ -82,33 +78,34 @@ class Search:
             self._here = row
 
     def _pieces(
-        self, row: int, tree: Tree, run: Run, lines: dict[int, FloatArray], lo: float, hi: float
-    ) -> Iterator[Piece]:
-        """The maximal pieces with this tree in a row that overlap [lo, hi)."""
-        self._go(row)
-        if row not in lines:
-            lines[row] = tree_lines(self._rows, tree)
-        while lo < hi:
-            rho = snap(lo)
+        self, row: int, tree: Tree, run: Run, lines: dict[int, FloatArray], reach: Piece, known: _Intervals
+    ) -> list[Piece]:
+        """The maximal pieces with this tree in a row that overlap `reach` and are not known; now they are."""
+        found = []
+        gap = _first_gap(reach.lo, reach.hi, known)
+        while gap is not None:
+            self._go(row)
+            if row not in lines:
+                lines[row] = tree_lines(self._rows, tree)
+            rho = snap(gap)
             order = merge_order(tree.into, lines[row], rho)
-            until = wrong_until(self._rows, tree, lines[row], order, rho, hi)
-            if until == rho:
+            wrong, lo, hi = refuted(self._rows, tree, lines[row], order, rho)
+            if not wrong:
                 here = Run(run.into, run.part, run.size, lines[row], order)
-                piece = Piece(row, *maximal_piece(self._engine, here, rho))
-                yield piece
-                until = piece.hi
-            lo = until
+                lo, hi = maximal_piece(self._engine, here, rho)
+                found.append(Piece(row, lo, hi))
+            known.append((lo, hi))
+            gap = _first_gap(gap, reach.hi, known)
+        return found
 
 
-def _minus(lo: float, hi: float, known: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """[lo, hi) without the known intervals."""
-    rest = []
-    for a, b in sorted(known):
-        if b <= lo or a >= hi:
-            continue
-        if lo < a:
-            rest.append((lo, a))
-        lo = b
-    if lo < hi:
-        rest.append((lo, hi))
-    return rest
+_Intervals = list[tuple[float, float]]
+
+
+def _first_gap(lo: float, hi: float, known: _Intervals) -> float | None:
+    """The first point of [lo, hi) that lies in no known interval."""
+    known.sort()
+    for a, b in known:
+        if a <= lo < b:
+            lo = b
+    return lo if lo < hi else None
