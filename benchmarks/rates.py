@@ -16,14 +16,14 @@ import numpy as np
 
 import semibandit as sb
 
-SPACE = sb.Interval(0, 10)
 ITEMS = 50
-STREAMS = ["mixed", "drifting", "uncorrelated", "weakly-correlated", "spanner", "profit-ceiling", "circle"]
+# On the needle every loss is 1 but for a sliver of the line: who shifts losses by too much stays put.
+STREAMS = ["mixed", "drifting", "uncorrelated", "weakly-correlated", "spanner", "profit-ceiling", "needle"]
 
 
-def learner(name: str, T: int, seed: int) -> tuple[sb.Exp3Set | sb.Exp3Grid, str, str]:
+def learner(name: str, space: sb.Interval, T: int, seed: int) -> tuple[sb.Exp3Set | sb.Exp3Grid, str, str]:
     """A learner, the kind of feedback and the partition that it plays with."""
-    theorem = sb.TheoremRate(T=T, M=ITEMS**2 / 2, R=5.0)
+    theorem = sb.TheoremRate(T=T, M=ITEMS**2 / 2, R=space.width / 2)
     options = {
         "output sets, rate of Theorem 3": ({"rate": theorem, "baseline": None}, "semi-bandit", "output"),
         "order sets, adaptive rate": ({"baseline": None}, "semi-bandit", "order"),
@@ -36,7 +36,7 @@ def learner(name: str, T: int, seed: int) -> tuple[sb.Exp3Set | sb.Exp3Grid, str
     }
     arguments, feedback, partition = options[name]
     kind = sb.Exp3Grid if feedback == "bandit" else sb.Exp3Set
-    return kind(SPACE, **{"horizon": T, "seed": seed} | arguments), feedback, partition
+    return kind(space, **{"horizon": T, "seed": seed} | arguments), feedback, partition
 
 
 CONFIGURATIONS = [
@@ -52,23 +52,26 @@ CONFIGURATIONS = [
 
 
 def one_stream(kind: str, T: int, n_seeds: int) -> dict[str, list[float]]:
-    by_partition = {
-        partition: list(
-            sb.streams.knapsack(kind, rounds=T, n=ITEMS, seed=1, space=SPACE, partition=partition)
-        )
-        for partition in ("output", "order")
-    }
+    if kind == "needle":
+        by_partition = {key: list(sb.streams.concentrated(T, seed=1)) for key in ("output", "order")}
+    else:
+        by_partition = {
+            partition: list(sb.streams.knapsack(kind, rounds=T, n=ITEMS, seed=1, partition=partition))
+            for partition in ("output", "order")
+        }
+    space = by_partition["output"][0].space
     best = sb.best_in_hindsight(by_partition["output"]).mean_loss * T
     regrets: dict[str, list[float]] = {}
     rng = np.random.default_rng(0)
     by_chance = sum(
-        problem.loss(rho) for problem, rho in zip(by_partition["output"], rng.uniform(0, 10, T), strict=True)
+        problem.loss(rho)
+        for problem, rho in zip(by_partition["output"], rng.uniform(space.lo, space.hi, T), strict=True)
     )
     regrets["uniform play"] = [by_chance - best]
     for name in CONFIGURATIONS:
         regrets[name] = []
         for seed in range(n_seeds):
-            player, feedback, partition = learner(name, T, seed)
+            player, feedback, partition = learner(name, space, T, seed)
             game = sb.rounds(player, by_partition[partition], feedback)
             regrets[name].append(sum(row.loss for row in game) - best)
     return regrets

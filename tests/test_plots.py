@@ -24,3 +24,12 @@ def test_loss_function_shades_what_was_revealed():
 def test_density_and_widths_draw():
     assert sb.plots.density(HISTORY).get_ylabel() == "ρ"
     assert sb.plots.widths(HISTORY).get_yscale() == "log"
+
+
+def test_dendrogram_has_a_bracket_for_each_merge_and_a_dot_for_each_point():
+    problem = sb.streams.clustering("gaussian", 1, per_class=5)[0]
+    ax = sb.plots.dendrogram(problem, 0.3)
+    lines, dots = ax.collections
+    assert len(lines.get_segments()) == 14
+    assert len(dots.get_offsets()) == 15
+    assert "ρ = 0.3" in ax.get_title()

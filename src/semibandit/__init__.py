@@ -12,13 +12,19 @@ __version__ = "0.1.0"
 
 _HOME = {
     "PiecewiseConstant": "piecewise",
+    "PiecewiseLinear": "piecewise_linear",
     "Interval": "spaces",
     "Strips": "strips",
     "Problem": "families.problem",
     "Explicit": "families.problem",
+    "BlackBox": "families.black_box",
     "Knapsack": "families.knapsack",
     "Linkage": "families.linkage.problem",
     "MetricLinkage": "families.metric_linkage",
+    "IndependentSet": "families.independent_set",
+    "PostedPrice": "families.auctions",
+    "SecondPrice": "families.auctions",
+    "Seeding": "families.seeding",
     "Exp3Set": "learners.exp3_set",
     "Exp3Grid": "learners.exp3_grid",
     "AdaptiveRate": "learners.rates",
@@ -32,7 +38,7 @@ _HOME = {
     "rounds": "game",
     "best_in_hindsight": "hindsight",
 }
-_MODULES = ("clustering", "dispersion", "plots", "streams")
+_MODULES = ("clustering", "dispersion", "plots", "sklearn", "streams", "testing")
 
 __all__ = [*_HOME, *_MODULES, "__version__"]
 
@@ -40,12 +46,19 @@ if TYPE_CHECKING:
     from semibandit import clustering as clustering
     from semibandit import dispersion as dispersion
     from semibandit import plots as plots
+    from semibandit import sklearn as sklearn
     from semibandit import streams as streams
+    from semibandit import testing as testing
+    from semibandit.families.auctions import PostedPrice as PostedPrice
+    from semibandit.families.auctions import SecondPrice as SecondPrice
+    from semibandit.families.black_box import BlackBox as BlackBox
+    from semibandit.families.independent_set import IndependentSet as IndependentSet
     from semibandit.families.knapsack import Knapsack as Knapsack
     from semibandit.families.linkage.problem import Linkage as Linkage
     from semibandit.families.metric_linkage import MetricLinkage as MetricLinkage
     from semibandit.families.problem import Explicit as Explicit
     from semibandit.families.problem import Problem as Problem
+    from semibandit.families.seeding import Seeding as Seeding
     from semibandit.game import History as History
     from semibandit.game import play as play
     from semibandit.game import rounds as rounds
@@ -59,6 +72,7 @@ if TYPE_CHECKING:
     from semibandit.learners.rates import TheoremRate as TheoremRate
     from semibandit.learners.storage import load as load
     from semibandit.piecewise import PiecewiseConstant as PiecewiseConstant
+    from semibandit.piecewise_linear import PiecewiseLinear as PiecewiseLinear
     from semibandit.spaces import Interval as Interval
     from semibandit.strips import Strips as Strips
 

@@ -38,6 +38,13 @@ def integer(name: str, value: Any, *, low: int | None = None) -> int:
     return int(value)
 
 
+def boolean(name: str, value: Any) -> bool:
+    """True or False, not just something true or false."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
 def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     """One of the strings in `allowed`."""
     if value not in allowed:

@@ -18,8 +18,10 @@ from semibandit.hindsight import Hindsight, RowHindsight, best_in_hindsight
 from semibandit.learners.base import Learner, Trial
 from semibandit.learners.exp3_grid import Exp3Grid
 from semibandit.piecewise import PiecewiseConstant
+from semibandit.piecewise_linear import Piecewise
 from semibandit.spaces import Interval
 from semibandit.strips import Alpha, Space, Strips
+from semibandit.weights.linear_pieces import Exponential
 
 __all__ = ["FEEDBACK", "History", "Round", "play", "rounds"]
 
@@ -104,7 +106,7 @@ def _look(space: Space, problem: Any, trial: Trial, feedback: str) -> tuple[Any,
     if feedback == "bandit":
         loss = float(problem.loss(*trial.parameters))
         return loss, loss, (trial.rho, trial.rho)
-    seen: PiecewiseConstant = problem.losses() if feedback == "full" else problem.reveal(*trial.parameters)
+    seen: Piecewise = problem.losses() if feedback == "full" else problem.reveal(*trial.parameters)
     x = space.place(*trial.parameters)
     return seen, seen(x), space.around(seen, x)
 
@@ -273,14 +275,16 @@ def _bins(space: Space) -> FloatArray:
     return np.linspace(space.interval.lo, space.interval.hi, _ROW_BINS + 1)
 
 
-def _binned(density: PiecewiseConstant, space: Space) -> FloatArray:
+def _binned(density: PiecewiseConstant | Exponential, space: Space) -> FloatArray:
     """The probability in each of equal bins of the space; what lies in a margin counts to the end bins."""
-    if isinstance(space, Strips):
+    if isinstance(space, Strips) and isinstance(density, PiecewiseConstant):
         return np.array([_binned_row(space.row(density, i), _bins(space)) for i in range(len(space))])
     return _binned_row(density, _bins(space))
 
 
-def _binned_row(density: PiecewiseConstant, edges: FloatArray) -> FloatArray:
-    cumulative = np.concatenate(([0.0], np.cumsum(density.values * density.widths)))
+def _binned_row(density: PiecewiseConstant | Exponential, edges: FloatArray) -> FloatArray:
     edges[0], edges[-1] = density.edges[0], density.edges[-1]
+    if isinstance(density, Exponential):
+        return density.between(edges)
+    cumulative = np.concatenate(([0.0], np.cumsum(density.values * density.widths)))
     return np.diff(np.interp(edges, density.edges, cumulative))

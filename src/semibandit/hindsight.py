@@ -10,6 +10,7 @@ import numpy as np
 from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.piecewise import PiecewiseConstant
+from semibandit.piecewise_linear import Piecewise, PiecewiseLinear
 from semibandit.strips import Alpha, Strips
 
 __all__ = ["Hindsight", "RowHindsight", "best_in_hindsight"]
@@ -61,12 +62,13 @@ def best_in_hindsight(
 
     Exact: the minimum of the sum of the whole loss functions. One pass, O(N log N) for N pieces, in memory
     for the pieces of the sum. Above `max_pieces` of these, and where `problems` can be iterated again, a
-    second pass looks only at the cells of the line that can still hold the minimum.
+    second pass looks only at the cells of the line that can still hold the minimum. Where some functions
+    are piecewise linear, the minimum may be at a point, and is exact to rounding.
 
     Parameters
     ----------
     problems
-        Problems, or their loss functions as `PiecewiseConstant`.
+        Problems, or their loss functions as `PiecewiseConstant` or `PiecewiseLinear`.
     maximize
         The functions are utilities: look for the largest total.
     max_pieces
@@ -85,28 +87,26 @@ def best_in_hindsight(
     total, count = _total(_functions(problems, maximize, spaces), again, max_pieces)
     best = total.min() / count
     mean_loss, space = -best if maximize else best, spaces[0]
-    if isinstance(space, Strips):
+    if isinstance(space, Strips) and isinstance(total, PiecewiseConstant):
         lo, hi = space.argmin(total)
         return RowHindsight(space.stretch(lo, hi, total), mean_loss, space.alphas[space.row_at(lo)])
     return Hindsight(total.argmin(), mean_loss)
 
 
-def _functions(problems: Iterable[Any], maximize: bool, spaces: list[Any]) -> Iterator[PiecewiseConstant]:
+def _functions(problems: Iterable[Any], maximize: bool, spaces: list[Any]) -> Iterator[Piecewise]:
     """The loss functions; `spaces` gets the space of the first problem."""
     for i, problem in enumerate(problems):
         if not spaces:
             spaces.append(getattr(problem, "space", None))
-        function = problem if isinstance(problem, PiecewiseConstant) else problem.losses()
+        function: Piecewise = problem if isinstance(problem, Piecewise) else problem.losses()
         if len(function.domain) != 1 or function.domain[0] != (function.edges[0], function.edges[-1]):
             raise ValueError(f"the loss function of problem {i} is not seen everywhere: {function!r}")
         yield function * -1.0 if maximize else function
 
 
 def _total(
-    functions: Iterator[PiecewiseConstant],
-    again: Callable[[], Iterator[PiecewiseConstant]] | None,
-    max_pieces: int,
-) -> tuple[PiecewiseConstant, int]:
+    functions: Iterator[Piecewise], again: Callable[[], Iterator[Piecewise]] | None, max_pieces: int
+) -> tuple[Piecewise, int]:
     """The sum of all functions, nan where the minimum certainly is not; and how many they are."""
     running = _RunningSum()
     for function in functions:
@@ -130,14 +130,14 @@ class _RunningSum:
 
     def __init__(self) -> None:
         self.count = 0
-        self._waiting: list[PiecewiseConstant] = []
+        self._waiting: list[Piecewise] = []
         self._n_waiting = 0
-        self._sum: PiecewiseConstant | None = None
+        self._sum: Piecewise | None = None
 
     def __len__(self) -> int:
         return self._n_waiting + (0 if self._sum is None else len(self._sum))
 
-    def add(self, function: PiecewiseConstant) -> None:
+    def add(self, function: Piecewise) -> None:
         self.count += 1
         self._waiting.append(function)
         self._n_waiting += len(function)
@@ -146,10 +146,12 @@ class _RunningSum:
 
     def _merge(self) -> None:
         parts = self._waiting if self._sum is None else [self._sum, *self._waiting]
-        self._sum = PiecewiseConstant.sum(parts).compress()
+        steps = [part for part in parts if isinstance(part, PiecewiseConstant)]
+        total = PiecewiseConstant.sum(steps) if len(steps) == len(parts) else PiecewiseLinear.sum(parts)
+        self._sum = total.compress()
         self._waiting, self._n_waiting = [], 0
 
-    def result(self) -> PiecewiseConstant:
+    def result(self) -> Piecewise:
         if self._waiting:
             self._merge()
         assert self._sum is not None
@@ -159,7 +161,7 @@ class _RunningSum:
 class _Cells:
     """Bounds on a sum in each cell of the line: its minimum from below, one of its values from above."""
 
-    def __init__(self, start: PiecewiseConstant) -> None:
+    def __init__(self, start: Piecewise) -> None:
         # Cells of about equally many pieces: where functions break often, cells are fine.
         stride = max(len(start) // _CELLS, 1)
         self.edges = np.append(start.edges[:-1:stride], start.edges[-1])
@@ -167,11 +169,15 @@ class _Cells:
         self.value = np.zeros(self.edges.size - 1)
         self.add(start)
 
-    def add(self, function: PiecewiseConstant) -> None:
+    def add(self, function: Piecewise) -> None:
         first = np.searchsorted(function.edges, self.edges[:-1], side="right") - 1
         last = np.searchsorted(function.edges, self.edges[1:], side="left")
-        self.low += _minimum_between(function.values, first, last)
-        self.value += function.values[first]
+        if isinstance(function, PiecewiseConstant):
+            lowest = function.values
+        else:
+            lowest = np.minimum(function.left, function.right)
+        self.low += _minimum_between(lowest, first, last)
+        self.value += function(self.edges[:-1])
 
     def candidates(self) -> PiecewiseConstant:
         """0 on the cells that may hold the minimum, nan elsewhere."""

@@ -5,16 +5,16 @@ Each function draws into the axes given, or into new ones, and returns them. Nee
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from semibandit.game import History
-from semibandit.piecewise import PiecewiseConstant
+from semibandit.piecewise_linear import Piecewise, PiecewiseLinear
 
-__all__ = ["density", "loss_function", "overview", "regret", "widths"]
+__all__ = ["dendrogram", "density", "loss_function", "overview", "regret", "widths"]
 
 _COLOURS = {"full": "#2a7f62", "semi-bandit": "#1f4e9c", "bandit": "#c2571a"}
 
@@ -88,8 +88,12 @@ def widths(history: History, ax: Any = None) -> Any:
 def loss_function(problem: Any, rho: float | None = None, ax: Any = None) -> Any:
     """One instance's whole loss function; what a run at `rho` reveals is shaded."""
     ax = _axes(ax)
-    function: PiecewiseConstant = problem.losses()
-    ax.stairs(function.values, function.edges, baseline=None, color="black", lw=1.2)
+    function: Piecewise = problem.losses()
+    if isinstance(function, PiecewiseLinear):
+        x = np.repeat(function.edges, 2)[1:-1]
+        ax.plot(x, np.column_stack((function.left, function.right)).ravel(), color="black", lw=1.2)
+    else:
+        ax.stairs(function.values, function.edges, baseline=None, color="black", lw=1.2)
     if rho is not None:
         for lo, hi in problem.reveal(rho).domain:
             ax.axvspan(lo, hi, color=_COLOURS["semi-bandit"], alpha=0.2, lw=0, label="revealed")
@@ -100,10 +104,44 @@ def loss_function(problem: Any, rho: float | None = None, ax: Any = None) -> Any
     return ax
 
 
-def overview(histories: Mapping[str, History], path: str | PathLike[str], title: str = "") -> None:
-    """One PNG: regret curves, the density through time, the widths seen, and one instance's loss."""
-    figure = _figure(figsize=(12, 8), dpi=110)
-    axes = figure.subplots(2, 2)
+def dendrogram(problem: Any, rho: float, ax: Any = None) -> Any:
+    """The cluster tree of a linkage problem at rho; dots show the target clustering, where there is one."""
+    from matplotlib.collections import LineCollection
+    from scipy.cluster import hierarchy
+
+    ax = _axes(ax)
+    drawing = hierarchy.dendrogram(problem.tree(rho), no_plot=True)
+    brackets = [
+        list(zip(xs, ys, strict=True)) for xs, ys in zip(drawing["icoord"], drawing["dcoord"], strict=True)
+    ]
+    ax.add_collection(LineCollection(brackets, colors="0.35", linewidths=0.7))
+    target = getattr(problem.cost, "target", None)
+    if target is not None:
+        leaves = drawing["leaves"]
+        places = 10.0 * np.arange(len(leaves)) + 5.0  # where scipy puts leaves
+        ax.scatter(
+            places, np.zeros(len(leaves)), c=target[leaves], cmap="tab10", s=9, zorder=3, clip_on=False
+        )
+    ax.autoscale_view()
+    ax.set_ylim(bottom=0.0)
+    ax.set(title=f"ρ = {rho:.3g}: loss {problem.loss(rho):.3g}", xticks=[], ylabel="height")
+    return ax
+
+
+def overview(
+    histories: Mapping[str, History],
+    path: str | PathLike[str],
+    title: str = "",
+    *,
+    trees: Sequence[float] = (),
+) -> None:
+    """One PNG: regret curves, the density through time, the widths seen, and one instance's loss.
+
+    For linkage problems also that instance's dendrograms at the parameters in `trees`.
+    """
+    figure = _figure(figsize=(12, 11.5 if trees else 8), dpi=110)
+    upper, lower = figure.subfigures(2, 1, height_ratios=(2, 1)) if trees else (figure, None)
+    axes = upper.subplots(2, 2)
     shown = histories.get("semi-bandit") or next(iter(histories.values()))
     regret(histories, axes[0, 0])
     density(shown, axes[0, 1])
@@ -112,6 +150,9 @@ def overview(histories: Mapping[str, History], path: str | PathLike[str], title:
         axes[1, 1].set_axis_off()
     else:
         widths(shown, axes[1, 1])
+    if lower is not None:
+        for rho, ax in zip(trees, lower.subplots(1, len(trees), squeeze=False)[0], strict=True):
+            dendrogram(shown.problems[-1], rho, ax)
     if title:
         figure.suptitle(title)
     figure.savefig(path)

@@ -14,6 +14,7 @@ import numpy as np
 from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.piecewise import PiecewiseConstant
+from semibandit.piecewise_linear import Piecewise, PiecewiseLinear
 
 __all__ = ["Interval"]
 
@@ -97,7 +98,7 @@ class Interval:
         """The parameters that [lo, hi) on the line stands for."""
         return self.project(lo), self.project(hi)
 
-    def around(self, function: PiecewiseConstant, x: float) -> tuple[float, float]:
+    def around(self, function: Piecewise, x: float) -> tuple[float, float]:
         """The parameters around x at which a function is seen."""
         return next((lo, hi) for lo, hi in reversed(function.domain) if lo <= x <= hi)
 
@@ -107,14 +108,28 @@ class Interval:
 
     def lay(self, seen: PiecewiseConstant) -> tuple[FloatArray, FloatArray]:
         """The edges and values of `seen` on the line: what touches an end covers the margin beyond it."""
+        self._require_inside(seen)
         edges, values = seen.edges, seen.values
-        if edges[0] < self.lo or edges[-1] > self.hi:
-            raise ValueError(
-                f"the function told must lie inside [{self.lo:g}, {self.hi:g}], "
-                f"got one on [{float(edges[0])!r}, {float(edges[-1])!r}]"
-            )
         if self.margin > 0.0 and (edges[0] == self.lo or edges[-1] == self.hi):
             edges = edges.copy()
             edges[0] -= self.margin if edges[0] == self.lo else 0.0
             edges[-1] += self.margin if edges[-1] == self.hi else 0.0
         return edges, values
+
+    def lay_linear(self, seen: PiecewiseLinear) -> tuple[FloatArray, FloatArray]:
+        """The edges of `seen` on the line, and both ends of each piece; in a margin the value at its end."""
+        self._require_inside(seen)
+        edges, ends = seen.edges, np.column_stack((seen.left, seen.right))
+        a, b = self.line
+        if a < edges[0] == self.lo:
+            edges, ends = np.append(a, edges), np.vstack((ends[0, [0, 0]], ends))
+        if b > edges[-1] == self.hi:
+            edges, ends = np.append(edges, b), np.vstack((ends, ends[-1, [1, 1]]))
+        return edges, ends
+
+    def _require_inside(self, seen: Piecewise) -> None:
+        if seen.edges[0] < self.lo or seen.edges[-1] > self.hi:
+            raise ValueError(
+                f"the function told must lie inside [{self.lo:g}, {self.hi:g}], "
+                f"got one on [{float(seen.edges[0])!r}, {float(seen.edges[-1])!r}]"
+            )

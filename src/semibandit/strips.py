@@ -16,6 +16,7 @@ import numpy.typing as npt
 from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.piecewise import PiecewiseConstant
+from semibandit.piecewise_linear import Piecewise
 from semibandit.spaces import Interval
 
 __all__ = ["Alpha", "Space", "Strips", "space_from_dict"]
@@ -245,14 +246,14 @@ class Strips:
         widest = int((last - first).argmax())
         return float(first[widest]), float(last[widest])
 
-    def around(self, function: PiecewiseConstant, x: float) -> tuple[float, float]:
+    def around(self, function: Piecewise, x: float) -> tuple[float, float]:
         """The values of rho around the point x of the line, in its row, at which a function is seen."""
         stretch = next((lo, hi) for lo, hi in reversed(function.domain) if lo <= x <= hi)
         starts, _ = self._layout(function)
         row = _row_at(starts, x)
         return self.stretch(max(stretch[0], starts[row]), min(stretch[1], starts[row + 1]), function)
 
-    def stretch(self, lo: float, hi: float, function: PiecewiseConstant | None = None) -> tuple[float, float]:
+    def stretch(self, lo: float, hi: float, function: Piecewise | None = None) -> tuple[float, float]:
         """The values of rho that [lo, hi) on the line stands for; all of it in the row of lo."""
         starts, offsets = (self._starts_with_margin, self._offsets_with_margin)
         if function is not None:
@@ -337,7 +338,7 @@ class Strips:
         inside: FloatArray = np.minimum(np.maximum(at, self._starts[rows]), self._starts[rows + 1])
         return inside
 
-    def _layout(self, function: PiecewiseConstant) -> tuple[FloatArray, FloatArray]:
+    def _layout(self, function: Piecewise) -> tuple[FloatArray, FloatArray]:
         """The rows of the line that a function is on: a density covers the margins, feedback does not."""
         if self.interval.margin and (function.edges[0], function.edges[-1]) == self.line:
             return self._starts_with_margin, self._offsets_with_margin

@@ -34,6 +34,16 @@ def test_one_kind_of_feedback_and_the_provable_learner():
     assert "full" not in result.output
 
 
+def test_linkage_draws_dendrograms(tmp_path):
+    png = tmp_path / "game.png"
+    options = ("--rounds", "12", "--per-class", "6", "--png", str(png), "-f", "semi-bandit")
+    result = run("play", "linkage", *options)
+    assert result.exit_code == 0, result.output
+    assert "clusterings of elongated points" in result.output
+    assert "fixed ρ = 1" in result.output
+    assert png.read_bytes().startswith(PNG)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -1,6 +1,8 @@
 """The interval tree against flat, exact weights."""
 
+import copy
 import math
+import pickle
 from fractions import Fraction
 
 import mpmath
@@ -458,6 +460,19 @@ def test_state_restores_to_the_bit():
         tree.update(lo, hi, factor)
         again.update(lo, hi, factor)
     assert fingerprint(again) == fingerprint(tree)
+
+
+@pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda tree: pickle.loads(pickle.dumps(tree))])
+def test_copies_are_independent(clone):
+    tree, _ = grown(100, 4)
+    before = fingerprint(tree)
+    copied = clone(tree)
+    assert fingerprint(copied) == before
+    for _ in range(100):
+        copied.update(*random_interval(np.random.default_rng(0)), -1.0)
+    copied._check()
+    assert fingerprint(tree) == before
+    assert fingerprint(copied) != before
 
 
 def test_equal_histories_have_equal_states():

@@ -1,10 +1,10 @@
-"""The command line: `semibandit play`, `semibandit dispersion`, and more to come."""
+"""The command line: `semibandit play`, `semibandit tune`, `semibandit dispersion`."""
 
 import sys
 
 import typer
 
-from semibandit.cli import dispersion, play
+from semibandit.cli import dispersion, play, tune
 from semibandit.cli import play_knapsack as play_knapsack
 
 app = typer.Typer(
@@ -14,6 +14,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(play.app, name="play")
+app.command("tune")(tune.tune)
 app.add_typer(dispersion.app, name="dispersion")
 
 

@@ -105,8 +105,8 @@ class Game:
 
     # -- showing ---------------------------------------------------------------------------------
 
-    def report(self, *, png: Path | None, csv: Path | None, title: str) -> None:
-        """Print the table, and write what was asked for."""
+    def report(self, *, png: Path | None, csv: Path | None, title: str, trees: bool = False) -> None:
+        """Print the table, and write what was asked for; `trees` adds dendrograms to the picture."""
         self.console.print(self.table(title))
         guarantee = next(iter(self.learners.values())).guarantee
         self.console.print(f"[dim]Times are medians. The learners have {guarantee}.[/dim]")
@@ -116,7 +116,9 @@ class Game:
         if png is not None:
             from semibandit import plots
 
-            plots.overview(self.histories, png, title)
+            learner = self.learners.get("semi-bandit") or next(iter(self.learners.values()))
+            rhos = (self.space.lo, learner.recommend().rho, self.space.hi) if trees else ()
+            plots.overview(self.histories, png, title, trees=rhos)
             self.console.print(f"wrote {png}")
 
     def table(self, title: str) -> Table:

@@ -54,3 +54,51 @@ def synthetic(
     game = Game(stream, default=0.5, seed=seed, baseline=None if provable else "low")
     game.run(feedback or list(Feedback))
     game.report(png=png, csv=csv, title=f"{rounds} random step functions with {pieces} pieces")
+
+
+class Points(StrEnum):
+    """The kinds of clustering instances."""
+
+    elongated = "elongated"
+    gaussian = "gaussian"
+    digits = "digits"
+    iris = "iris"
+    wine = "wine"
+    breast_cancer = "breast-cancer"
+
+
+class Mix(StrEnum):
+    """The linkages that are mixed."""
+
+    single_complete = "single-complete"
+    average_complete = "average-complete"
+    single_average = "single-average"
+
+
+@app.command()
+def linkage(
+    kind: Annotated[Points, typer.Option(help="Where the points come from.")] = Points.elongated,
+    rounds: Rounds = 300,
+    classes: Annotated[int, typer.Option(min=1, help="Classes of each instance.")] = 3,
+    per_class: Annotated[int, typer.Option(min=1, help="Points of each class.")] = 20,
+    smooth: Annotated[float, typer.Option(help="Noise on each distance, relative to their mean.")] = 0.0,
+    mix: Annotated[Mix, typer.Option("--linkage", help="The linkages at ρ = 0 and ρ = 1.")] = (
+        Mix.single_complete
+    ),
+    feedback: Kinds = None,
+    provable: Provable = False,
+    seed: Seed = 0,
+    png: Png = None,
+    csv: Csv = None,
+) -> None:
+    """Clusterings by ρ-linkage, compared with the classes that the points are of."""
+    from semibandit.cli.board import Game
+    from semibandit.streams.clustering_instances import clustering
+
+    stream = clustering(
+        kind, rounds, n_classes=classes, per_class=per_class, smooth=smooth, linkage=mix, seed=seed
+    )
+    game = Game(stream, default=1.0, seed=seed, baseline=None if provable else "low")
+    game.run(feedback or list(Feedback))
+    title = f"{rounds} clusterings of {kind} points, {classes} classes of {per_class}"
+    game.report(png=png, csv=csv, title=title, trees=True)

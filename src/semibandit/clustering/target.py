@@ -33,6 +33,11 @@ class TargetDistance(TreeCost):
         labels in O(n 2^L L), for L ≤ 12 labels. "majority": the most frequent label of the cluster, which
         several clusters may share; O(nL + nk).
 
+    Attributes
+    ----------
+    target
+        The labels, numbered from 0.
+
     Examples
     --------
     >>> Z = np.array([[0, 1, 1.0, 2], [2, 3, 1.0, 2], [4, 5, 1.0, 4]])
@@ -50,11 +55,14 @@ class TargetDistance(TreeCost):
             raise ValueError("labels must not be nan")
         self.matching = _validate.choice("matching", matching, ("hamming", "majority"))
         names, codes = np.unique(array, return_inverse=True)
-        self._target = codes.astype(np.int64)
+        self.target = codes.astype(np.int64)
         self._n_labels = names.size
         self.n_clusters = check_clusters(names.size if n_clusters is None else n_clusters, array.size)
         if matching == "hamming":
             self._check_states(array.size)
+            # The sets of labels that a whole pruning takes.
+            taken = np.array([s.bit_count() for s in range(1 << self._n_labels)])
+            self._full = taken == min(self.n_clusters, self._n_labels)
 
     def _check_states(self, n: int) -> None:
         if self._n_labels > _MOST_LABELS:
@@ -78,43 +86,35 @@ class TargetDistance(TreeCost):
 
     def check(self, n: int) -> None:
         """Raise if there is not a label for each of n points."""
-        if self._target.size != n:
-            raise ValueError(
-                f"labels must have one entry for each of the {n} points, got {self._target.size}"
-            )
+        if self.target.size != n:
+            raise ValueError(f"labels must have one entry for each of the {n} points, got {self.target.size}")
 
     def labels(self, distances: Any, Z: FloatArray) -> IntArray:
         """The best k-pruning, as a label for each point."""
         _, tree = self._read(distances, Z)
-        return pruning_labels(tree, self._best(tree)[1])
+        return pruning_labels(tree, self._best(tree, want_clusters=True)[1])
 
     def _cost(self, D: FloatArray, tree: Layout) -> float:
-        return self._best(tree)[0] / self._target.size
+        return self._best(tree, want_clusters=False)[0] / self.target.size
 
-    def _best(self, tree: Layout) -> tuple[int, list[int]]:
-        """The number of wrong points in the best pruning, and its clusters."""
-        from semibandit.clustering._kernels import label_counts
+    def _best(self, tree: Layout, *, want_clusters: bool) -> tuple[int, list[int]]:
+        """The number of wrong points in the best pruning, and its clusters if they are wanted."""
+        from semibandit.clustering._kernels import label_counts, match
 
-        counts = label_counts(tree, self._target, self._n_labels)
+        counts = label_counts(tree, self.target, self._n_labels)
         if self.matching == "majority":
             wrong, clusters = best_pruning(tree, tree.sizes - counts.max(axis=1), self.n_clusters)
             return round(wrong), clusters
-        return self._best_matching(tree, counts)
-
-    def _best_matching(self, tree: Layout, counts: IntArray) -> tuple[int, list[int]]:
-        from semibandit.clustering._kernels import match
-
         n = tree.leaves.size
         best = match(tree, counts, self._spare)
-        taken = np.array([s.bit_count() for s in range(best.shape[1])])
-        final = np.where(taken == min(self.n_clusters, self._n_labels), best[n, :, self._spare], -1)
+        final = np.where(self._full, best[n, :, self._spare], -1)
         s, u, p = int(final.argmax()), self._spare, n
-        agree = int(best[n, s, u])
-        clusters: list[int] = []
-        while p > 0:
+        wrong = n - int(best[n, s, u])
+        clusters = []
+        while p > 0 and want_clusters:
             p, s, u, c = _step_back(best, tree, counts, p, s, u)
             clusters.append(c)
-        return n - agree, clusters[::-1]
+        return wrong, clusters[::-1]
 
 
 def _step_back(

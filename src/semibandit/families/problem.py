@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from semibandit.piecewise import PiecewiseConstant
+from semibandit.piecewise_linear import Piecewise, PiecewiseLinear
 from semibandit.spaces import Interval
 
 __all__ = ["Explicit", "Problem"]
@@ -24,11 +25,11 @@ class Problem(Protocol):
         """Bandit: one plain run."""
         ...
 
-    def reveal(self, rho: float) -> PiecewiseConstant:
+    def reveal(self, rho: float) -> Piecewise:
         """Semi-bandit: one run with bookkeeping; the loss on the interval around rho."""
         ...
 
-    def losses(self) -> PiecewiseConstant:
+    def losses(self) -> Piecewise:
         """Full information: the whole loss function."""
         ...
 
@@ -41,7 +42,9 @@ class Explicit:
     PiecewiseConstant([0.4, 1.0], [0.1])
     """
 
-    def __init__(self, function: PiecewiseConstant) -> None:
+    def __init__(self, function: Piecewise) -> None:
+        if not isinstance(function, Piecewise):
+            raise TypeError(f"function must be a piecewise function, got {function!r}")
         if len(function.domain) != 1 or function.domain[0] != (function.edges[0], function.edges[-1]):
             raise ValueError(f"function must be seen everywhere on its span, got {function!r}")
         self.function = function
@@ -51,11 +54,14 @@ class Explicit:
         """The value at rho."""
         return self.function(self.space.check(rho))
 
-    def reveal(self, rho: float) -> PiecewiseConstant:
+    def reveal(self, rho: float) -> Piecewise:
         """The piece around rho."""
-        return PiecewiseConstant.constant(*self.function.piece(self.space.check(rho)))
+        rho = self.space.check(rho)
+        if isinstance(self.function, PiecewiseLinear):
+            return PiecewiseLinear.line(*self.function.piece(rho))
+        return PiecewiseConstant.constant(*self.function.piece(rho))
 
-    def losses(self) -> PiecewiseConstant:
+    def losses(self) -> Piecewise:
         """The whole function."""
         return self.function
 

@@ -4,7 +4,6 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from semibandit._jit import kernel
 from semibandit.weights import _kernels as tree
@@ -40,12 +39,21 @@ def survey(edges: Any, values: Any, x: float, high: float) -> tuple[int, float, 
 
 @kernel
 def learn(
-    t: tree.Nodes, edges: Any, losses: Any, p: float, shift: float, explore: float, floor: float, rate: float
-) -> tuple[float, float, npt.NDArray[np.float64]]:
+    t: tree.Nodes,
+    edges: Any,
+    losses: Any,
+    factors: Any,
+    p: float,
+    shift: float,
+    explore: float,
+    floor: float,
+    rate: float,
+) -> tuple[float, float]:
     """One step of Algorithm 1 on the seen pieces (losses that are not nan).
 
     p is the probability of the seen set when the parameter was drawn; negative: take today's. Returns
-    p, the mixability gap of the step and the log factors by which the weights have moved.
+    p and the mixability gap of the step, and leaves in `factors`, zeros before, the log factors by which
+    the weights have moved (to return an array takes much longer).
     """
     n = losses.size
     m0, e0 = tree.grand_total(t)
@@ -57,7 +65,6 @@ def learn(
     if p < 0.0:
         p = min(shares.sum(), 1.0)
     p = max(p, SMALLEST_SHARE)
-    factors = np.zeros(n)
     mean = 0.0
     mixed = 0.0
     for i in range(n):
@@ -72,4 +79,4 @@ def learn(
     else:  # most of the mass is gone: the totals tell how much to full precision
         m1, e1 = tree.grand_total(t)
         log_mixed = tree.log(m1 / m0, e1 - e0)
-    return p, max(mean + log_mixed / rate, 0.0), factors
+    return float(p), float(max(mean + log_mixed / rate, 0.0))

@@ -13,12 +13,13 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.learners import _kernels, storage
+from semibandit.learners import _kernels, _linear, storage
 from semibandit.learners.rates import AdaptiveRate, Rate, as_rate
 from semibandit.piecewise import PiecewiseConstant
 from semibandit.spaces import Interval
 from semibandit.strips import Alpha, Space, Strips
 from semibandit.weights.interval_tree import IntervalTree
+from semibandit.weights.linear_pieces import Exponential, LinearPieces
 
 __all__ = ["Learner", "Recommendation", "RowRecommendation", "Trial"]
 
@@ -68,7 +69,7 @@ class Epoch:
     then gives it back without keeping old weights.
     """
 
-    def __init__(self, tree: IntervalTree) -> None:
+    def __init__(self, tree: IntervalTree | LinearPieces) -> None:
         self.tree = tree
         self.updates: list[PiecewiseConstant] = []  # log factors on the whole line
         self.offset = 0  # updates dropped from the front of the list
@@ -80,10 +81,7 @@ class Epoch:
         return self.offset + len(self.updates)
 
     def append(self, edges: FloatArray, factors: FloatArray) -> None:
-        """Remember an update, if a pending trial has not seen it."""
-        if not self.asked_at:
-            self.offset += 1
-            return
+        """Remember an update, for the pending trials."""
         lo, hi = self.tree.ends
         if edges[0] > lo:
             edges, factors = np.append(lo, edges), np.append(0.0, factors)
@@ -133,7 +131,7 @@ class Learner:
         self.horizon = None if horizon is None else _validate.integer("horizon", horizon, low=1)
         self.rate = as_rate(rate, self.horizon)
         self.high = _validate.number("high", high, low=0.0, open=True)
-        self.maximize = bool(maximize)
+        self.maximize = _validate.boolean("maximize", maximize)
         self.baseline = baseline
         self.exploration = _validate.number("exploration", exploration, low=0.0)
         self.max_pieces = None if max_pieces is None else _validate.integer("max_pieces", max_pieces, low=2)
@@ -214,7 +212,7 @@ class Learner:
                 raise ValueError(f"trial {trial.id} is finished: it was told or forgotten before")
             raise ValueError(f"trial {trial.id} is unknown: this learner has asked {self.n_asked} so far")
         pending, epoch = self._pending[trial.id]
-        if trial != pending:
+        if trial is not pending and trial != pending:
             raise ValueError(f"trial {trial.id} was asked of a copy of this learner")
         return epoch
 
@@ -227,7 +225,10 @@ class Learner:
     # -- one step of Algorithm 1 -----------------------------------------------------------------
 
     def _read(self, trial: Trial, seen: Any) -> tuple[FloatArray, FloatArray, float, bool]:
-        """Edges and losses in [0, 1] on the line, the loss that was paid, and whether all was seen."""
+        """Edges and losses in [0, 1] on the line, the loss that was paid, and whether all was seen.
+
+        Losses are a value for each piece, or two columns: at the left and at the right end of it.
+        """
         raise NotImplementedError
 
     def _scaled(self, values: Any) -> Any:
@@ -240,17 +241,26 @@ class Learner:
         self, trial: Trial, epoch: Epoch, edges: FloatArray, losses: FloatArray, loss: float, whole: bool
     ) -> None:
         late = epoch is not self._epoch or epoch.n_updates != epoch.asked_at[trial.id]
-        p = 1.0 if whole else epoch.share_when_asked(trial.id, edges, losses) if late else -1.0
+        seen = losses if losses.ndim == 1 else losses[:, 0]
+        p = 1.0 if whole else epoch.share_when_asked(trial.id, edges, seen) if late else -1.0
         # Seen as a whole, p is 1 and a shift changes all weights alike: that is Hedge, with nothing to clip.
         shifted = self.baseline is not None and not whole
         shift, floor = (self._low_baseline(), -1.0 / self.current_rate) if shifted else (0.0, -math.inf)
         tree = self._epoch.tree
-        tree._reserve(losses.size)
-        p, gap, factors = _kernels.learn(
-            tree._nodes, edges, losses, p, shift, self.exploration, floor, self.current_rate
-        )
-        self._finish(trial, epoch)
-        self._epoch.append(edges, factors)
+        step = p, shift, self.exploration, floor, self.current_rate
+        if isinstance(tree, LinearPieces) or losses.ndim == 2:
+            weights, p, gap = _linear.learn(tree, edges, losses, *step)
+            self._finish(trial, epoch)
+            self._epoch = Epoch(weights)  # these weights never change, so pending trials keep the old ones
+        else:
+            tree._reserve(losses.size)
+            factors = np.zeros(losses.size)
+            p, gap = _kernels.learn(tree._nodes, edges, losses, factors, *step)
+            self._finish(trial, epoch)
+            if self._epoch.asked_at:
+                self._epoch.append(edges, factors)
+            else:
+                self._epoch.offset += 1
         self.last_probability = p
         self.n_told += 1
         self.gap_sum += gap
@@ -260,10 +270,14 @@ class Learner:
         self._adjust()
 
     def _low_baseline(self) -> float:
-        """The b of `baseline="low"`: max(0, mean - σ/2) of the losses paid so far."""
+        """The b of `baseline="low"`: the smaller of mean - σ/2 and 0.8·mean of the losses paid so far, or 0.
+
+        Without the second, a learner whose losses are all alike would subtract them away and never explore.
+        """
         if self.n_told == 0:
             return 0.0
-        return max(0.0, self._loss_mean - 0.5 * math.sqrt(self._loss_squares / self.n_told))
+        deviation = math.sqrt(self._loss_squares / self.n_told)
+        return max(0.0, min(self._loss_mean - 0.5 * deviation, 0.8 * self._loss_mean))
 
     def _adjust(self) -> None:
         """Follow a change of the rate, and keep to the limit on pieces; both rebuild the tree."""
@@ -286,9 +300,16 @@ class Learner:
         """The number of pieces of the density."""
         return len(self._epoch.tree)
 
-    def density(self) -> PiecewiseConstant:
-        """The density that the next parameter is drawn from. O(P)."""
-        edges, logs = self._epoch.tree.pieces()
+    def density(self) -> PiecewiseConstant | Exponential:
+        """The density that the next parameter is drawn from. O(P).
+
+        A step function; an `Exponential`, which can be called and integrated as well, once the learner has
+        been told a piecewise linear loss.
+        """
+        tree = self._epoch.tree
+        if isinstance(tree, LinearPieces):
+            return Exponential(tree)
+        edges, logs = tree.pieces()
         weights = np.exp(logs)
         return PiecewiseConstant(edges, weights / np.dot(weights, np.diff(edges)))
 
@@ -297,9 +318,13 @@ class Learner:
 
         On `Strips` together with the alpha of the row that the interval is in.
         """
-        edges, logs = self._epoch.tree.pieces()
-        best = self._laid.argmin(PiecewiseConstant(edges, np.where(logs >= -_EQUALLY_GOOD, 0.0, 1.0)))
-        rho = self._parameter(0.5 * (best[0] + best[1]))
+        tree = self._epoch.tree
+        if isinstance(tree, LinearPieces):
+            best = tree.argmax(_EQUALLY_GOOD)
+        else:
+            edges, logs = tree.pieces()
+            best = self._laid.argmin(PiecewiseConstant(edges, np.where(logs >= -_EQUALLY_GOOD, 0.0, 1.0)))
+        rho = self._parameter(0.5 * best[0] + 0.5 * best[1])
         alpha = self._laid.alpha_at(best[0])
         if alpha is None:
             return Recommendation(rho, self._to_space(*best))

@@ -12,6 +12,7 @@ from semibandit._validate import FloatArray
 from semibandit.learners.base import Learner, Trial
 from semibandit.learners.rates import Rate
 from semibandit.piecewise import PiecewiseConstant
+from semibandit.piecewise_linear import Piecewise
 from semibandit.spaces import Interval
 from semibandit.strips import Space, Strips
 from semibandit.weights.interval_tree import IntervalTree
@@ -95,7 +96,7 @@ class Exp3Grid(Learner):
         return row.project(row.lo + row.width * (cells / total))
 
     def _read(self, trial: Trial, seen: Any) -> tuple[FloatArray, FloatArray, float, bool]:
-        if isinstance(seen, PiecewiseConstant):
+        if isinstance(seen, Piecewise):
             seen = seen(self.space.place(*trial.parameters))
         value = _validate.number("the loss told", seen, low=0.0, high=self.high)
         loss = float(self._scaled(value))
@@ -105,6 +106,7 @@ class Exp3Grid(Learner):
     def density(self) -> PiecewiseConstant:
         """The probability of each cell, spread evenly over it. O(N)."""
         on_cells = super().density()
+        assert isinstance(on_cells, PiecewiseConstant)
         lo, hi = self.space.span
         edges = np.linspace(lo, hi, self.n_arms + 1)
         return PiecewiseConstant(edges, on_cells.values * (self.n_arms / (hi - lo)))

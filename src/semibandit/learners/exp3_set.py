@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from semibandit._validate import FloatArray
 from semibandit.learners import _kernels
 from semibandit.learners.base import Learner, Trial
 from semibandit.piecewise import PiecewiseConstant
+from semibandit.piecewise_linear import PiecewiseLinear
+from semibandit.spaces import Interval
 
 __all__ = ["Exp3Set"]
 
 
 class Exp3Set(Learner):
     """Algorithm 1 of the paper on the interval tree of its appendix A.2: O(log t) a round.
+
+    Told a `PiecewiseLinear`, it learns from that exactly: the logarithm of the density becomes piecewise
+    linear. From then on its weights are `LinearPieces` and a round costs O(P) for P pieces; `max_pieces`
+    keeps P small.
 
     Parameters
     ----------
@@ -29,9 +37,10 @@ class Exp3Set(Learner):
     maximize
         Told values are utilities, to be large, instead of losses.
     baseline
-        "low" (default): estimates are (loss - b)/p, clipped below at -1/λ, with b half a standard deviation
-        below the mean of past losses. Shifting by b leaves the estimates unbiased up to a constant and makes
-        them smaller; with the clip there is no regret proof. None: the provable configuration.
+        "low" (default): estimates are (loss - b)/p, clipped below at -1/λ, with b half a standard deviation,
+        and a fifth at least, below the mean of past losses. Shifting by b leaves the estimates unbiased up
+        to a constant and makes them smaller; with the clip there is no regret proof. None: the provable
+        configuration.
     exploration
         γ of implicit exploration: estimates divide by p + γ. Off by default.
     max_pieces
@@ -55,20 +64,46 @@ class Exp3Set(Learner):
     """
 
     def _read(self, trial: Trial, seen: Any) -> tuple[FloatArray, FloatArray, float, bool]:
+        if isinstance(seen, PiecewiseLinear) and isinstance(self.space, Interval):
+            return self._read_linear(self.space, trial, seen)
         if not isinstance(seen, PiecewiseConstant):
             raise TypeError(
-                f"seen must be a PiecewiseConstant that covers {_named(trial)}, "
-                f"or None for a failed run, got {seen!r}"
+                f"seen must be a PiecewiseConstant (or, on an Interval, PiecewiseLinear) that covers "
+                f"{_named(trial)}, or None for a failed run, got {seen!r}"
             )
         edges, values = self.space.lay(seen)
         status, value, whole = _kernels.survey(edges, values, self.space.point(trial.position), self.high)
         if status == _kernels.OUT_OF_RANGE:
-            raise ValueError(f"the values told must be in [0, {self.high:g}], got {value!r}")
+            raise self._out_of_range(value)
         if status == _kernels.NOT_COVERED:
-            raise ValueError(f"the function told must cover {_named(trial)}, got {seen!r}")
+            raise self._not_covered(trial, seen)
         a, b = self.space.line
         whole = whole and bool(edges[0] == a) and bool(edges[-1] == b)
         return edges, self._scaled(values), float(self._scaled(value)), whole
+
+    def _read_linear(
+        self, space: Interval, trial: Trial, seen: PiecewiseLinear
+    ) -> tuple[FloatArray, FloatArray, float, bool]:
+        edges, ends = space.lay_linear(seen)
+        unseen = np.isnan(ends)
+        bad = ~(unseen | ((ends >= 0.0) & (ends <= self.high)))
+        if bad.any():
+            raise self._out_of_range(float(ends[bad][0]))
+        if not seen.edges[0] <= trial.rho <= seen.edges[-1]:
+            raise self._not_covered(trial, seen)
+        value = seen(trial.rho)
+        if np.isnan(value):  # the right end of a stretch is closed where no other piece has it
+            value = float(np.append(seen.right[seen.edges[1:] == trial.rho], np.nan)[0])
+        if np.isnan(value):
+            raise self._not_covered(trial, seen)
+        whole = not unseen.any() and (edges[0], edges[-1]) == space.line
+        return edges, self._scaled(ends), float(self._scaled(value)), whole
+
+    def _out_of_range(self, value: float) -> ValueError:
+        return ValueError(f"the values told must be in [0, {self.high:g}], got {value!r}")
+
+    def _not_covered(self, trial: Trial, seen: Any) -> ValueError:
+        return ValueError(f"the function told must cover {_named(trial)}, got {seen!r}")
 
 
 def _named(trial: Trial) -> str:

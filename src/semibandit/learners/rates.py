@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from semibandit import _validate
 
@@ -17,7 +18,7 @@ class FixedRate(msgspec.Struct, frozen=True, tag=True):
     value: float
 
     def __post_init__(self) -> None:
-        _validate.number("rate", self.value, low=0.0, open=True)
+        force_setattr(self, "value", _validate.number("rate", self.value, low=0.0, open=True))
 
     def after(self, rounds: int, gap_sum: float, current: float) -> float:
         """The rate for the next round."""
@@ -56,10 +57,10 @@ class TheoremRate(msgspec.Struct, frozen=True, tag=True):
     def __post_init__(self) -> None:
         _validate.integer("T", self.T, low=1)
         _validate.integer("d", self.d, low=1)
-        _validate.number("M", self.M, low=1.0)
-        _validate.number("R", self.R, low=0.0, open=True)
+        force_setattr(self, "M", _validate.number("M", self.M, low=1.0))
+        force_setattr(self, "R", _validate.number("R", self.R, low=0.0, open=True))
         if self.r is not None:
-            _validate.number("r", self.r, low=0.0, high=self.R, open=True)
+            force_setattr(self, "r", _validate.number("r", self.r, low=0.0, high=self.R, open=True))
 
     def after(self, rounds: int, gap_sum: float, current: float) -> float:
         """The rate for the next round."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import tempfile
+import uuid
 import zlib
 from os import PathLike
 from pathlib import Path
@@ -108,15 +108,15 @@ def load(path: str | PathLike[str]) -> Learner:
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Put `data` into the file so that at no moment it holds anything but the old or the new content."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
@@ -156,6 +156,7 @@ def _restore(saved: Saved) -> Learner:
     from semibandit.learners.exp3_grid import Exp3Grid
     from semibandit.learners.exp3_set import Exp3Set
     from semibandit.weights.interval_tree import IntervalTree
+    from semibandit.weights.linear_pieces import LinearPieces
 
     kinds: dict[str, type[Learner]] = {"Exp3Set": Exp3Set, "Exp3Grid": Exp3Grid}
     if saved.kind not in kinds:
@@ -168,7 +169,9 @@ def _restore(saved: Saved) -> Learner:
     learner._random.bit_generator.state = json.loads(saved.random)
     epochs = []
     for saved_epoch in saved.epochs:
-        epoch = Epoch(IntervalTree.from_state(_unpack(saved_epoch.tree)))
+        state = _unpack(saved_epoch.tree)
+        kind = LinearPieces if state.dtype == np.float64 else IntervalTree
+        epoch = Epoch(kind.from_state(state))
         epoch.updates = [
             PiecewiseConstant(_unpack(edges), _unpack(factors)) for edges, factors in saved_epoch.updates
         ]

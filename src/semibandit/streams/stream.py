@@ -47,7 +47,8 @@ class Stream(Sequence[P], Generic[P]):
         if not -self._rounds <= t < self._rounds:
             raise IndexError(f"round {t} of a stream of {self._rounds}")
         t %= self._rounds
-        return self._make(t, np.random.default_rng([self._seed, t]))
+        # A closing 1, as numpy fills seeds up with zeros: [seed, 0] would be the seed itself.
+        return self._make(t, np.random.default_rng([self._seed, t, 1]))
 
     def __repr__(self) -> str:
         return f"<Stream of {self._rounds} instances, seed {self._seed}>"

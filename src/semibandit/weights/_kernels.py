@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from semibandit._double_double import two_product
 from semibandit._jit import kernel
 
 FANOUT = 32
@@ -82,18 +83,6 @@ def part_of(m: float, e: int, part: float, whole: float) -> tuple[float, int]:
 
 
 @kernel
-def exact_product(a: float, b: float) -> tuple[float, float]:
-    """a·b as a float and its rounding error (Dekker's algorithm)."""
-    p = a * b
-    c = a * 134217729.0  # 2^27 + 1 splits a float into halves whose products are exact
-    a1 = c - (c - a)
-    c = b * 134217729.0
-    b1 = c - (c - b)
-    a2, b2 = a - a1, b - b1
-    return p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2
-
-
-@kernel
 def exact_sum(a: float, b: float) -> tuple[float, float]:
     """A + b as a float and its rounding error, for b below a in size."""
     total = a + b
@@ -103,7 +92,7 @@ def exact_sum(a: float, b: float) -> tuple[float, float]:
 @kernel
 def times(m: float, tail: float, e: int, m2: float, tail2: float, e2: int) -> tuple[float, float, int]:
     """The product of two scaled numbers with tails."""
-    p, rest = exact_product(m, m2)
+    p, rest = two_product(m, m2)
     m, tail = exact_sum(p, rest + (m * tail2 + tail * m2))
     e += e2
     # By comparison, as frexp would take longer than all of the above.
@@ -118,11 +107,11 @@ def times(m: float, tail: float, e: int, m2: float, tail2: float, e2: int) -> tu
 def scaled_exp(x: float) -> tuple[float, float, int]:
     """exp(x) as a scaled number with a tail, right to 2^-70, for x up to LARGEST_LOG in size."""
     e = round(x / LN2)
-    p, rest = exact_product(e, LN2)
+    p, rest = two_product(e, LN2)
     r, rest = exact_sum(x - p, -rest - e * LN2_TAIL)
     # exp(r / 32) - 1 in two floats: the series, with an exact square where it matters.
     s = r / 32.0
-    q, q_rest = exact_product(s, s)
+    q, q_rest = two_product(s, s)
     series = 0.0
     for i in range(11, 2, -1):
         series = (series + 1.0) * s / i
@@ -130,7 +119,7 @@ def scaled_exp(x: float) -> tuple[float, float, int]:
     high, low = exact_sum(high, low + 0.5 * (q_rest + q * series) + (1.0 + s) * (rest / 32.0))
     # Back to r: exp(2s) - 1 = 2·(exp(s) - 1) + (exp(s) - 1)².
     for _ in range(5):
-        q, q_rest = exact_product(high, high)
+        q, q_rest = two_product(high, high)
         rest = 2.0 * (low + high * low) + q_rest
         high, low = exact_sum(2.0 * high, q)
         high, low = exact_sum(high, low + rest)
@@ -147,7 +136,7 @@ def log(m: float, e: int) -> float:
 @kernel
 def ratio(m: float, e: int, m2: float, e2: int) -> float:
     """The quotient as a float (0 where it underflows)."""
-    return float(math.ldexp(m / m2, max(min(e - e2, 2000), -2000)))
+    return float(math.ldexp(m / m2, int(max(min(e - e2, 2000), -2000))))
 
 
 # -- one node -------------------------------------------------------------------------------------

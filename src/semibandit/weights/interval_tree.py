@@ -216,6 +216,10 @@ class IntervalTree:
         tree._check()
         return tree
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Copied one by one, the two views of the rows would part.
+        return IntervalTree.from_state, (self.state().copy(),)
+
     def _check(self) -> None:
         """Verify every invariant of the structure. O(P)."""
         head = self._nodes.whole[k.HEAD]

@@ -19,6 +19,7 @@ import math
 
 import numpy as np
 
+from semibandit import _double_double as dd
 from semibandit._jit import kernel
 from semibandit._validate import FloatArray
 
@@ -46,7 +47,7 @@ def critical(vi: float, si: float, vj: float, sj: float) -> float:
     below, above = _round(rough - error), _round(rough + error)
     if below == above:
         return below
-    high, low = _divide(*_log_ratio_exact(vi, vj), *_log_ratio_exact(si, sj))
+    high, low = dd.divide(*_log_ratio_exact(vi, vj), *_log_ratio_exact(si, sj))
     boundary = 0.5 * (below + above)
     return above if (high - boundary) + low > 0.0 else below
 
@@ -100,60 +101,12 @@ def _log_ratio_exact(x: float, y: float) -> tuple[float, float]:
     elif mx * 1.4142135623730951 < my:
         mx *= 2.0
         k -= 1.0
-    zh, zl = _divide(*_two_sum(mx, -my), *_two_sum(mx, my))
-    qh, ql = _multiply(zh, zl, zh, zl)
+    zh, zl = dd.divide(*dd.two_sum(mx, -my), *dd.two_sum(mx, my))
+    qh, ql = dd.multiply(zh, zl, zh, zl)
     sh, sl = 0.0, 0.0
     for n in range(len(_SERIES) - 1, -1, -1):
-        sh, sl = _multiply(sh, sl, qh, ql)
-        sh, sl = _add(sh, sl, _SERIES[n, 0], _SERIES[n, 1])
-    sh, sl = _multiply(2.0 * zh, 2.0 * zl, sh, sl)
-    kh, kl = _multiply(k, 0.0, _LN2[0], _LN2[1])
-    return _add(kh, kl, sh, sl)
-
-
-# -- double-double arithmetic (Dekker): a number is an unevaluated sum of two doubles --------------------
-
-
-@kernel
-def _two_sum(a: float, b: float) -> tuple[float, float]:
-    s = a + b
-    t = s - a
-    return s, (a - (s - t)) + (b - t)
-
-
-@kernel
-def _two_product(a: float, b: float) -> tuple[float, float]:
-    p = a * b
-    t = 134217729.0 * a
-    ah = t - (t - a)
-    al = a - ah
-    t = 134217729.0 * b
-    bh = t - (t - b)
-    bl = b - bh
-    return p, ((ah * bh - p) + ah * bl + al * bh) + al * bl
-
-
-@kernel
-def _add(ah: float, al: float, bh: float, bl: float) -> tuple[float, float]:
-    s, e = _two_sum(ah, bh)
-    t, f = _two_sum(al, bl)
-    s, e = _two_sum(s, e + t)
-    return _two_sum(s, e + f)
-
-
-@kernel
-def _multiply(ah: float, al: float, bh: float, bl: float) -> tuple[float, float]:
-    p, e = _two_product(ah, bh)
-    return _two_sum(p, e + (ah * bl + al * bh))
-
-
-@kernel
-def _divide(ah: float, al: float, bh: float, bl: float) -> tuple[float, float]:
-    q = ah / bh
-    ph, pl = _multiply(q, 0.0, bh, bl)
-    rh, rl = _add(ah, al, -ph, -pl)
-    r = rh / bh
-    ph, pl = _multiply(r, 0.0, bh, bl)
-    rh, rl = _add(rh, rl, -ph, -pl)
-    qh, ql = _two_sum(q, r)
-    return _two_sum(qh, ql + rh / bh)
+        sh, sl = dd.multiply(sh, sl, qh, ql)
+        sh, sl = dd.add(sh, sl, _SERIES[n, 0], _SERIES[n, 1])
+    sh, sl = dd.multiply(2.0 * zh, 2.0 * zl, sh, sl)
+    kh, kl = dd.multiply(k, 0.0, _LN2[0], _LN2[1])
+    return dd.add(kh, kl, sh, sl)

@@ -15,18 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from semibandit import _double_double as dd
 from semibandit._jit import kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.chain import pair_index
-from semibandit.families.linkage._kernels.exact import (
-    END,
-    SLACK,
-    add_pairs,
-    before,
-    narrow,
-    two_product,
-    value_at,
-)
+from semibandit.families.linkage._kernels.exact import END, SLACK, before, narrow, value_at
 from semibandit.families.linkage._kernels.rows import (
     FIRST,
     NO_MERGES,
@@ -92,7 +85,7 @@ def tree_lines(rows: Rows, tree: Tree) -> FloatArray:
                 d = rows.D[i, j]
                 low, high = min(low, d), max(high, d)
                 if rows.kind == 1:
-                    total, rest = add_pairs(total, rest, d, 0.0)
+                    total, rest = dd.add(total, rest, d, 0.0)
                 j = after[j]
             i = after[i]
         _set_line(lines[x], rows.kind, low, high, total, rest, float(sizes[x] * sizes[y]))
@@ -109,7 +102,7 @@ def _set_line(
     line[0], line[1], line[2], line[3], line[4] = low, 0.0, high, 0.0, 1.0
     if kind == 1:
         line[0], line[1], line[4] = total, rest, count
-        line[2], line[3] = two_product(high, count)
+        line[2], line[3] = dd.two_product(high, count)
 
 
 class _State(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 from semibandit._validate import FloatArray
 from semibandit.families.linkage._kernels.certificate import merge_order
 from semibandit.families.linkage._kernels.rows import new_rows, pool_size
-from semibandit.families.linkage.pieces import Run, _Reducible, maximal_piece, snap
+from semibandit.families.linkage.pieces import Reducible, Run, maximal_piece, snap
 from semibandit.families.metric_linkage._kernels import Tree, new_tree, refuted, tree_lines
 
 __all__ = ["Piece", "Search", "mixed"]
@@ -43,7 +43,7 @@ class Search:
         self._ends = d0, d1
         self._alphas = alphas
         self._rows = new_rows(np.empty((n, n)), kind, np.empty(pool_size(n, kind)))
-        self._engine = _Reducible(self._rows)
+        self._engine = Reducible(self._rows)
         self._here = -1
         self.visited = 0  # the pieces whose ends were found
 

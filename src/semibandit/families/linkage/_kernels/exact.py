@@ -8,6 +8,7 @@ with an error bound decides first, so that the exact one runs near ties only.
 
 import numpy as np
 
+from semibandit._double_double import two_product, two_sum
 from semibandit._jit import kernel
 from semibandit._validate import FloatArray
 
@@ -18,37 +19,6 @@ SLACK = 2.0**-48
 LAST = 1.0 - 2.0**-53
 # An end of an interval that stands for "up to 1, and 1 too".
 END = 2.0
-_SPLIT = 134217729.0  # 2^27 + 1
-
-
-@kernel
-def two_sum(a: float, b: float) -> tuple[float, float]:
-    """S + e = a + b exactly, s the rounded sum."""
-    s = a + b
-    t = s - a
-    return s, (a - (s - t)) + (b - t)
-
-
-@kernel
-def two_product(a: float, b: float) -> tuple[float, float]:
-    """P + e = a · b exactly, p the rounded product."""
-    p = a * b
-    t = _SPLIT * a
-    a1 = t - (t - a)
-    a2 = a - a1
-    t = _SPLIT * b
-    b1 = t - (t - b)
-    b2 = b - b1
-    return p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2
-
-
-@kernel
-def add_pairs(h1: float, l1: float, h2: float, l2: float) -> tuple[float, float]:
-    """(h1 + l1) + (h2 + l2) as two doubles: exact where 106 bits hold the sum."""
-    s, e = two_sum(h1, h2)
-    t, f = two_sum(l1, l2)
-    s, e = two_sum(s, e + t)
-    return two_sum(s, e + f)
 
 
 @kernel

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from semibandit import _double_double as dd
 from semibandit._jit import kernel
 from semibandit._validate import FloatArray, IntArray
-from semibandit.families.linkage._kernels.exact import add_pairs, two_product
 
 # An index that cannot be negative needs no check for that.
 UnsignedArray = npt.NDArray[np.uint64]
@@ -101,14 +101,14 @@ def fetch(rows: Rows, slot: int, scratch: int, now: int) -> int:
         rest = rows.pool[r, 2]
         for t in range(start, now):
             x, y = log[t, 0], log[t, 1]
-            p[y], rest[y] = add_pairs(p[x], rest[x], p[y], rest[y])
+            p[y], rest[y] = dd.add(p[x], rest[x], p[y], rest[y])
             q[y] = max(q[x], q[y])
     else:
         rest = rows.pool[r, 2]
         for t in range(start, now):
             x, y = log[t, 0], log[t, 1]
             p[y] = min(p[x], p[y])
-            q[y], rest[y] = add_pairs(q[x], rest[x], q[y], rest[y])
+            q[y], rest[y] = dd.add(q[x], rest[x], q[y], rest[y])
     rows.seen[slot] = now
     return int(r)
 
@@ -142,7 +142,7 @@ def join(rows: Rows, x: int, y: int, rx: int, ry: int, now: int) -> int:
     if rows.kind > 0:
         s = rows.kind - 1
         for i in range(out.shape[1]):
-            out[s, i], out[2, i] = add_pairs(p[s, i], p[2, i], q[s, i], q[2, i])
+            out[s, i], out[2, i] = dd.add(p[s, i], p[2, i], q[s, i], q[2, i])
     rows.sizes[y] += rows.sizes[x]
     rows.inverse[y] = 1.0 / rows.sizes[y]
     rows.log[now, 0], rows.log[now, 1] = x, y
@@ -172,9 +172,9 @@ def read_line(rows: Rows, r: int, slot: int, other: int, line: FloatArray) -> No
         line[4] = count
         if rows.kind == 1:
             line[1] = row[2, other]
-            line[2], line[3] = two_product(row[1, other], count)
+            line[2], line[3] = dd.two_product(row[1, other], count)
         else:
-            line[0], line[1] = two_product(row[0, other], count)
+            line[0], line[1] = dd.two_product(row[0, other], count)
             line[3] = row[2, other]
 
 

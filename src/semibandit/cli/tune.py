@@ -1,0 +1,222 @@
+"""`semibandit tune`: learn the knob of a command."""
+
+from __future__ import annotations
+
+import glob
+import signal
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from semibandit.spaces import Interval
+    from semibandit.tuning import Summary, Tuner
+
+_INTERRUPTED = 130
+
+
+class LossFrom(StrEnum):
+    """Where the loss of a run is read."""
+
+    output = "output"
+    file = "file"
+    exit = "exit"
+    time = "time"
+
+
+class Feedback(StrEnum):
+    """What is learned from an instance."""
+
+    bandit = "bandit"
+    black_box = "black-box"
+
+
+def tune(
+    command: Annotated[str, typer.Argument(help='The command, such as "solver --alpha {rho} {instance}".')],
+    instances: Annotated[list[str], typer.Argument(help="Instances; a folder stands for its files.")],
+    space: Annotated[str, typer.Option(metavar="LO:HI", help="Where ρ lives.")],
+    state: Annotated[Path, typer.Option(help="File that keeps all rounds; tuning goes on from it.")],
+    feedback: Annotated[
+        Feedback,
+        typer.Option(
+            help="bandit: one run an instance. black-box: also find the interval with the same output."
+        ),
+    ] = Feedback.bandit,
+    loss_from: Annotated[
+        LossFrom, typer.Option(help="The last line of the output or of --loss-file, exit status, or seconds.")
+    ] = LossFrom.output,
+    loss_file: Annotated[
+        str | None, typer.Option(metavar="PATH", help="File the loss is in; may hold {rho} and {instance}.")
+    ] = None,
+    compare_output: Annotated[
+        bool,
+        typer.Option(
+            "--compare-output/--compare-loss",
+            help="With black-box feedback, what tells two runs apart: all they print, or the loss alone.",
+        ),
+    ] = True,
+    compare_file: Annotated[
+        str | None, typer.Option(metavar="PATH", help="Compare this file instead; as --loss-file.")
+    ] = None,
+    high: Annotated[
+        float | None,
+        typer.Option(help="The largest loss; if not given 1, or the timeout for --loss-from time."),
+    ] = None,
+    maximize: Annotated[bool, typer.Option("--maximize", help="What is read is to be large.")] = False,
+    timeout: Annotated[float | None, typer.Option(help="Seconds after which a run is killed.")] = None,
+    failed_loss: Annotated[
+        float | None, typer.Option(help="Learn this loss from a failed run; if not given, nothing.")
+    ] = None,
+    default: Annotated[float | None, typer.Option(help="A ρ to compare with.")] = None,
+    default_share: Annotated[
+        float, typer.Option(help="Share of the instances on which --default is run, too.")
+    ] = 0.25,
+    arms: Annotated[
+        int | None,
+        typer.Option(
+            help="Values of ρ to try with bandit feedback; if not given, the third root of instances."
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(help="To which black-box feedback finds intervals; if not given, 1/1000 of the space."),
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Run the instances once more.")] = False,
+    shell: Annotated[bool, typer.Option("--shell", help="Let /bin/sh run the command.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the learner.")] = 0,
+) -> None:
+    """Tune a command with a knob: run it on each instance, learn from its loss, go on where it stopped."""
+    from semibandit.tuning import Command, Tuner
+
+    names = expand(instances)
+    if high is None:
+        high = timeout if loss_from == "time" and timeout is not None else 1.0
+    runner = Command(
+        command,
+        loss_from=str(loss_from),
+        loss_file=loss_file,
+        compare="file" if compare_file else "output" if compare_output else "loss",
+        compare_file=compare_file,
+        high=high,
+        timeout=timeout,
+        shell=shell,
+    )
+    with Tuner(
+        runner,
+        parse_space(space),
+        state,
+        feedback=str(feedback),
+        maximize=maximize,
+        default=default,
+        default_share=default_share,
+        failed_loss=failed_loss,
+        n_arms=arms,
+        tolerance=tolerance,
+        horizon=len(names),
+        seed=seed,
+    ) as tuner:
+        interrupted = _run(tuner, names, again)
+        _report(tuner, interrupted)
+        if interrupted:
+            raise typer.Exit(_INTERRUPTED)
+        if tuner.finished and all(record.failure is not None for record in tuner.finished):
+            raise typer.Exit(1)
+
+
+def parse_space(text: str) -> Interval:
+    """An interval from "LO:HI"."""
+    from semibandit.spaces import Interval
+
+    try:
+        lo, hi = map(float, text.split(":"))
+    except ValueError:
+        raise ValueError(f"--space must be LO:HI, such as 0:1, got {text!r}") from None
+    return Interval(lo, hi)
+
+
+def expand(instances: list[str]) -> list[str]:
+    """Folders become their files, and patterns that the shell has left alone what they match."""
+    names: list[str] = []
+    for name in instances:
+        path = Path(name)
+        if path.is_dir():
+            found = sorted(str(file) for file in path.iterdir() if file.is_file() and file.name[0] != ".")
+        elif glob.has_magic(name) and not path.exists():
+            found = sorted(glob.glob(name))
+        else:
+            found = [name]
+        if not found:
+            raise ValueError(f"no instances in {name!r}")
+        names += found
+    return names
+
+
+def _run(tuner: Tuner, names: list[str], again: bool) -> bool:
+    """All rounds, with a progress bar; whether they were interrupted."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    total = len(tuner.todo(names, again))
+    progress = Progress(
+        TextColumn("tuning"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"), console=Console(stderr=True), transient=True,
+    )  # fmt: skip
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with progress:
+            task = progress.add_task("tuning", total=total, note="")
+            failed = 0
+            for record in tuner.rounds(names, again):
+                failed += record.failure is not None
+                note = f"ρ = {record.rho:.4g}" + (f", {failed} failed" if failed else "")
+                progress.update(task, advance=1, note=note)
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def _report(tuner: Tuner, interrupted: bool) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    summary = tuner.summary()
+    console.print(_table(tuner, summary))
+    if summary.n_failed:
+        for reason, count in summary.failures.most_common(3):
+            console.print(f"failed {count} times: {reason}", markup=False)
+        if tuner.failed_loss is None:
+            console.print("[dim]From failed rounds nothing is learned; --failed-loss changes that.[/dim]")
+    if interrupted:
+        console.print(
+            f"Interrupted. {summary.n_rounds} rounds are in {tuner.journal.path}; "
+            f"the same command goes on from there.",
+            markup=False,
+        )
+
+
+def _table(tuner: Tuner, summary: Summary) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    word = "value" if tuner.settings.maximize else "loss"
+    table = Table(box=box.SIMPLE, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    rho, (lo, hi) = summary.recommendation
+    runs = f"{summary.n_rounds} rounds, {summary.n_runs} runs"
+    table.add_row("done", runs + (f", {summary.n_failed} rounds failed" if summary.n_failed else ""))
+    table.add_row(f"mean {word}", f"{summary.mean_loss:.6g}")
+    table.add_row("ρ to deploy", f"[bold]{rho:.6g}[/bold]")
+    table.add_row("which stands for", f"{lo:.6g} to {hi:.6g}")
+    if (pair := summary.comparison) is not None:
+        table.add_row(
+            f"default ρ = {tuner.default:g}" if tuner.default is not None else "default ρ",
+            f"mean {word} {pair.default:.6g} on {pair.n} instances",
+        )
+        difference = f"{pair.learner - pair.default:+.3g} ± {pair.error:.2g}"
+        table.add_row("learning, on the same", f"{pair.learner:.6g} ({difference})")
+    return table

@@ -1,0 +1,131 @@
+"""Kernels of d^α seeding with fixed uniforms: the run, and where it picks the same points.
+
+At each step the candidates are sorted by decreasing distance to the centres so far. The share of the mass
+d^α that the first j of them have then grows with α, for every j: large distances gain. The one picked for a
+uniform u is the first whose share, together with those before it, exceeds u, so that its rank falls as α
+grows, and it is picked exactly from one root, share(j; α) = u, to the next one, share(j - 1; α) = u.
+
+A root depends on the distances, on u and on the space, not on the α of the run that asks: every run finds
+the same number for it, and compares α with that.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from semibandit._jit import kernel
+
+# Shares are right to some 1e-13: a run whose u is further than this from the next root needs no root.
+CLEAR = 1e-9
+_MOST_STEPS = 200
+
+
+@kernel
+def excess(logs: Any, j: int, logit: float, alpha: float) -> tuple[float, float]:
+    """log(share of the first j + 1) - log(share of the others) - logit u, and its derivative in α.
+
+    `logs` are logarithms of distances relative to the largest, decreasing.
+    """
+    head = tail = head_log = tail_log = 0.0
+    for i in range(logs.size):
+        mass = math.exp(alpha * logs[i])
+        if i <= j:
+            head += mass
+            head_log += mass * logs[i]
+        else:
+            tail += mass
+            tail_log += mass * logs[i]
+    if tail == 0.0:
+        return math.inf, 0.0
+    return math.log(head / tail) - logit, head_log / head - tail_log / tail
+
+
+@kernel
+def root(logs: Any, j: int, u: float, lo: float, hi: float) -> float:
+    """The α in [lo, hi] from which on the first j + 1 have more than u; -inf: everywhere, inf: nowhere.
+
+    Newton's method, by halves where it leaves the bracket.
+    """
+    if j < 0:
+        return math.inf
+    if u <= 0.0 or j >= logs.size - 1:
+        return -math.inf
+    logit = math.log(u / (1.0 - u))
+    if excess(logs, j, logit, lo)[0] > 0.0:
+        return -math.inf
+    if excess(logs, j, logit, hi)[0] <= 0.0:
+        return math.inf
+    a, b = lo, hi
+    x = 0.5 * (a + b)
+    for _ in range(_MOST_STEPS):
+        value, slope = excess(logs, j, logit, x)
+        if value > 0.0:
+            b = x
+        else:
+            a = x
+        following = x - value / slope if slope > 0.0 else 0.5 * (a + b)
+        if not a < following < b:
+            following = 0.5 * (a + b)
+        if abs(following - x) <= 4e-16 * max(abs(a), abs(b)) or following in (a, b):
+            return following
+        x = following
+    return x
+
+
+@kernel
+def pick(
+    logs: Any, u: float, ends: tuple[float, float, float], with_interval: bool
+) -> tuple[int, float, float]:
+    """The rank picked at α, and the interval [left, right) of it; ends = (lo, α, hi)."""
+    lo, alpha, hi = ends
+    shares = np.cumsum(np.exp(alpha * logs))
+    shares /= shares[-1]
+    j = min(int(np.searchsorted(shares, u, side="right")), logs.size - 1)
+    near = shares[j] - u < CLEAR or (j > 0 and u - shares[j - 1] < CLEAR)
+    if not (near or with_interval):
+        return j, lo, hi
+    left, right = root(logs, j, u, lo, hi), root(logs, j - 1, u, lo, hi)
+    while left > alpha:
+        j += 1
+        left, right = root(logs, j, u, lo, hi), left
+    while right <= alpha:
+        j -= 1
+        left, right = right, root(logs, j - 1, u, lo, hi)
+    return j, max(left, lo), min(right, hi)
+
+
+@kernel
+def seed(
+    points: Any, uniforms: Any, ends: tuple[float, float, float], with_interval: bool
+) -> tuple[Any, float, float]:
+    """The indices of the centres in the order of picking, and the interval [left, right) with the same.
+
+    O(k·n·(log n + d)), and some ten sums of n powers for each end of each step's interval.
+    """
+    left, _, right = ends
+    n = points.shape[0]
+    centers = np.empty(uniforms.size, np.int64)
+    centers[0] = min(int(uniforms[0] * n), n - 1)
+    squares = np.full(n, math.inf)
+    for step in range(1, uniforms.size):
+        lower(points, centers[step - 1], squares)
+        candidates = np.flatnonzero(squares > 0.0)
+        if candidates.size == 0:
+            return centers[:step].copy(), left, right
+        order = candidates[np.argsort(-squares[candidates], kind="mergesort")]
+        logs = 0.5 * np.log(squares[order] / squares[order[0]])
+        rank, a, b = pick(logs, uniforms[step], ends, with_interval)
+        left, right = max(left, a), min(right, b)
+        centers[step] = order[rank]
+    return centers, left, right
+
+
+@kernel
+def lower(points: Any, center: int, squares: Any) -> None:
+    """Bring the squared distances to the nearest centre up to date with a new centre."""
+    for i in range(points.shape[0]):
+        s = 0.0
+        for c in range(points.shape[1]):
+            s += (points[i, c] - points[center, c]) ** 2
+        squares[i] = min(squares[i], s)

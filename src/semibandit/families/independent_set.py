@@ -1,0 +1,219 @@
+"""Greedy maximum-weight independent set: take vertices by w / (1 + deg)^ρ (Gupta and Roughgarden)."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from semibandit import _validate
+from semibandit.families.knapsack import Solution
+from semibandit.piecewise import PiecewiseConstant
+from semibandit.spaces import Interval
+
+__all__ = ["IndependentSet"]
+
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
+
+_LOSSES = ("normalised", "utility")
+
+
+class IndependentSet:
+    """One graph: take vertices by decreasing w / (1 + deg)^ρ, leaving out the neighbours of those taken.
+
+    Ties go to the vertex that leads just right of ρ (the one of smaller degree), then to the one of smaller
+    index. At the right end of the space, which is closed, the run is the one just left of it.
+
+    Parameters
+    ----------
+    weights
+        Of the vertices, > 0.
+    edges
+        Pairs of vertices, shape (m, 2). A pair may come twice; a vertex is no neighbour of itself.
+    space
+        The parameters ρ; [0, 2] by default. 0 takes the heaviest first.
+    adaptive
+        Whether degrees are those in the graph that is left (vertices taken and their neighbours removed),
+        instead of those in the whole graph.
+    loss
+        "normalised": 1 - weight / bound in [0, 1], where no independent set weighs more than the bound (one
+        vertex from each of some cliques that cover the graph); "utility": the weight, to be maximised.
+
+    Notes
+    -----
+    Feedback sets are the maximal intervals on which the same set is taken. Ends are exact in the sense of
+    `Knapsack`: the critical value of two vertices, rounded correctly to 43 bits, whoever asks.
+
+    Examples
+    --------
+    >>> path = IndependentSet([2, 3, 2], [(0, 1), (1, 2)])
+    >>> path.solve(0.0).mask, path.solve(2.0).mask
+    (array([False,  True, False]), array([ True, False,  True]))
+    >>> path.losses()
+    PiecewiseConstant([0.0, 1.0, 2.0], [0.4, 0.19999999999999996])
+    """
+
+    def __init__(
+        self,
+        weights: npt.ArrayLike,
+        edges: npt.ArrayLike,
+        space: Interval | None = None,
+        *,
+        adaptive: bool = False,
+        loss: str = "normalised",
+    ) -> None:
+        self.weights = np.array(_validate.vector("weights", weights))
+        if self.weights.size == 0:
+            raise ValueError("weights must have at least one entry, got none")
+        if not (self.weights > 0.0).all():
+            where = int(np.flatnonzero(~(self.weights > 0.0))[0])
+            raise ValueError(f"weights must be > 0, got weights[{where}] = {float(self.weights[where])!r}")
+        self.weights.flags.writeable = False
+        self.edges = _pairs(edges, self.weights.size)
+        self.space = Interval(0.0, 2.0) if space is None else space
+        if not isinstance(self.space, Interval):
+            raise TypeError(f"space must be an Interval, got {space!r}")
+        self.adaptive = bool(adaptive)
+        self.kind = _validate.choice("loss", loss, _LOSSES)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """The graph as neighbours in a row, and the margin below which scores may mislead."""
+        n = self.weights.size
+        both = np.concatenate((self.edges, self.edges[:, ::-1]))
+        both = both[np.lexsort((both[:, 1], both[:, 0]))]
+        self._start = np.searchsorted(both[:, 0], np.arange(n + 1))
+        self._near = np.ascontiguousarray(both[:, 1])
+        size = 1.0 + np.diff(self._start)
+        self._items = np.column_stack((np.log(self.weights), np.log(size), self.weights, size))
+        farthest = max(abs(self.space.lo), abs(self.space.hi))
+        # Rounding moves a critical value, and with it the point where two scores are equal, by 2^-43.
+        largest = np.abs(self._items[:, :2]).max(axis=0)
+        self._margin = float(2.0**-41 * (largest[0] + farthest * largest[1]))
+
+    # -- what the learner needs to know ----------------------------------------------------------
+
+    @cached_property
+    def bound(self) -> float:
+        """No independent set weighs more than this. O(n log n + m)."""
+        from semibandit.families import _independent_set_kernels as k
+
+        order = np.argsort(-self.weights, kind="stable")
+        return k.clique_bound(self.weights, self._start, self._near, order)
+
+    @property
+    def high(self) -> float:
+        """The upper end of the loss."""
+        return 1.0 if self.kind == "normalised" else self.bound
+
+    @property
+    def maximize(self) -> bool:
+        """Whether more is better: true for loss="utility" alone."""
+        return self.kind == "utility"
+
+    # -- feedback --------------------------------------------------------------------------------
+
+    def solve(self, rho: float) -> Solution:
+        """One greedy run: the set (a mask) and its weight, with `.order`, in which vertices were taken."""
+        point = self._inside(rho)
+        taken, order, _, _ = self._run(point)
+        return Solution(taken, self._worth(taken), order[taken[order]])
+
+    def loss(self, rho: float) -> float:
+        """The loss at rho (bandit feedback): one run. O(n log n + m), adaptive O(n·|set| + m)."""
+        return self._loss_of(self._run(self._inside(rho))[0])
+
+    def reveal(self, rho: float) -> PiecewiseConstant:
+        """The loss on the maximal interval around rho with the same set (semi-bandit feedback).
+
+        Static: O(m) on top of one run. Adaptive: one run shows where the same vertices are taken in the same
+        order; runs just beyond its ends go on from there while they take the same set in another order.
+        """
+        point = self._inside(rho)
+        taken, _, left, right = self._run(point)
+        while self.adaptive and right < self.space.hi:
+            beyond, _, _, further = self._run(right)
+            if not np.array_equal(beyond, taken):
+                break
+            right = further
+        while self.adaptive and left > self.space.lo:
+            beyond, _, further, _ = self._run(math.nextafter(left, -math.inf))
+            if not np.array_equal(beyond, taken):
+                break
+            left = further
+        return PiecewiseConstant.constant(left, right, self._loss_of(taken))
+
+    def losses(self) -> PiecewiseConstant:
+        """The loss everywhere (full information), its pieces the intervals that `reveal` shows.
+
+        One run for each interval, from left to right.
+        """
+        starts: list[float] = []
+        values: list[float] = []
+        last: BoolArray | None = None
+        at = self.space.lo
+        order: IntArray | None = None
+        while at < self.space.hi:
+            taken, order, _, right = self._run(at, order)
+            if last is None or not np.array_equal(taken, last):
+                starts.append(at)
+                values.append(self._loss_of(taken))
+            last, at = taken, right
+        return PiecewiseConstant([*starts, self.space.hi], values)
+
+    def _run(self, rho: float, order: IntArray | None = None) -> tuple[BoolArray, IntArray, float, float]:
+        """The set, the order, and the interval on which this run certainly takes it.
+
+        `order` is one that may be nearly right already (static only).
+        """
+        from semibandit.families import _independent_set_kernels as k
+
+        ends = (self.space.lo, rho, self.space.hi)
+        if self.adaptive:
+            picked, left, right = k.run_adaptive(self.weights, self._start, self._near, ends, self._margin)
+            taken = np.zeros(self.weights.size, np.bool_)
+            taken[picked] = True
+            return taken, picked, left, right
+        if order is None:
+            order = np.argsort(rho * self._items[:, 1] - self._items[:, 0])
+        taken = k.run_static(self._items, self._start, self._near, order, rho, self._margin)
+        return taken, order, *k.interval_static(self._items, self._start, self._near, taken, ends)
+
+    def _inside(self, rho: float) -> float:
+        # Just left of the right end, which belongs to the last piece.
+        return min(self.space.check(rho), math.nextafter(self.space.hi, -math.inf))
+
+    def _worth(self, taken: BoolArray) -> float:
+        return float(self.weights[taken].sum())
+
+    def _loss_of(self, taken: BoolArray) -> float:
+        if self.kind == "utility":
+            return min(self._worth(taken), self.bound)
+        return min(max(1.0 - self._worth(taken) / self.bound, 0.0), 1.0)
+
+    def __repr__(self) -> str:
+        kind = "adaptive" if self.adaptive else "static"
+        return f"IndependentSet({self.weights.size} vertices, {len(self.edges)} edges, {kind}, {self.space})"
+
+
+def _pairs(edges: npt.ArrayLike, n: int) -> IntArray:
+    """Each edge once, the smaller vertex first."""
+    pairs = np.asarray(edges)
+    if pairs.size == 0:
+        return np.empty((0, 2), np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise ValueError(f"edges must be pairs of vertices, shape (m, 2), got shape {pairs.shape}")
+    if not np.issubdtype(pairs.dtype, np.integer):
+        raise TypeError(f"edges must be integers, got {pairs.dtype}")
+    outside = ((pairs < 0) | (pairs >= n)).any(axis=1)
+    loops = pairs[:, 0] == pairs[:, 1]
+    for bad, problem in ((outside, f"must lie between 0 and {n - 1}"), (loops, "must differ")):
+        if bad.any():
+            where = int(np.flatnonzero(bad)[0])
+            raise ValueError(
+                f"the vertices of an edge {problem}, got edges[{where}] = {pairs[where].tolist()}"
+            )
+    return np.unique(np.sort(pairs.astype(np.int64), axis=1), axis=0)

@@ -1,0 +1,141 @@
+"""Streams of clustering instances: labelled points, to be clustered by ρ-linkage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from semibandit import _validate
+from semibandit._validate import FloatArray, IntArray
+from semibandit.clustering import TargetDistance
+from semibandit.families.linkage.problem import Linkage
+from semibandit.streams.stream import Stream
+
+__all__ = ["clustering"]
+
+# Strips of this length one apart, and so many points on each bridge between two of them: the bridges mislead
+# single linkage, the length misleads complete linkage.
+_LENGTH, _THICKNESS, _BRIDGE = 1.5, 0.05, 3
+_SPREAD = 2.2  # of the means of a mixture, in standard deviations of its parts
+
+_DATA = {"digits": "digits", "iris": "iris", "wine": "wine", "breast-cancer": "breast_cancer"}
+_KINDS = ("elongated", "gaussian", *_DATA)
+
+
+def clustering(
+    kind: str = "elongated",
+    rounds: int = 500,
+    *,
+    n_classes: int = 3,
+    per_class: int = 20,
+    smooth: float = 0.0,
+    linkage: str = "single-complete",
+    cost: Callable[[IntArray], Any] = TargetDistance,
+    seed: int = 0,
+) -> Stream[Linkage]:
+    """Points of a few classes each, to be told apart by ρ-linkage.
+
+    Parameters
+    ----------
+    kind
+        "elongated": strips side by side with a few points in between, on which an interior ρ is clearly
+        better than both ends. "gaussian": round clusters that overlap a little. "digits", "iris", "wine",
+        "breast-cancer": random classes and random points of each from scikit-learn's data (measurements
+        standardised, pixels as they are).
+    rounds
+        The number of instances.
+    n_classes, per_class
+        The size of an instance; at most what the data has.
+    smooth
+        Adds to each distance independent noise, uniform on [0, smooth · the mean distance]: the adversary of
+        the paper, κ-smooth with κ = 1 / (smooth · mean distance).
+    linkage
+        See `Linkage`.
+    cost
+        Makes the cost of an instance from its labels.
+    seed
+        Of the stream.
+
+    Examples
+    --------
+    >>> problem = clustering("elongated", rounds=2, seed=0)[1]
+    >>> problem.losses().min() < 0.5 * min(problem.loss(0.0), problem.loss(1.0))
+    True
+    """
+    _validate.choice("kind", kind, _KINDS)
+    _validate.integer("n_classes", n_classes, low=1)
+    _validate.integer("per_class", per_class, low=1)
+    _validate.number("smooth", smooth, low=0.0)
+    if kind in _DATA:
+        _check_data(kind, n_classes, per_class)
+
+    def make(t: int, rng: np.random.Generator) -> Linkage:
+        from scipy.spatial.distance import pdist
+
+        if kind == "elongated":
+            points, labels = _strips(n_classes, per_class, rng)
+        elif kind == "gaussian":
+            points, labels = _mixture(n_classes, per_class, rng)
+        else:
+            points, labels = _sample(kind, n_classes, per_class, rng)
+        distances = pdist(points)
+        if smooth > 0.0:
+            distances += smooth * distances.mean() * rng.random(distances.size)
+        return Linkage(distances, cost(labels), linkage)
+
+    return Stream(make, rounds, seed)
+
+
+def _strips(n_classes: int, per_class: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
+    """Strips one above the other; between two neighbours a bridge, whose points belong to the nearer one."""
+    labels = np.repeat(np.arange(n_classes), per_class)
+    across = _LENGTH * rng.uniform(-0.5, 0.5, labels.size)
+    strips = np.column_stack((across, labels + _THICKNESS * rng.normal(size=labels.size)))
+    height = np.arange(1, _BRIDGE + 1) / (_BRIDGE + 1)
+    below = np.repeat(np.arange(n_classes - 1), _BRIDGE)
+    place = np.repeat(_LENGTH * rng.uniform(-0.4, 0.4, n_classes - 1), _BRIDGE)
+    up = np.tile(height, n_classes - 1)
+    bridges = np.column_stack((place + _THICKNESS * rng.normal(size=up.size), below + up))
+    return np.concatenate((strips, bridges)), np.concatenate((labels, below + (up >= 0.5)))
+
+
+def _mixture(n_classes: int, per_class: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
+    labels = np.repeat(np.arange(n_classes), per_class)
+    means = _SPREAD * np.sqrt(n_classes) * rng.normal(size=(n_classes, 2))
+    return means[labels] + rng.normal(size=(labels.size, 2)), labels
+
+
+def _sample(
+    kind: str, n_classes: int, per_class: int, rng: np.random.Generator
+) -> tuple[FloatArray, IntArray]:
+    points, labels = _data(kind)
+    classes = rng.choice(np.unique(labels), n_classes, replace=False)
+    chosen = np.concatenate(
+        [rng.choice(np.flatnonzero(labels == c), per_class, replace=False) for c in classes]
+    )
+    return points[chosen], labels[chosen]
+
+
+@lru_cache(maxsize=4)
+def _data(kind: str) -> tuple[FloatArray, IntArray]:
+    try:
+        from sklearn import datasets
+    except ImportError:
+        raise ImportError(
+            f"the {kind} stream needs scikit-learn: pip install 'semibandit[sklearn]'"
+        ) from None
+    points, labels = getattr(datasets, f"load_{_DATA[kind]}")(return_X_y=True)
+    if kind != "digits":
+        points = (points - points.mean(axis=0)) / points.std(axis=0)
+    return points, labels.astype(np.int64)
+
+
+def _check_data(kind: str, n_classes: int, per_class: int) -> None:
+    _, counts = np.unique(_data(kind)[1], return_counts=True)
+    if n_classes > counts.size:
+        raise ValueError(f"n_classes must be at most {counts.size} for {kind}, got {n_classes}")
+    if per_class > counts.min():
+        raise ValueError(f"per_class must be at most {counts.min()} for {kind}, got {per_class}")

@@ -1,0 +1,59 @@
+"""Streams of point sets, for seeding."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from semibandit import _validate
+from semibandit.families.seeding import Seeding
+from semibandit.spaces import Interval
+from semibandit.streams.stream import Stream
+
+__all__ = ["seeding"]
+
+
+def seeding(
+    rounds: int = 1000,
+    *,
+    points: int = 100,
+    clusters: int = 5,
+    dimension: int = 2,
+    outliers: float = 0.02,
+    iterations: int = 0,
+    space: Interval | None = None,
+    seed: int = 0,
+) -> Stream[Seeding]:
+    """Gaussian clusters of uneven sizes with some outliers, each with uniforms of its own.
+
+    Parameters
+    ----------
+    rounds
+        The number of point sets.
+    points, clusters, dimension
+        Of each set; centres are uniform in a cube of side 10, the standard deviation of a cluster is 1/2.
+    outliers
+        The share of points that are uniform in a cube of side 30 instead: they mislead large exponents.
+    iterations, space
+        Of the problems, see `Seeding`.
+    seed
+        Of the stream.
+
+    Examples
+    --------
+    >>> seeding(rounds=2, seed=0)[1]
+    Seeding(100 points in 2 dimensions, 5 clusters, Interval(lo=0.0, hi=20.0, margin=0.0))
+    """
+    _validate.integer("points", points, low=1)
+    _validate.integer("clusters", clusters, low=1)
+    _validate.integer("dimension", dimension, low=1)
+    _validate.number("outliers", outliers, low=0.0, high=1.0)
+
+    def make(t: int, rng: np.random.Generator) -> Seeding:
+        centers = rng.uniform(-5.0, 5.0, (clusters, dimension))
+        sizes = rng.dirichlet(np.ones(clusters))
+        places = centers[rng.choice(clusters, points, p=sizes)] + rng.normal(0.0, 0.5, (points, dimension))
+        far = rng.random(points) < outliers
+        places[far] = rng.uniform(-15.0, 15.0, (int(far.sum()), dimension))
+        return Seeding(places, clusters, space, uniforms=rng.random(clusters), iterations=iterations)
+
+    return Stream(make, rounds, seed)

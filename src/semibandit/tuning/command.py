@@ -1,0 +1,266 @@
+"""A command with a knob: run it on an instance, read the loss."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import IO
+
+from semibandit import _validate
+
+__all__ = ["COMPARE", "LOSS_FROM", "Command", "Outcome"]
+
+LOSS_FROM = ("output", "file", "exit", "time")
+COMPARE = ("output", "loss", "file")
+
+_PLACEHOLDER = re.compile(r"\{(rho|instance)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run gave: a loss, or the reason why there is none; and what tells it from other runs."""
+
+    loss: float | None
+    failure: str | None
+    output: bytes | float | None
+    seconds: float
+
+    def same(self, other: Outcome) -> bool:
+        """Whether both did the same thing: gave the same output, or failed."""
+        if self.failure is not None or other.failure is not None:
+            return self.failure is not None and other.failure is not None
+        return self.output == other.output
+
+
+class Command:
+    """A command template with {rho} and {instance}.
+
+    The template is split into arguments as a shell would, and the placeholders are replaced inside of
+    each argument: no shell sees an instance's name, and spaces in it do no harm.
+
+    Parameters
+    ----------
+    template
+        Must hold {rho} and {instance}; other braces stand for themselves.
+    loss_from
+        "output": the last line of the standard output that is not blank; "file": that of `loss_file`;
+        "exit": the exit status; "time": the seconds from start to end.
+    loss_file
+        A path with the same placeholders; the run must write it.
+    compare
+        What tells two runs apart: all of the standard "output", the "loss" alone, or the content of a "file".
+    compare_file
+        A path with the same placeholders.
+    high
+        Losses must lie in [0, high].
+    timeout
+        Seconds after which the command, and all that it has started, is killed.
+    shell
+        Let /bin/sh run the template. What replaces the placeholders is quoted.
+
+    Examples
+    --------
+    >>> Command("echo {rho}  # {instance}", shell=True).run("any.txt", 0.25).loss
+    0.25
+    >>> Command("echo {instance} {rho}").run("any.txt", 0.25).failure
+    "the last line of the output is no number: 'any.txt 0.25'"
+    """
+
+    def __init__(
+        self,
+        template: str,
+        *,
+        loss_from: str = "output",
+        loss_file: str | None = None,
+        compare: str = "output",
+        compare_file: str | None = None,
+        high: float = 1.0,
+        timeout: float | None = None,
+        shell: bool = False,
+    ) -> None:
+        for placeholder in ("{rho}", "{instance}"):
+            if placeholder not in template:
+                raise ValueError(f"the command must hold {placeholder}, got {template!r}")
+        self.template, self.shell = template, bool(shell)
+        self.loss_from = _validate.choice("loss_from", loss_from, LOSS_FROM)
+        self.compare = _validate.choice("compare", compare, COMPARE)
+        self.loss_file = _needed("loss_file", loss_file, self.loss_from == "file")
+        self.compare_file = _needed("compare_file", compare_file, self.compare == "file")
+        self.high = _validate.number("high", high, low=0.0, open=True)
+        self.timeout = None if timeout is None else _validate.number("timeout", timeout, low=0.0, open=True)
+        self._words = [template] if shell else _split(template)
+
+    def run(self, instance: str, rho: float) -> Outcome:
+        """Run the command once."""
+        files = [self._fill(path, instance, rho) for path in (self.loss_file, self.compare_file) if path]
+        before = {path: _backdated_stamp(path) for path in files}
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            start = perf_counter()
+            try:
+                status = self._execute(instance, rho, out, err)
+            except OSError as error:
+                return Outcome(None, f"cannot be run: {error}", None, perf_counter() - start)
+            seconds = perf_counter() - start
+            output, complaints = _content(out), _content(err)
+        try:
+            self._require_success(status, complaints)
+            for path in files:
+                if _stamp(path) in (None, before[path]):
+                    raise _FailureError(f"the command did not write {path}")
+            loss = self._read_loss(output, status, seconds, instance, rho)
+            return Outcome(loss, None, self._compared(output, loss, instance, rho), seconds)
+        except _FailureError as failed:
+            return Outcome(None, str(failed), None, seconds)
+
+    # -- running ---------------------------------------------------------------------------------
+
+    def _execute(self, instance: str, rho: float, out: IO[bytes], err: IO[bytes]) -> int | None:
+        """The exit status; None where time ran out."""
+        words = [self._fill(word, instance, rho, quoted=self.shell) for word in self._words]
+        # Output goes to files, not pipes: something left behind that holds them open cannot make us wait.
+        # A session of its own lets us kill the command with all that it has started.
+        process = subprocess.Popen(
+            words[0] if self.shell else words, shell=self.shell,
+            stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True,
+        )  # fmt: skip
+        late = threading.Event()
+
+        def stop() -> None:
+            late.set()
+            _kill(process)
+
+        # Waiting with a timeout polls, which blurs the time that is measured; a timer does not.
+        timer = threading.Timer(self.timeout, stop) if self.timeout is not None else None
+        try:
+            if timer is not None:
+                timer.start()
+            status = process.wait()
+        except BaseException:
+            _kill(process)
+            process.wait()
+            raise
+        finally:
+            if timer is not None:
+                timer.cancel()
+        return None if late.is_set() else status
+
+    def _fill(self, text: str, instance: str, rho: float, quoted: bool = False) -> str:
+        values = {"rho": repr(float(rho)), "instance": shlex.quote(instance) if quoted else instance}
+        return _PLACEHOLDER.sub(lambda match: values[match[1]], text)
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def _require_success(self, status: int | None, complaints: bytes) -> None:
+        if status is None:
+            raise _FailureError(f"no end after {self.timeout:g} seconds")
+        if status < 0:
+            raise _FailureError(f"killed by {_signal_name(-status)}")
+        if status > 0 and self.loss_from != "exit":
+            last = _last_line(complaints)
+            raise _FailureError(f"exit status {status}" + (f": {last}" if last else ""))
+
+    def _read_loss(
+        self, output: bytes, status: int | None, seconds: float, instance: str, rho: float
+    ) -> float:
+        if self.loss_from == "output":
+            loss = _parse(_last_line(output), "the output")
+        elif self.loss_from == "file":
+            assert self.loss_file is not None
+            path = Path(self._fill(self.loss_file, instance, rho))
+            loss = _parse(_last_line(path.read_bytes()), str(path))
+        else:
+            loss = seconds if self.loss_from == "time" else float(status or 0)
+        if not 0.0 <= loss <= self.high:
+            raise _FailureError(f"the loss must be in [0, {self.high:g}], got {loss!r}")
+        return loss
+
+    def _compared(self, output: bytes, loss: float, instance: str, rho: float) -> bytes | float:
+        if self.compare == "file":
+            assert self.compare_file is not None
+            return Path(self._fill(self.compare_file, instance, rho)).read_bytes()
+        return output if self.compare == "output" else loss
+
+
+class _FailureError(Exception):
+    """A run without a loss."""
+
+
+def _split(template: str) -> list[str]:
+    try:
+        words = shlex.split(template)
+    except ValueError as error:
+        raise ValueError(f"the command cannot be split into arguments ({error}): {template!r}") from None
+    if not _PLACEHOLDER.search(words[0]) and shutil.which(words[0]) is None:
+        raise ValueError(f"the command {words[0]!r} cannot be found")
+    return words
+
+
+def _needed(name: str, path: str | None, needed: bool) -> str | None:
+    if needed and not path:
+        raise ValueError(f"{name} must be a path, got {path!r}")
+    return path if needed else None
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill the command's session; on systems without, the command alone."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    except (AttributeError, PermissionError):
+        process.kill()
+
+
+def _stamp(path: str) -> tuple[int, int, int] | None:
+    """Changes whenever a file is written; None where there is none."""
+    try:
+        info = os.stat(path)
+    except OSError:
+        return None
+    return info.st_mtime_ns, info.st_size, info.st_ino
+
+
+def _backdated_stamp(path: str) -> tuple[int, int, int] | None:
+    """The stamp of a file, made a second older: clocks of files tick too slowly to tell quick runs apart."""
+    with suppress(OSError):
+        info = os.stat(path)
+        os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns - 1_000_000_000))
+    return _stamp(path)
+
+
+def _content(file: IO[bytes]) -> bytes:
+    file.seek(0)
+    return file.read()
+
+
+def _last_line(data: bytes) -> str:
+    lines = data.strip().splitlines()
+    return lines[-1].decode(errors="replace").strip() if lines else ""
+
+
+def _parse(line: str, where: str) -> float:
+    try:
+        loss = float(line)
+    except ValueError:
+        raise _FailureError(f"the last line of {where} is no number: {line[:80]!r}") from None
+    if not math.isfinite(loss):
+        raise _FailureError(f"the loss must be finite, got {line}")
+    return loss
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,300 @@
+"""Learn the knob of a command, one instance after another."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from time import perf_counter
+from types import TracebackType
+from typing import Any
+
+from semibandit import _validate
+from semibandit.families.black_box import BlackBox
+from semibandit.learners.base import Learner, Recommendation, Trial
+from semibandit.learners.exp3_grid import Exp3Grid
+from semibandit.learners.exp3_set import Exp3Set
+from semibandit.piecewise import PiecewiseConstant
+from semibandit.spaces import Interval
+from semibandit.tuning.command import Command, Outcome
+from semibandit.tuning.journal import VERSION, Journal, Round, Settings
+
+__all__ = ["FEEDBACK", "Comparison", "Summary", "Tuner"]
+
+FEEDBACK = ("bandit", "black-box")
+
+# By default a search ends at this part of the width of the space: some 20 runs of the command.
+_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The learner against a default parameter, on the instances on which both were run."""
+
+    n: int
+    learner: float
+    default: float
+    error: float  # standard error of the difference of the means
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Where tuning stands; means are nan where there is nothing to average."""
+
+    n_rounds: int
+    n_runs: int
+    failures: Counter[str]
+    mean_loss: float
+    recommendation: Recommendation
+    comparison: Comparison | None
+
+    @property
+    def n_failed(self) -> int:
+        """How many rounds failed."""
+        return self.failures.total()
+
+
+class Tuner:
+    """A learner, a command, and a state file that always holds all finished rounds.
+
+    Parameters
+    ----------
+    command
+        Run on each instance. Its `high` is that of the learner.
+    space
+        Where the parameter lives.
+    state
+        The state file: begun if it does not exist, else continued; its settings must be the same.
+    feedback
+        "bandit": one run an instance, a grid of parameters; "black-box": the interval around the parameter
+        with the same output, by bisection (Algorithm 5), at more runs an instance.
+    maximize
+        What the command reports is to be large.
+    default, default_share
+        A parameter to compare with, run in addition on this share of the instances, chosen at random.
+    failed_loss
+        Learn this loss from a failed run; by default nothing is learned.
+    n_arms
+        The size of the grid, for bandit feedback; by default the third root of the number of instances.
+    tolerance
+        Of the bisection, for black-box feedback; by default a thousandth of the width of the space.
+    horizon
+        The number of instances to expect. A state file keeps the one it was begun with.
+    seed
+        For the draws of the learner and for the choice of instances that `default` is run on.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> state = os.path.join(tempfile.mkdtemp(), "knob.json")
+    >>> with Tuner(Command("echo {rho} {instance}"), Interval(0, 1), state) as tuner:
+    ...     for row in tuner.rounds(["a.txt"]):
+    ...         print(row.failure)
+    the last line of the output is no number: '0.5 a.txt'
+    """
+
+    def __init__(
+        self,
+        command: Command,
+        space: Interval,
+        state: str | PathLike[str],
+        *,
+        feedback: str = "bandit",
+        maximize: bool = False,
+        default: float | None = None,
+        default_share: float = 0.25,
+        failed_loss: float | None = None,
+        n_arms: int | None = None,
+        tolerance: float | None = None,
+        horizon: int = 1,
+        seed: int = 0,
+    ) -> None:
+        self.command, self.space = command, space
+        self.default = None if default is None else space.check(default, "default")
+        self.default_share = _validate.number("default_share", default_share, low=0.0, high=1.0)
+        self.failed_loss = failed_loss
+        if failed_loss is not None:
+            self.failed_loss = _validate.number("failed_loss", failed_loss, low=0.0, high=command.high)
+        settings = Settings(
+            version=VERSION,
+            lo=space.lo,
+            hi=space.hi,
+            feedback=_validate.choice("feedback", feedback, FEEDBACK),
+            high=command.high,
+            maximize=bool(maximize),
+            seed=_validate.integer("seed", seed, low=0),
+            n_arms=n_arms,
+            tolerance=tolerance,
+            horizon=_validate.integer("horizon", horizon, low=1),
+        )
+        _require_fitting(settings)
+        _learner(settings)  # what is wrong with the settings shows before there is a file
+        self.journal = Journal(state)
+        try:
+            self.settings = self._agree(settings)
+            self.learner = _learner(self.settings)
+            for record in self.journal.rounds:
+                self._learn(self.learner.ask(), record)
+        except BaseException:
+            self.close()
+            raise
+
+    def _agree(self, settings: Settings) -> Settings:
+        """The settings of the state file, which is begun here if it is new."""
+        if self.journal.settings is None:
+            self.journal.begin(settings)
+            return settings
+        if differences := ", ".join(self.journal.settings.differences(settings)):
+            raise ValueError(
+                f"{self.journal.path} was begun with other settings: {differences}. "
+                f"Use the same again, or another state file"
+            )
+        return self.journal.settings
+
+    def close(self) -> None:
+        """Close the state file."""
+        self.journal.close()
+
+    def __enter__(self) -> Tuner:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- the rounds ------------------------------------------------------------------------------
+
+    @property
+    def finished(self) -> Sequence[Round]:
+        """All rounds so far, those of earlier sessions included."""
+        return self.journal.rounds
+
+    def todo(self, instances: Sequence[str], again: bool = False) -> list[str]:
+        """The instances that are still to be run.
+
+        An instance is run as often as it is given; with `again`, once more than the one run least often so
+        far. Failed rounds count as run.
+        """
+        done = Counter(record.instance for record in self.finished)
+        given = Counter(instances)
+        passes = 1 + min((done[name] // given[name] for name in given), default=0) if again else 1
+        left = {name: passes * count - done[name] for name, count in given.items()}
+        todo = []
+        for name in (name for _ in range(passes) for name in instances):
+            if left[name] > 0:
+                left[name] -= 1
+                todo.append(name)
+        return todo
+
+    def rounds(self, instances: Sequence[str], again: bool = False) -> Iterator[Round]:
+        """Run the command on what is still to be run; a round is on the disk before it is yielded."""
+        for instance in self.todo(instances, again):
+            trial = self.learner.ask()
+            try:
+                record = self._play(trial, instance)
+                self.journal.append(record)
+            except BaseException:
+                self.learner.forget(trial)
+                raise
+            self._learn(trial, record)
+            yield record
+
+    def _play(self, trial: Trial, instance: str) -> Round:
+        start = perf_counter()
+        seen: dict[str, Any]
+        if self.settings.feedback == "bandit":
+            outcome, seen, runs = self.command.run(instance, trial.rho), {}, 1
+        else:
+            outcome, seen, runs = self._search(instance, trial.rho)
+        if self._default_is_due(len(self.finished)):
+            assert self.default is not None
+            other = self.command.run(instance, self.default)
+            seen |= {"default_loss": other.loss, "default_failure": other.failure}
+            runs += 1
+        loss = self.failed_loss if outcome.failure is not None else outcome.loss
+        return Round(
+            instance, trial.rho, trial.position, perf_counter() - start, runs, loss, outcome.failure, **seen
+        )
+
+    def _search(self, instance: str, rho: float) -> tuple[Outcome, dict[str, Any], int]:
+        """The outcome at rho and the interval with the same one; no search where nothing can be learned."""
+        box = BlackBox(
+            self.command.run, instance, self.space, lambda outcome: outcome.loss or 0.0,
+            self.settings.tolerance or _TOLERANCE * self.space.width, equal=Outcome.same,
+        )  # fmt: skip
+        outcome: Outcome = box.output(rho)
+        if outcome.failure is not None and self.failed_loss is None:
+            return outcome, {}, box.n_runs
+        ((lo, hi),) = box.reveal(rho).domain
+        return outcome, {"lo": lo, "hi": hi}, box.n_runs
+
+    def _default_is_due(self, number: int) -> bool:
+        """Whether the default is run in this round: at random, but the same when a lost round is repeated."""
+        if self.default is None:
+            return False
+        return random.Random(f"{self.settings.seed} {number}").random() < self.default_share
+
+    def _learn(self, trial: Trial, record: Round) -> None:
+        """Tell the learner a round, new or from the file: the very same step."""
+        # The file knows better than a draw repeated by another version of this program.
+        trial = replace(trial, rho=record.rho, position=record.position)
+        seen: PiecewiseConstant | float | None = record.loss
+        if record.loss is not None and record.lo is not None and record.hi is not None:
+            seen = PiecewiseConstant.constant(record.lo, record.hi, record.loss)
+        self.learner.tell(trial, seen)
+
+    # -- where it stands -------------------------------------------------------------------------
+
+    def summary(self) -> Summary:
+        """Counts, means, the parameter to deploy, and the comparison with the default."""
+        losses = [record.loss for record in self.finished if record.loss is not None]
+        recommendation = self.learner.recommend()
+        assert isinstance(recommendation, Recommendation), "tuning is on an interval"
+        return Summary(
+            n_rounds=len(self.finished),
+            n_runs=sum(record.runs for record in self.finished),
+            failures=Counter(record.failure for record in self.finished if record.failure is not None),
+            mean_loss=math.fsum(losses) / len(losses) if losses else math.nan,
+            recommendation=recommendation,
+            comparison=self._comparison(),
+        )
+
+    def _comparison(self) -> Comparison | None:
+        pairs = [
+            (record.loss, record.default_loss)
+            for record in self.finished
+            if record.loss is not None and record.default_loss is not None
+        ]
+        if not pairs:
+            return None
+        n = len(pairs)
+        learner, default = (math.fsum(column) / n for column in zip(*pairs, strict=True))
+        squares = math.fsum((ours - theirs - (learner - default)) ** 2 for ours, theirs in pairs)
+        return Comparison(n, learner, default, math.sqrt(squares / (n - 1) / n) if n > 1 else math.nan)
+
+
+def _learner(settings: Settings) -> Learner:
+    space = Interval(settings.lo, settings.hi)
+    common: dict[str, Any] = {
+        "horizon": settings.horizon,
+        "high": settings.high,
+        "maximize": settings.maximize,
+        "seed": settings.seed,
+    }
+    if settings.feedback == "bandit":
+        return Exp3Grid(space, settings.n_arms, **common)
+    return Exp3Set(space, **common)
+
+
+def _require_fitting(settings: Settings) -> None:
+    """Options that belong to one kind of feedback go with that kind."""
+    for name, kind in (("n_arms", "bandit"), ("tolerance", "black-box")):
+        if getattr(settings, name) is not None and settings.feedback != kind:
+            raise ValueError(f"{name} goes with {kind} feedback, got {settings.feedback!r}")
+    if settings.tolerance is not None:
+        width = settings.hi - settings.lo
+        _validate.number("tolerance", settings.tolerance, low=0.0, high=width, open=True)

@@ -1,0 +1,170 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from semibandit.cli import app
+from semibandit.cli.tune import expand, parse_space
+from semibandit.tuning import Journal
+
+SOLVER = """case $2 in *bad*) echo broken >&2; exit 3;; esac
+case $1 in 0.[0-4]*) echo left; echo 0.9;; *) echo right; echo 0.2;; esac
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "solver.sh").write_text(SOLVER)
+    (tmp_path / "inst").mkdir()
+    for i in range(30):
+        (tmp_path / "inst" / f"{i:02}.txt").touch()
+    return tmp_path
+
+
+def tune(*arguments, command="/bin/sh solver.sh {rho} {instance}", instances=("inst",), space="0:1"):
+    words = ["tune", "--space", space, "--state", "knob.json", *arguments, command, *instances]
+    return CliRunner().invoke(app, words)
+
+
+def rounds(path="knob.json"):
+    with Journal(path) as journal:
+        return journal.rounds
+
+
+def test_the_example_of_the_manual(folder):
+    result = tune("--default", "0.25", "--default-share", "0.5", "--seed", "1")
+    assert result.exit_code == 0, result.output
+    for words in ("30 rounds", "ρ to deploy", "which stands for", "default ρ = 0.25", "mean loss 0.9 on"):
+        assert words in result.output
+    assert "failed" not in result.output
+    assert [row.instance for row in rounds()] == [f"inst/{i:02}.txt" for i in range(30)]
+
+
+def test_run_again_it_goes_on(folder):
+    tune(instances=["inst/00.txt", "inst/01.txt"])
+    first = rounds()
+    assert "30 rounds" in tune(instances=["inst/*.txt"]).output
+    assert rounds()[:2] == first
+    assert len(rounds()) == 30
+    assert "30 rounds, 30 runs" in tune().output
+    assert "60 rounds" in tune("--again").output
+
+
+def test_black_box(folder):
+    result = tune("--feedback", "black-box", "--compare-output", "--tolerance", "0.01")
+    assert result.exit_code == 0, result.output
+    assert {(row.lo, row.hi) for row in rounds()} == {(0.0, 0.5), (0.5, 1.0)}
+    assert "0.5 to 1" in result.output
+    assert "0.75" in result.output
+    assert tune("--feedback", "black-box", "--compare-loss", "--tolerance", "0.01").exit_code == 0
+
+
+def test_failed_rounds_are_counted_with_their_reasons(folder):
+    for i in range(5):
+        (folder / "inst" / f"bad{i}").touch()
+    result = tune("--timeout", "20")
+    assert result.exit_code == 0, result.output
+    assert "35 rounds, 35 runs, 5 rounds failed" in result.output
+    assert "failed 5 times: exit status 3: broken" in result.output
+    assert "--failed-loss" in result.output
+
+
+def test_only_failed_rounds_is_a_failure(folder):
+    result = tune(instances=["bad"])
+    assert result.exit_code == 1
+    assert "1 rounds failed" in result.output
+
+
+def test_losses_from_elsewhere(folder):
+    assert (
+        tune("--loss-from", "exit", "--high", "7", command="/bin/sh -c 'exit 5' {rho} {instance}").exit_code
+        == 0
+    )
+    assert {row.loss for row in rounds()} == {5.0}
+    os.remove("knob.json")
+    options = ("--loss-from", "file", "--loss-file", "out/{instance}", "--shell", "--maximize")
+    os.makedirs("out/inst")
+    assert tune(*options, command="echo {rho} > out/{instance}").exit_code == 0
+    assert all(row.loss == row.rho for row in rounds())
+    os.remove("knob.json")
+    assert tune("--loss-from", "time", "--timeout", "30", command="true {rho} {instance}").exit_code == 0
+    with Journal("knob.json") as journal:
+        assert journal.settings.high == 30
+        assert all(0 < row.loss < 30 for row in journal.rounds)
+
+
+def test_spaces_and_instances(folder):
+    assert (parse_space("-1:2.5").lo, parse_space("-1:2.5").hi) == (-1.0, 2.5)
+    assert expand(["inst/0*.txt", "seed-7"]) == [*(f"inst/0{i}.txt" for i in range(10)), "seed-7"]
+    (folder / "inst" / ".hidden").touch()
+    (folder / "inst" / "sub").mkdir()
+    assert len(expand(["inst"])) == 30
+    result = tune("--arms", "3", space="-1:2.5", command="/bin/sh -c 'echo 0.5' {rho} {instance}")
+    assert result.exit_code == 0, result.output
+    assert {round(row.rho, 3) for row in rounds()} <= {-0.417, 0.75, 1.917}
+
+
+MISTAKES = [
+    (["--space", "0-1"], "--space must be LO:HI, such as 0:1, got '0-1'"),
+    (["--space", "1:0"], "lo must be below hi"),
+    (["--default", "3"], "default must be in [0, 1], got 3.0"),
+    (["--loss-from", "file"], "loss_file must be a path"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), MISTAKES)
+def test_a_mistake_is_one_line_and_leaves_no_file(folder, options, message):
+    result = main("tune", "--space", "0:1", "--state", "knob.json", *options, "echo {rho} {instance}", "inst")
+    assert (result.returncode, result.stderr) == (
+        2,
+        f"semibandit: {message}" + result.stderr[len(message) + 12 :],
+    )
+    assert len(result.stderr.splitlines()) == 1
+    assert not os.path.exists("knob.json")
+
+
+def main(*arguments):
+    words = [sys.executable, "-c", "from semibandit.cli import main; main()", *arguments]
+    return subprocess.run(words, capture_output=True, text=True)
+
+
+def test_mistakes_in_instances_and_state(folder):
+    result = tune(instances=["inst/*.lp"])
+    assert "no instances in 'inst/*.lp'" in str(result.exception)
+    (folder / "empty").mkdir()
+    assert "no instances in 'empty'" in str(tune(instances=["empty"]).exception)
+    tune(instances=["seed-1"])
+    assert "begun with other settings: seed = 5 (it was 0)" in str(tune("--seed", "5").exception)
+    (folder / "knob.json").write_text("precious")
+    assert "not a state file" in str(tune().exception)
+    assert (folder / "knob.json").read_text() == "precious"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_it_saves_says_so_and_goes_on(folder, number):
+    (folder / "slow.sh").write_text("echo $$ > pid; case $2 in *03.txt) sleep 60;; esac; echo 0.5")
+    words = ["tune", "--space", "0:1", "--state", "knob.json", "/bin/sh slow.sh {rho} {instance}", "inst"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from semibandit.cli import main; main()", *words],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    while process.poll() is None and not (
+        os.path.exists("knob.json") and (folder / "knob.json").read_bytes().count(b"\n") == 4
+    ):
+        time.sleep(0.01)
+    time.sleep(0.2)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert "3 rounds are in knob.json; the same command goes on" in out
+    assert "Traceback" not in err
+    assert len(rounds()) == 3
+    with pytest.raises(ProcessLookupError):  # the command that ran is gone, too
+        os.kill(int((folder / "pid").read_text()), 0)
+    (folder / "slow.sh").write_text("echo 0.5")
+    assert "30 rounds" in tune(command="/bin/sh slow.sh {rho} {instance}").output

@@ -1,0 +1,149 @@
+"""Posted prices and auctions with a reserve against sales carried out one by one, and in a game."""
+
+import math
+
+import numpy as np
+import pytest
+
+import semibandit as sb
+
+RNG = np.random.default_rng(11)
+BUYERS = {
+    "one": [0.4],
+    "random": RNG.random(7),
+    "ties": [0.5, 0.5, 0.25, 0.25, 0.25, 0.75],
+    "all equal": [0.5] * 4,
+    "zeros": [0.0, 0.0, 0.6],
+    "above the space": [1.7, 0.3, 2.5],
+    "at the ends": [0.0, 1.0, 1.0, 0.5],
+}
+
+
+@pytest.fixture(params=BUYERS, ids=lambda name: name.replace(" ", "-"))
+def values(request):
+    return BUYERS[request.param]
+
+
+def posted(values, supply, price):
+    """Buyers come one after another, the highest value first."""
+    left, revenue = supply, 0.0
+    for value in sorted(values, reverse=True):
+        if left and value > price:
+            left -= 1
+            revenue += price
+    return revenue
+
+
+def auction(bids, supply, reserve):
+    """Winners pay what would have sufficed to win."""
+    ranked = sorted(bids, reverse=True)
+    winners = [bid for bid in ranked[:supply] if bid > reserve]
+    losing = ranked[supply] if len(ranked) > supply else 0.0
+    return sum(max(losing, reserve) for _ in winners)
+
+
+def problems(values, **options):
+    for supply in (1, 2, 5):
+        yield sb.PostedPrice(values, supply=supply, **options), posted
+        yield sb.SecondPrice(values, supply=supply, **options), auction
+
+
+@pytest.mark.parametrize("space", [sb.Interval(0, 1), sb.Interval(0.2, 0.6)], ids=["whole", "part"])
+def test_revenue_everywhere(values, space):
+    points = np.concatenate(
+        (RNG.uniform(space.lo, space.hi, 30), [space.lo], values, np.nextafter(values, 0))
+    )
+    points = points[(points >= space.lo) & (points < space.hi)]
+    for problem, sale in problems(values, space=space, loss="utility"):
+        function = problem.losses()
+        assert (function.edges[0], function.edges[-1]) == (space.lo, space.hi)
+        for rho in points:
+            expected = sale(values, problem.supply, rho)
+            assert problem.revenue(rho) == pytest.approx(expected, abs=1e-15)
+            assert problem.loss(rho) == problem.revenue(rho)
+            assert function(rho) == pytest.approx(expected, abs=1e-14)
+            assert problem.reveal(rho)(rho) == pytest.approx(expected, abs=1e-14)
+
+
+def test_pieces_are_where_the_same_number_is_sold(values):
+    for problem, _ in problems(values):
+        for rho in RNG.random(30):
+            lo, hi = problem.reveal(rho).domain[0]
+            assert lo <= rho < hi
+            same = [x for x in RNG.uniform(lo, hi, 5) if lo <= x < hi]
+            assert {problem.sold(x) for x in same} <= {problem.sold(rho)}
+            for beyond in (math.nextafter(lo, -1), hi):
+                if 0 <= beyond < 1:
+                    assert problem.reveal(beyond).domain[0] != (lo, hi)
+
+
+def test_contract(values):
+    for options in ({}, {"loss": "utility"}, {"space": sb.Interval(0.1, 0.7)}):
+        for problem, _ in problems(values, **options):
+            assert isinstance(problem, sb.Problem)
+            sb.testing.check_problem(problem)
+            assert problem.maximize == (options.get("loss") == "utility")
+
+
+def test_normalised_loss_is_lost_revenue():
+    utility = sb.PostedPrice([0.3, 0.9], sb.Interval(0, 2), loss="utility")
+    loss = sb.PostedPrice([0.3, 0.9], sb.Interval(0, 2))
+    assert utility.high == 4.0
+    for rho in (0.0, 0.2, 0.5, 1.5):
+        assert loss.loss(rho) == 1 - utility.loss(rho) / 4.0
+
+
+def test_best_price_in_hindsight_is_a_point_that_sells():
+    stream = sb.streams.posted_price(60, buyers=3, loss="utility", seed=3)
+    best = sb.best_in_hindsight(stream, maximize=True)
+    assert best.interval[0] == best.interval[1]
+    total = sum(problem.revenue(best.rho) for problem in stream)
+    assert total == pytest.approx(60 * best.mean_loss, rel=1e-12)
+    # The supremum is approached just left of some buyer's value.
+    candidates = np.nextafter(np.concatenate([problem.values for problem in stream]), 0)
+    assert total == pytest.approx(max(sum(p.revenue(x) for p in stream) for x in candidates), rel=1e-12)
+
+
+@pytest.mark.parametrize("stream", [sb.streams.posted_price, sb.streams.second_price])
+@pytest.mark.parametrize("loss", ["normalised", "utility"])
+def test_games(stream, loss):
+    problems = stream(1500, loss=loss, seed=1)
+    options = {"high": problems[0].high, "maximize": problems[0].maximize, "seed": 0}
+    space = problems[0].space
+    at_random = np.random.default_rng(0).random(1500)
+    chance = np.array([problem.loss(rho) for problem, rho in zip(problems, at_random, strict=True)])
+    for feedback in ("full", "semi-bandit", "bandit"):
+        learner = (
+            sb.Exp3Grid(space, 10, **options)
+            if feedback == "bandit"
+            else sb.Exp3Set(space, max_pieces=400, **options)
+        )
+        history = sb.play(learner, problems, feedback)
+        sign = -1 if problems[0].maximize else 1
+        by_chance = sign * (chance.sum() - 1500 * history.best().mean_loss)
+        assert 0 < history.regret()[-1] < 0.5 * by_chance, feedback
+        assert history.densities()[2].sum(axis=1) == pytest.approx(1)
+        assert abs(learner.recommend().rho - history.best().rho) < 0.2
+
+
+def test_streams_are_seeded():
+    one, other = sb.streams.second_price(5, seed=1), sb.streams.second_price(5, seed=2)
+    assert one[3].losses() == sb.streams.second_price(9, seed=1)[3].losses()
+    assert one[3].losses() != other[3].losses()
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="values must have at least one entry"):
+        sb.PostedPrice([])
+    with pytest.raises(ValueError, match=r"bids must be .* >= 0, got bids\[1\] = -1.0"):
+        sb.SecondPrice([1, -1])
+    with pytest.raises(ValueError, match="supply must be at least 1, got 0"):
+        sb.SecondPrice([1, 2], supply=0)
+    with pytest.raises(ValueError, match="prices >= 0"):
+        sb.PostedPrice([1], sb.Interval(-1, 1))
+    with pytest.raises(TypeError, match="space must be an Interval"):
+        sb.PostedPrice([1], (0, 1))
+    with pytest.raises(ValueError, match="loss must be one of"):
+        sb.PostedPrice([1], loss="paper")
+    with pytest.raises(ValueError, match=r"rho must be in \[0, 1\], got 2.0"):
+        sb.PostedPrice([1]).loss(2)

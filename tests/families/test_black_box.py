@@ -1,0 +1,489 @@
+import itertools
+import math
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import semibandit as sb
+from reference.steps import Steps, maximal_piece_on_grid
+from semibandit.families._dyadic import DyadicGrid
+from semibandit.families.black_box import same_output
+
+LOSS = {i: (i * 37 % 101) / 101 for i in range(101)}.__getitem__
+
+SPACES = [(0.0, 1.0), (0.0, 10.0), (-3.0, 5.0), (-1.0, 0.0), (1e-6, 2e-6), (1e6, 1e6 + 1)]
+
+
+def random_steps(rng, lo, hi, pieces):
+    """Edges spread evenly, bunched up at an end, or on simple fractions."""
+    u = rng.random(pieces - 1)
+    kind = rng.integers(3)
+    if kind == 1:
+        u = u**8 if rng.integers(2) else 1 - u**8
+    elif kind == 2:
+        u = np.round(u * 64) / 64
+    inner = [x for x in np.unique(lo + (hi - lo) * u).tolist() if lo < x < hi]
+    return Steps([lo, *inner, hi])
+
+
+def probes(steps, rng):
+    """Random places, both ends of the space, every edge and its neighbouring doubles."""
+    lo, hi = steps.edges[0], steps.edges[-1]
+    near = [math.nextafter(x, side) for x in steps.edges[1:-1] for side in (-math.inf, math.inf)]
+    return [lo, hi, *steps.edges[1:-1], *near, *rng.uniform(lo, hi, 5).tolist()]
+
+
+def in_place(found, truth, tolerance):
+    return all(abs(a - b) <= tolerance * (1 + 1e-9) for a, b in zip(found, truth, strict=True))
+
+
+# -- reveal: Algorithm 5 --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3, 10, 30])
+@pytest.mark.parametrize(("lo", "hi"), SPACES)
+def test_reveal_is_right_to_the_tolerance_within_the_promised_runs(lo, hi, levels):
+    rng = np.random.default_rng(levels)
+    # Exactly a power of two is the tightest case of the bound; one above and one below it are tried as well.
+    for factor, pieces in itertools.product((1.0, 0.9, 1.4), (1, 2, 5, 12)):
+        tolerance = min((hi - lo) * 2.0**-levels * factor, (hi - lo) * 0.999)
+        bound = 2 * math.ceil(math.log2((hi - lo) / tolerance)) + 1
+        steps = random_steps(rng, lo, hi, pieces)
+        for rho in probes(steps, rng):
+            steps.runs.clear()
+            problem = sb.BlackBox(steps, None, sb.Interval(lo, hi), LOSS, tolerance)
+            seen = problem.reveal(rho)
+            assert in_place(seen.domain[0], steps.piece(rho), tolerance)
+            assert seen.edges[0] <= rho <= seen.edges[-1]
+            assert seen.values.tolist() == [LOSS(steps.index(rho))]
+            assert len(steps.runs) == problem.n_runs <= bound
+            assert problem.most_runs <= bound
+            assert len(set(steps.runs)) == len(steps.runs)
+            assert all(lo <= x <= hi for x in steps.runs)
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3, 4])
+def test_over_every_piece_and_place_the_bound_on_runs_is_kept_and_reached(levels):
+    n = 2**levels
+    runs = []
+    for lo, hi in itertools.combinations(range(n + 1), 2):
+        for cell, offset in itertools.product(range(lo, hi), (0.0, 0.5)):
+            steps = Steps(sorted({0.0, lo / n, hi / n, 1.0}))
+            problem = sb.BlackBox(steps, None, sb.Interval(0, 1), LOSS, 1 / n)
+            if (lo + cell) % 2:
+                problem.loss((cell + offset) / n)  # a run made before counts as well
+            assert problem.reveal((cell + offset) / n).domain == ((lo / n, hi / n),)
+            runs.append(len(steps.runs))
+    assert max(runs) == 2 * levels + 1
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(
+    st.lists(st.floats(-2, 3, exclude_min=True, exclude_max=True), min_size=1, max_size=8, unique=True),
+    st.floats(-2, 3),
+)
+def test_exact_ends_are_the_true_doubles(inner, rho):
+    steps = Steps([-2.0, *sorted(inner), 3.0])
+    problem = sb.BlackBox(steps, None, sb.Interval(-2, 3), LOSS, tolerance=1e-3, exact=True)
+    seen = problem.reveal(rho)
+    assert seen.domain[0] == steps.piece(rho)
+    assert seen(rho) == LOSS(steps.index(rho))
+    # From the cell of the grid on, halving the number of doubles takes at most 64 runs a side.
+    assert problem.n_runs <= problem.most_runs + 1 + 2 * 64
+
+
+@pytest.mark.parametrize("edge", [5e-324, 1e-300, 2.0**-40, 0.3, 1 - 2.0**-53])
+def test_exact_with_ends_anywhere(edge):
+    problem = sb.BlackBox(Steps([0, edge, 1]), None, sb.Interval(0, 1), LOSS, exact=True)
+    assert problem.reveal(0).domain == ((0.0, edge),)
+    assert problem.reveal(1).domain == ((edge, 1.0),)
+    assert problem.losses() == sb.PiecewiseConstant([0, edge, 1], [LOSS(0), LOSS(1)])
+
+
+@pytest.mark.parametrize("tolerance", [0.02, 1e-9])
+@pytest.mark.parametrize("seed", range(4))
+def test_every_rho_of_a_piece_reveals_the_same_interval_to_the_bit(seed, tolerance):
+    rng = np.random.default_rng(seed)
+    lo, hi = SPACES[seed]
+    steps = random_steps(rng, lo, hi, 6)
+    space = sb.Interval(lo, hi)
+    grid = DyadicGrid(lo, hi, tolerance)
+    points = None if grid.n_cells > 4096 else [grid.point(i) for i in range(grid.n_cells)]
+    at_edges = {grid.cell(edge) for edge in steps.edges[1:-1]}
+    checked = 0
+    for rho in rng.uniform(lo, hi, 40).tolist():
+        if grid.cell(rho) in at_edges:
+            continue
+        first = sb.BlackBox(steps, None, space, LOSS, tolerance).reveal(rho)
+        for other in rng.uniform(*first.domain[0], 3).tolist():
+            if grid.cell(other) not in at_edges:
+                assert sb.BlackBox(steps, None, space, LOSS, tolerance).reveal(other) == first
+                checked += 1
+        if points:
+            assert first.domain[0] == maximal_piece_on_grid(steps.index, points, hi, rho)
+    assert checked > 40
+
+
+def test_a_rho_past_an_edge_in_the_edge_s_own_cell_still_gets_its_own_piece():
+    steps = Steps([0, 0.301, 1])
+    problem = sb.BlackBox(steps, None, sb.Interval(0, 1), LOSS, tolerance=0.125)
+    assert problem.reveal(0.3).domain == ((0.0, 0.375),)
+    assert problem.reveal(0.31) == sb.PiecewiseConstant([0.31, 1], [LOSS(1)])
+    assert problem.reveal(0.5).domain == ((0.375, 1.0),)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_an_output_at_the_right_end_alone(exact):
+    problem = sb.BlackBox(lambda _, rho: rho == 1.0, None, sb.Interval(0, 1), float, 1e-3, exact=exact)
+    assert problem.reveal(0.4) == sb.PiecewiseConstant([0, 1], [0])
+    assert problem.losses() == sb.PiecewiseConstant([0, 1], [0])
+    at_end = problem.reveal(1.0)
+    assert at_end(1.0) == 1.0
+    assert at_end.edges[1] == 1.0
+    assert 1.0 - 1e-3 <= at_end.edges[0] == (math.nextafter(1, 0) if exact else 1 - 2.0**-10)
+
+
+def test_nothing_is_run_twice_over_all_methods():
+    steps = Steps([0, 0.2, 0.7, 0.71, 1])
+    problem = sb.BlackBox(steps, None, sb.Interval(0, 1), LOSS, check=5)
+    for rho in (0.1, 0.5, 0.5, 1.0, 0.0):
+        problem.reveal(rho)
+        problem.loss(rho)
+    problem.losses()
+    problem.losses()
+    assert len(set(steps.runs)) == len(steps.runs) == problem.n_runs
+    before = problem.n_runs
+    problem.reveal(0.5)
+    assert problem.n_runs == before
+
+
+def test_a_wide_piece_that_reaches_both_ends_takes_three_runs():
+    problem = sb.BlackBox(lambda _, rho: "always", None, sb.Interval(0, 1), len)
+    assert problem.reveal(0.4) == sb.PiecewiseConstant([0, 1], [6])
+    assert problem.n_runs == 3
+
+
+def test_a_run_that_fails_leaves_nothing_behind():
+    broken = True
+
+    def run(_, rho):
+        if broken and rho < 0.5:
+            raise OSError("no licence")
+        return rho < 0.5
+
+    problem = sb.BlackBox(run, None, sb.Interval(0, 1), float)
+    with pytest.raises(OSError, match="no licence"):
+        problem.reveal(0.7)
+    broken = False
+    assert problem.reveal(0.7) == sb.PiecewiseConstant([0.5, 1], [0])
+
+
+# -- losses ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("lo", "hi"), SPACES)
+def test_losses_are_right_to_the_tolerance_and_agree_with_reveal_to_the_bit(lo, hi):
+    rng = np.random.default_rng(5)
+    tolerance = (hi - lo) * 1e-7
+    for pieces in (1, 3, 40):
+        steps = random_steps(rng, lo, hi, pieces)
+        problem = sb.BlackBox(steps, None, sb.Interval(lo, hi), LOSS, tolerance)
+        losses = problem.losses()
+        middles = [0.5 * (a + b) for a, b in itertools.pairwise(steps.edges) if b - a > 3 * tolerance]
+        wide = [steps.index(x) for x in middles]
+        assert [LOSS(i) for i in wide] == [losses(x) for x in middles]
+        assert set(wide) <= {steps.index(x) for x in losses.edges[:-1].tolist()}
+        for edge in losses.edges[1:-1].tolist():
+            assert min(abs(edge - x) for x in steps.edges) <= tolerance
+        for x in middles:
+            assert problem.reveal(x).piece(x) == losses.piece(x)
+
+
+def test_exact_losses_are_the_function():
+    rng = np.random.default_rng(0)
+    steps = random_steps(rng, 0.0, 1.0, 25)
+    problem = sb.BlackBox(steps, None, sb.Interval(0, 1), LOSS, exact=True)
+    assert problem.losses() == sb.PiecewiseConstant(steps.edges, [LOSS(i) for i in steps.outputs])
+
+
+def test_losses_do_not_depend_on_the_number_of_threads():
+    rng = np.random.default_rng(1)
+    steps = random_steps(rng, 0.0, 1.0, 12)
+    results = []
+    for n_jobs in (1, 2, 5):
+        steps.runs.clear()
+        problem = sb.BlackBox(steps, None, sb.Interval(0, 1), LOSS, n_jobs=n_jobs)
+        results.append((problem.losses(), sorted(steps.runs), problem.n_runs))
+    assert results[0] == results[1] == results[2]
+    assert sb.BlackBox(steps, None, sb.Interval(0, 1), LOSS).losses(n_jobs=3) == results[0][0]
+
+
+def test_threads_run_side_by_side():
+    """Each run waits for a second one: this ends only where two are on their way at once."""
+    meeting = threading.Barrier(2)
+
+    def run(_, rho):
+        meeting.wait(timeout=20)
+        return 0
+
+    problem = sb.BlackBox(run, None, sb.Interval(0, 1), float, tolerance=0.25, resolution=0.25)
+    # The points are 0, 0.25, 0.5, 0.75: two pairs.
+    assert problem.losses(n_jobs=2) == sb.PiecewiseConstant([0, 1], [0])
+    assert problem.n_runs == 4
+
+
+def test_resolution_finds_what_comes_back():
+    steps = Steps([0, 0.51, 0.54, 1], outputs=[0, 1, 0])
+    space = sb.Interval(0, 1)
+    assert len(sb.BlackBox(steps, None, space, LOSS, resolution=0.25).losses()) == 1
+    for problem in (
+        sb.BlackBox(steps, None, space, LOSS),
+        sb.BlackBox(steps, None, space, LOSS, resolution=0.03),
+    ):
+        found = problem.losses()
+        assert found.values.tolist() == [LOSS(0), LOSS(1), LOSS(0)]
+        assert in_place(found.edges, steps.edges, 1e-9)
+    assert len(sb.BlackBox(steps, None, space, LOSS).losses(resolution=1.0)) == 1
+
+
+# -- outputs that come back -----------------------------------------------------------------------
+
+COMES_BACK = Steps([0, 0.4, 0.6, 1], outputs=["a", "b", "a"])
+
+
+def test_without_a_check_bisection_steps_over_a_gap():
+    """What the paper's assumption rules out, and `check` is for."""
+    problem = sb.BlackBox(COMES_BACK, None, sb.Interval(0, 1), len)
+    assert problem.reveal(0.1).domain == ((0.0, 1.0),)
+
+
+def test_check_raises():
+    problem = sb.BlackBox(COMES_BACK, None, sb.Interval(0, 1), len, check=30)
+    with pytest.raises(ValueError, match="not piecewise-unique"):
+        problem.reveal(0.1)
+    assert problem.reveal(0.5).domain[0] == pytest.approx((0.4, 0.6), abs=1e-9)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("rho", [0.0, 0.1, 0.39, 0.6000001, 0.8, 1.0])
+def test_check_shrinks_to_the_part_around_rho(rho, exact):
+    space = sb.Interval(0, 1)
+    problem = sb.BlackBox(COMES_BACK, None, space, len, check=30, on_recurrence="shrink", exact=exact)
+    seen = problem.reveal(rho)
+    truth = COMES_BACK.piece(rho)
+    assert seen.domain[0] == (truth if exact else pytest.approx(truth, abs=1e-9))
+    assert seen.edges[0] <= rho <= seen.edges[1]
+
+
+def test_checked_points_are_the_same_for_the_same_interval():
+    steps = Steps([0, 0.25, 1])
+    problem = sb.BlackBox(steps, None, sb.Interval(0, 1), LOSS, check=10, seed=3)
+    problem.reveal(0.5)
+    steps.runs.clear()
+    problem.reveal(0.6)
+    assert steps.runs[0] == 0.6
+    assert len(steps.runs) < 40
+    assert not any(0.25 < x < 0.5 for x in steps.runs), "a point checked before is not run again"
+
+
+# -- comparing, losses of outputs, bad input --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        (1, 1.0, True),
+        ("x", "y", False),
+        (math.nan, math.nan, True),
+        (np.array([1, 2]), np.array([1, 2]), True),
+        (np.array([1, 2]), np.array([1, 3]), False),
+        (np.array([1, 2]), np.array([[1, 2]]), False),
+        (np.array([1.0, math.nan]), np.array([1.0, math.nan]), True),
+        (np.array(["a", None], dtype=object), np.array(["a", None], dtype=object), True),
+        (np.array([]), np.array([]), True),
+        ((1, np.array([2])), (1, np.array([2])), True),
+        ((1, 2), [1, 2], False),
+        ([1], [1, 2], False),
+        ({"x": np.array([1])}, {"x": np.array([1])}, True),
+        ({"x": np.array([1])}, {"x": np.array([2])}, False),
+        ({"x": 1}, {"y": 1}, False),
+        (np.array([1]), None, False),
+    ],
+)
+def test_same_output(a, b, same):
+    assert same_output(a, b) is same
+    assert same_output(b, a) is same
+
+
+def test_custom_comparison():
+    problem = sb.BlackBox(
+        lambda _, rho: 100 * rho, None, sb.Interval(0, 1), lambda x: x // 10 / 10, 1e-6,
+        equal=lambda a, b: a // 10 == b // 10,
+    )  # fmt: skip
+    seen = problem.reveal(0.55)
+    assert in_place(seen.domain[0], (0.5, 0.6), 1e-6)
+    assert seen.values.tolist() == [0.5]
+
+
+class Loss:
+    def with_instance(self, instance, output):
+        return instance + output
+
+    def __call__(self, output, scale=3.0):
+        return scale * output
+
+
+@pytest.mark.parametrize(
+    ("loss", "expected"),
+    [
+        (lambda output: 2.0 * output, 4.0),
+        (lambda instance, output: instance + output, 12.0),
+        (Loss().with_instance, 12.0),
+        (Loss(), 6.0),
+        (float, 2.0),
+        (np.negative, -2.0),
+        (math.sqrt, math.sqrt(2)),
+        (lambda *outputs: len(outputs), 1.0),
+    ],
+)
+def test_loss_takes_the_output_or_the_instance_and_the_output(loss, expected):
+    assert sb.BlackBox(lambda instance, rho: 2, 10, sb.Interval(0, 1), loss).loss(0.5) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"run": 3}, TypeError, "run must be callable, got 3"),
+        ({"loss": None}, TypeError, "loss must be callable"),
+        ({"space": (0, 1)}, TypeError, r"space must be an Interval, got \(0, 1\)"),
+        ({"tolerance": 0}, ValueError, r"tolerance must be in \(0, 1\), got 0.0"),
+        ({"tolerance": 1.0}, ValueError, r"tolerance must be in \(0, 1\), got 1.0"),
+        ({"equal": "=="}, TypeError, "equal must be callable"),
+        ({"check": -1}, ValueError, "check must be at least 0"),
+        ({"on_recurrence": "ignore"}, ValueError, "on_recurrence must be one of 'raise', 'shrink'"),
+        ({"n_jobs": 0}, ValueError, "n_jobs must be at least 1"),
+        ({"resolution": 0}, ValueError, "resolution must be finite and > 0"),
+        ({"high": 0}, ValueError, "high must be finite and > 0"),
+    ],
+)
+def test_bad_input(options, error, message):
+    arguments = {"run": lambda _, rho: 0, "instance": None, "space": sb.Interval(0, 1), "loss": float}
+    with pytest.raises(error, match=message):
+        sb.BlackBox(**(arguments | options))
+
+
+def test_a_rho_outside_and_a_loss_that_is_no_number():
+    problem = sb.BlackBox(lambda _, rho: 0, None, sb.Interval(0, 1), lambda _: math.nan)
+    for method in (problem.loss, problem.reveal, problem.output):
+        with pytest.raises(ValueError, match=r"rho must be in \[0, 1\], got 1.5"):
+            method(1.5)
+    assert problem.n_runs == 0
+    with pytest.raises(ValueError, match="the value of loss must be finite, got nan"):
+        problem.loss(0.5)
+
+
+def test_a_learner_plays_black_boxes():
+    rng = np.random.default_rng(2)
+    problems = [
+        sb.BlackBox(Steps([0, x, y, 1]), None, sb.Interval(0, 1), [0.9, 0.1, 0.8].__getitem__)
+        for x, y in zip(rng.uniform(0.2, 0.4, 150).tolist(), rng.uniform(0.5, 0.7, 150).tolist(), strict=True)
+    ]
+    learner = sb.Exp3Set(sb.Interval(0, 1), seed=0)
+    history = sb.play(learner, problems)
+    assert 0.3 < learner.recommend().rho < 0.6
+    assert history.loss[-50:].mean() < 0.3
+    best = history.best()
+    assert best.mean_loss == pytest.approx(0.1)
+
+
+# -- the grid -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("lo", "hi"), [*SPACES, (1e15, 1e15 + 8), (-1e-300, 1e-300), (-7.3, 1e9)])
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-13])
+def test_grid_points_are_apart_and_know_their_cell(lo, hi, tolerance):
+    grid = DyadicGrid(lo, hi, tolerance * (hi - lo))
+    first, last = range(min(grid.n_cells, 300)), range(max(grid.n_cells - 300, 0), grid.n_cells + 1)
+    for indices in (first, last):
+        points = [grid.point(i) for i in indices]
+        assert all(a < b for a, b in itertools.pairwise(points))
+        assert [grid.cell(x) for x in points] == list(indices)
+        assert all(
+            grid.cell(math.nextafter(x, -math.inf)) == i - 1
+            for i, x in zip(indices, points, strict=True)
+            if i
+        )
+    assert grid.point(0) == lo
+    assert grid.point(grid.n_cells) == hi
+
+
+@pytest.mark.parametrize("levels", range(5))
+def test_the_next_probe_is_the_coarsest_point(levels):
+    grid = DyadicGrid(0.0, 1.0, 2.0**-levels)
+    n = grid.n_cells
+    assert n == 2**levels
+    halves = [i / 2 for i in range(2 * n + 1)]  # grid points and middles of cells
+    for a, b in itertools.combinations(halves, 2):
+        inside = [i for i in range(1, n) if a < i < b]
+        probe = grid.between(a / n, b / n)
+        if not inside:
+            assert probe is None
+            assert grid.most_probes(a / n, b / n) == 0
+            continue
+        coarse = max(inside, key=lambda i: i & -i)
+        assert probe == coarse / n
+        assert grid.most_probes(a / n, b / n) == math.log2(coarse & -coarse) + 1
+
+
+# -- against the exact families -------------------------------------------------------------------
+
+
+def agree(exact, run, instance, loss, rhos, tolerance=1e-9):
+    """A black box around the plain runs of an exact family finds its intervals, and its whole function."""
+    for rho in rhos:
+        problem = sb.BlackBox(run, instance, exact.space, loss, tolerance)
+        lo, hi, value = exact.reveal(rho).piece(rho)
+        assert problem.reveal(rho).piece(rho) == pytest.approx((lo, hi, value), abs=tolerance)
+        assert problem.n_runs <= 2 * math.ceil(math.log2(exact.space.width / tolerance)) + 1
+    narrow = sb.BlackBox(run, instance, exact.space, loss, tolerance, resolution=exact.space.width / 512)
+    truth, found = exact.losses(), narrow.losses()
+    assert len(found) == len(truth)
+    assert found.edges.tolist() == pytest.approx(truth.edges.tolist(), abs=tolerance)
+    assert found.values.tolist() == pytest.approx(truth.values.tolist())
+
+
+@pytest.mark.parametrize("partition", ["order", "output"])
+@pytest.mark.parametrize("seed", range(3))
+def test_knapsack_as_a_black_box(seed, partition):
+    """An order never comes back, since two items swap once; a selected set may, but not on these seeds."""
+    rng = np.random.default_rng(seed)
+    values, sizes = rng.uniform(0.1, 1, 20), rng.uniform(0.1, 1, 20)
+    exact = sb.Knapsack(values, sizes, capacity=0.3 * sizes.sum(), partition=partition)
+
+    def run(problem, rho):
+        solution = problem.solve(rho)
+        return (solution.mask, solution.order) if partition == "order" else (solution.mask,)
+
+    agree(
+        exact, run, exact, lambda problem, output: 1.0 - float(values[output[0]].sum()) / problem.bound,
+        [0.0, 10.0, *rng.uniform(0, 3, 15).tolist()],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_linkage_as_a_black_box(seed):
+    """A sequence of merges never comes back, since each merge holds on an interval; a tree may."""
+    pytest.importorskip("semibandit.families.linkage")
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(14, 2))
+    distances = np.linalg.norm(points[:, None] - points, axis=2)
+    cost = sb.clustering.TargetDistance(rng.integers(0, 3, 14))
+    exact = sb.Linkage(distances, cost, partition="sequence")
+
+    def run(problem, rho):
+        return problem.tree(rho)[:, :2], problem.loss(rho)
+
+    agree(exact, run, exact, lambda output: output[1], [0.0, 1.0, *rng.random(15).tolist()])

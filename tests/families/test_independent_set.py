@@ -1,0 +1,165 @@
+"""Greedy independent sets against exact arithmetic, and their three kinds of feedback against each other."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import semibandit as sb
+from reference import independent_set as reference
+
+SPACE = sb.Interval(0, 2)
+
+
+def random_graph(rng, n, p):
+    return [(i, j) for i in range(n) for j in range(i) if rng.random() < p]
+
+
+def instances():
+    """Name -> (weights, edges): each a way in which comparisons can go wrong."""
+    rng = np.random.default_rng(5)
+    graph = random_graph(rng, 9, 0.4)
+    star = [(0, i) for i in range(1, 8)]
+    return {
+        "random": (rng.random(9) + 0.1, graph),
+        "integer": (rng.integers(1, 9, 9), graph),
+        "equal weights": (np.full(9, 2.0), graph),
+        "powers of two": (2.0 ** rng.integers(0, 3, 9), graph),
+        "star": ([5.0, 1, 1, 1, 1, 1, 1, 2], star),
+        "path": ([2, 3, 2, 3, 2, 4], [(i, i + 1) for i in range(5)]),
+        "cycle": ([1, 2, 3, 1, 2, 3], [(i, (i + 1) % 6) for i in range(6)]),
+        "complete": (rng.random(6) + 0.5, list(itertools.combinations(range(6), 2))),
+        "no edges": (rng.random(4) + 0.5, []),
+        "one vertex": ([3.0], []),
+        "far apart": (10.0 ** rng.uniform(-5, 5, 9), graph),
+        "weights as degrees": (1.0 + np.bincount(np.ravel(graph), minlength=9), graph),
+    }
+
+
+INSTANCES = instances()
+
+
+@pytest.fixture(params=INSTANCES, ids=lambda name: name.replace(" ", "-"))
+def instance(request):
+    return INSTANCES[request.param]
+
+
+@pytest.fixture(params=[False, True], ids=["static", "adaptive"])
+def adaptive(request):
+    return request.param
+
+
+def assert_matches_reference(weights, edges, adaptive, space=SPACE):
+    problem = sb.IndependentSet(weights, edges, space, adaptive=adaptive)
+    expected = reference.pieces(weights, edges, space.lo, space.hi, adaptive)
+    losses = problem.losses()
+    assert len(losses) == len(expected)
+    np.testing.assert_allclose(losses.edges[:-1], [float(start) for start, _ in expected], rtol=1e-12)
+    for rho, loss, (_, taken) in zip(losses.edges[:-1], losses.values, expected, strict=True):
+        solution = problem.solve(rho)
+        assert set(np.flatnonzero(solution.mask)) == taken == set(solution.order)
+        weight = math.fsum(float(weights[v]) for v in taken)
+        assert solution.value == pytest.approx(weight)
+        assert loss == pytest.approx(1 - weight / problem.bound, abs=1e-12)
+        # The piece, from both of its ends.
+        lo, hi = losses.piece(rho)[:2]
+        assert problem.reveal(rho).domain == ((lo, hi),)
+        assert problem.reveal(math.nextafter(hi, -math.inf)).domain == ((lo, hi),)
+
+
+def test_losses_are_those_of_exact_arithmetic(instance, adaptive):
+    assert_matches_reference(*instance, adaptive)
+
+
+def test_parameters_below_zero(adaptive):
+    rng = np.random.default_rng(6)
+    weights, edges = rng.integers(1, 20, 7), random_graph(rng, 7, 0.5)
+    assert_matches_reference(weights, edges, adaptive, sb.Interval(-1.5, 1))
+
+
+@settings(max_examples=25, derandomize=True, deadline=None)
+@given(
+    st.lists(st.integers(1, 9), min_size=1, max_size=6),
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12),
+    st.booleans(),
+)
+def test_small_graphs(weights, pairs, adaptive):
+    n = len(weights)
+    edges = [(a, b) for a, b in pairs if a != b and a < n and b < n]
+    assert_matches_reference(weights, edges, adaptive)
+
+
+def test_contract(instance, adaptive):
+    for loss in ("normalised", "utility"):
+        problem = sb.IndependentSet(*instance, adaptive=adaptive, loss=loss)
+        assert isinstance(problem, sb.Problem)
+        sb.testing.check_problem(problem, n_points=25)
+
+
+def test_contract_on_larger_graphs(adaptive):
+    for problem in sb.streams.independent_set(3, vertices=80, adaptive=adaptive, seed=2):
+        assert len(problem.losses()) > 3
+        sb.testing.check_problem(problem, n_points=12)
+
+
+def test_sets_are_independent_and_maximal(adaptive):
+    problem = sb.streams.independent_set(1, vertices=120, adaptive=adaptive, seed=3)[0]
+    matrix = np.zeros((120, 120), bool)
+    matrix[tuple(problem.edges.T)] = True
+    matrix |= matrix.T
+    for rho in (0, 0.7, 2):
+        mask = problem.solve(rho).mask
+        assert not matrix[np.ix_(mask, mask)].any()
+        assert matrix[~mask][:, mask].any(axis=1).all()
+
+
+def test_bound_holds():
+    rng = np.random.default_rng(9)
+    for _ in range(20):
+        n = 9
+        edges = random_graph(rng, n, 0.35)
+        problem = sb.IndependentSet(rng.random(n) + 0.01, edges)
+        near = reference.neighbours(n, edges)
+        best = max(
+            sum(problem.weights[list(chosen)])
+            for size in range(n + 1)
+            for chosen in itertools.combinations(range(n), size)
+            if not any(near[v] & set(chosen) for v in chosen)
+        )
+        assert best <= problem.bound + 1e-12 <= problem.weights.sum() + 2e-12
+
+
+def test_adaptive_differs_from_static():
+    # Removing the heavy middle frees one end of its neighbours.
+    stream = [sb.streams.independent_set(20, adaptive=adaptive, seed=4) for adaptive in (False, True)]
+    static, adaptive = (np.mean([problem.loss(1.0) for problem in one]) for one in stream)
+    assert adaptive < static
+
+
+def test_learning(adaptive):
+    stream = sb.streams.independent_set(400, vertices=30, adaptive=adaptive, seed=1)
+    history = sb.play(sb.Exp3Set(SPACE, seed=0), stream)
+    worst = max(history.regret(rho)[-1] for rho in (0.0, 2.0))
+    best_end = min(np.sum([p.loss(rho) for p in stream]) for rho in (0.0, 2.0))
+    assert history.loss.sum() < best_end
+    assert worst < history.regret()[-1]
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match=r"weights must be > 0, got weights\[1\] = 0.0"):
+        sb.IndependentSet([1, 0], [])
+    with pytest.raises(ValueError, match="weights must have at least one entry"):
+        sb.IndependentSet([], [])
+    with pytest.raises(ValueError, match=r"shape \(m, 2\), got shape \(1, 3\)"):
+        sb.IndependentSet([1, 2, 3], [(0, 1, 2)])
+    with pytest.raises(ValueError, match=r"between 0 and 1, got edges\[0\] = \[0, 2\]"):
+        sb.IndependentSet([1, 2], [(0, 2)])
+    with pytest.raises(ValueError, match=r"must differ, got edges\[1\] = \[1, 1\]"):
+        sb.IndependentSet([1, 2], [(0, 1), (1, 1)])
+    with pytest.raises(TypeError, match="edges must be integers"):
+        sb.IndependentSet([1, 2], [(0.5, 1)])
+    with pytest.raises(ValueError, match=r"rho must be in \[0, 2\]"):
+        sb.IndependentSet([1, 2], [(0, 1)]).reveal(3)

@@ -1,0 +1,63 @@
+import numpy as np
+import pytest
+
+import semibandit as sb
+from semibandit.clustering import KMeansCost
+
+
+def test_a_stream_depends_on_its_seed_and_round_alone():
+    stream = sb.streams.clustering("gaussian", 5, per_class=6, seed=3)
+    forwards = [problem.distances for problem in stream]
+    assert all(np.array_equal(stream[t].distances, forwards[t]) for t in reversed(range(5)))
+    assert not np.array_equal(forwards[0], forwards[1])
+    other = sb.streams.clustering("gaussian", 5, per_class=6, seed=4)[0]
+    assert not np.array_equal(other.distances, forwards[0])
+
+
+def test_an_interior_parameter_is_clearly_better_on_elongated_clusters():
+    stream = sb.streams.clustering("elongated", 40, seed=0)
+    mean = sb.PiecewiseConstant.sum([problem.losses() for problem in stream]) * (1 / 40)
+    lo, hi = mean.argmin()
+    assert 0.1 < lo < hi < 0.6
+    assert mean.min() < 0.5 * mean(0.0)
+    assert mean.min() < 0.5 * mean(1.0)
+
+
+@pytest.mark.parametrize("kind", ["digits", "iris", "wine", "breast-cancer"])
+def test_data_of_scikit_learn(kind):
+    pytest.importorskip("sklearn")
+    stream = sb.streams.clustering(kind, 3, n_classes=2, per_class=7, seed=1)
+    for problem in stream:
+        assert problem.distances.shape == (14, 14)
+        losses = problem.losses()
+        assert (losses.values >= 0).all()
+        assert (losses.values <= 0.5).all()
+
+
+def test_noise_is_added_to_each_distance():
+    plain = sb.streams.clustering("iris", 1, per_class=10, seed=2)[0].distances
+    noisy = sb.streams.clustering("iris", 1, per_class=10, smooth=0.1, seed=2)[0].distances
+    upper = np.triu_indices(30, 1)
+    added = (noisy - plain)[upper] / plain[upper].mean()
+    assert (added >= 0).all()
+    assert 0.09 < added.max() <= 0.1 + 1e-12
+    assert added.std() > 0.02
+
+
+def test_cost_and_linkage_are_passed_on():
+    problem = sb.streams.clustering(
+        "gaussian", 1, per_class=5, linkage="average-complete", cost=lambda labels: KMeansCost(2)
+    )[0]
+    assert problem.linkage == "average-complete"
+    assert isinstance(problem.cost, KMeansCost)
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="kind must be one of 'elongated'"):
+        sb.streams.clustering("moons")
+    with pytest.raises(ValueError, match="n_classes must be at most 3 for iris, got 4"):
+        sb.streams.clustering("iris", n_classes=4)
+    with pytest.raises(ValueError, match="per_class must be at most 50 for iris, got 51"):
+        sb.streams.clustering("iris", per_class=51)
+    with pytest.raises(ValueError, match="smooth must be finite and >= 0"):
+        sb.streams.clustering(smooth=-1)

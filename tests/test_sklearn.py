@@ -1,0 +1,104 @@
+import numpy as np
+import pytest
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import pdist, squareform
+
+import semibandit as sb
+
+pytest.importorskip("sklearn")
+from sklearn.base import clone
+from sklearn.cluster import AgglomerativeClustering
+from sklearn.metrics import adjusted_rand_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from semibandit.sklearn import OnlineRhoLinkage, RhoLinkage
+
+
+@parametrize_with_checks([RhoLinkage(), RhoLinkage(0.2, 3, linkage="average-complete", pruning="k-means")])
+def test_scikit_learn_is_content(estimator, check):
+    check(estimator)
+
+
+def blobs(seed, n=12, k=3):
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(k), n)
+    return 6.0 * rng.normal(size=(k, 2))[labels] + rng.normal(size=(n * k, 2)), labels
+
+
+@pytest.mark.parametrize(("rho", "method"), [(0.0, "single"), (1.0, "complete")])
+def test_ends_are_the_clusterings_of_scikit_learn(rho, method):
+    X, _ = blobs(0)
+    for k in (1, 2, 5, 36):
+        ours = RhoLinkage(rho, k).fit(X)
+        theirs = AgglomerativeClustering(k, linkage=method).fit(X)
+        assert adjusted_rand_score(ours.labels_, theirs.labels_) == 1.0
+        assert len(set(ours.labels_)) == k
+    assert np.array_equal(ours.linkage_matrix_, hierarchy.linkage(pdist(X), method))
+
+
+def test_precomputed_distances_and_prunings():
+    X, _ = blobs(1)
+    plain = RhoLinkage(0.4, 3).fit(X)
+    given = RhoLinkage(0.4, 3, metric="precomputed").fit(squareform(pdist(X)))
+    assert np.array_equal(plain.labels_, given.labels_)
+    pruned = RhoLinkage(0.4, 3, pruning="k-means").fit(X)
+    cost = sb.clustering.KMeansCost(3)
+    assert np.array_equal(pruned.labels_, cost.labels(pdist(X), plain.linkage_matrix_))
+
+
+def test_ties_give_exactly_k_clusters():
+    X = np.array([[i // 3, i % 3] for i in range(9)], dtype=float)
+    for k in range(1, 10):
+        assert len(set(RhoLinkage(0.5, k).fit_predict(X))) == k
+
+
+def test_online_learns_the_better_parameter():
+    stream = sb.streams.clustering("elongated", 60, seed=1)
+    model = OnlineRhoLinkage(metric="precomputed", random_state=0)
+    losses = []
+    for problem in stream:
+        model.partial_fit(problem.distances, problem.cost.target)
+        losses.append(model.loss_)
+        assert model.loss_ == problem.loss(model.played_rho_)
+    assert 0.05 < model.rho_ < 0.7
+    assert np.mean(losses[30:]) < np.mean([problem.loss(1.0) for problem in stream[30:]])
+    predicted = model.predict(stream[0].distances)
+    fixed = RhoLinkage(model.rho_, 3, metric="precomputed").fit_predict(stream[0].distances)
+    assert np.array_equal(predicted, fixed)
+    assert model.learner_.n_told == 60
+
+
+def test_online_without_labels_and_from_a_given_learner():
+    learner = sb.Exp3Set(sb.Interval(0, 1), seed=3)
+    model = OnlineRhoLinkage(3, learner=learner, cost="k-median")
+    for seed in range(4):
+        X, _ = blobs(seed)
+        labels = model.fit_predict(X)
+        assert len(set(labels)) == 3
+    assert learner.n_told == 4
+    assert 0.0 <= model.loss_ <= 1.0
+    fresh = clone(OnlineRhoLinkage(2, random_state=5))
+    assert fresh.fit(X).fit(X).learner_.n_told == 1
+    majority = OnlineRhoLinkage(3, random_state=0).partial_fit(X, np.arange(36) % 15)
+    assert 0.0 <= majority.loss_ <= 1.0
+
+
+def test_errors():
+    X, y = blobs(2)
+    with pytest.raises(ValueError, match="n_clusters must be at most the number of points, 36, got 37"):
+        RhoLinkage(0.5, 37).fit(X)
+    with pytest.raises(ValueError, match=r"rho must be in \[0, 1\], got 2.0"):
+        RhoLinkage(2.0).fit(X)
+    with pytest.raises(ValueError, match="pruning must be 'cut'"):
+        RhoLinkage(pruning="best").fit(X)
+    with pytest.raises(ValueError, match="n_clusters must be given"):
+        OnlineRhoLinkage().partial_fit(X)
+    with pytest.raises(ValueError, match="cost must be 'k-means'"):
+        OnlineRhoLinkage(2, cost="ward").partial_fit(X)
+    model = OnlineRhoLinkage(3, pruning="best", random_state=0)
+    with pytest.raises(ValueError, match="pruning must be"):
+        model.partial_fit(X, y)
+    assert model.learner_.n_told == 0
+    assert model.learner_.pending == ()
+    with pytest.raises(ValueError, match="one entry for each of the 36 points, got 35"):
+        OnlineRhoLinkage(3).partial_fit(X, y[:-1])

@@ -1,0 +1,247 @@
+import math
+
+import numpy as np
+import pytest
+
+import semibandit as sb
+
+STEPS = sb.PiecewiseConstant([0, 0.15, 0.4, 0.42, 1], [0.9, 0.1, 0.5, 0.7])
+
+
+class Family:
+    """A family that is written out, to be broken one method at a time."""
+
+    high = 1.0
+
+    def __init__(self, function=STEPS):
+        self.function = function
+        self.space = sb.Interval(*function.domain[0])
+
+    def loss(self, rho):
+        return self.function(rho)
+
+    def reveal(self, rho):
+        return sb.PiecewiseConstant.constant(*self.function.piece(rho))
+
+    def losses(self):
+        return self.function
+
+
+class Modulo(Family):
+    """Feedback sets of several stretches: pieces i and i + 2 are seen together."""
+
+    def reveal(self, rho):
+        edges, values = self.function.edges, self.function.values
+        at = int(np.searchsorted(edges, rho, side="right")) - 1
+        parity = min(at, values.size - 1) % 2
+        return sb.PiecewiseConstant(edges, np.where(np.arange(values.size) % 2 == parity, values, np.nan))
+
+
+def piece_index(edges, rho):
+    return int(np.searchsorted(edges, rho, side="right"))
+
+
+def black_box(**options):
+    return sb.BlackBox(
+        piece_index, STEPS.edges[1:-1], sb.Interval(0, 1), lambda i: STEPS.values[i], **options
+    )
+
+
+GOOD = {
+    "written out": lambda: Family(),
+    "explicit": lambda: sb.Explicit(STEPS),
+    "one piece": lambda: sb.Explicit(sb.PiecewiseConstant([-3, 8], [0.25])),
+    "synthetic": lambda: sb.streams.synthetic(1, pieces=40, seed=0)[0],
+    "several stretches": lambda: Modulo(),
+    "knapsack": lambda: sb.streams.knapsack("mixed", rounds=1, n=20, seed=0)[0],
+    "black box": lambda: black_box(),
+    "coarse black box": lambda: black_box(tolerance=0.003),
+    "exact black box": lambda: black_box(exact=True),
+}
+
+
+@pytest.mark.parametrize("check", sb.testing.CHECKS)
+@pytest.mark.parametrize("name", GOOD)
+def test_families_keep_the_contract(name, check):
+    check(GOOD[name]())
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_all_checks_at_once(name):
+    for seed in range(3):
+        sb.testing.check_problem(GOOD[name](), n_points=30, seed=seed)
+
+
+# -- broken families are caught -------------------------------------------------------------------
+
+
+class NoLosses(Family):
+    losses = None
+
+
+class NoSpace(Family):
+    def __init__(self):
+        super().__init__()
+        self.space = (0, 1)
+
+
+class RightEndFails(Family):
+    def loss(self, rho):
+        if rho == 1:
+            raise ZeroDivisionError
+        return super().loss(rho)
+
+
+class LeftEndIsAnother(Family):
+    def reveal(self, rho):
+        return super().reveal(rho) if rho > 0 else sb.PiecewiseConstant([0, 0.15], [0.2])
+
+
+class TooLarge(Family):
+    high = 0.8
+
+
+class Negative(Family):
+    def loss(self, rho):
+        return -super().loss(rho)
+
+
+class NotANumber(Family):
+    def loss(self, rho):
+        return str(super().loss(rho))
+
+
+class Nan(Family):
+    def loss(self, rho):
+        return math.nan if rho > 0.6 else super().loss(rho)
+
+
+class Random(Family):
+    def __init__(self):
+        super().__init__()
+        self.random = np.random.default_rng(0)
+
+    def loss(self, rho):
+        return 0.3 if 0 < rho < 1 and self.random.random() < 0.1 else super().loss(rho)
+
+
+class Forgetful(Family):
+    """Half the interval when asked again."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked = set()
+
+    def reveal(self, rho):
+        lo, hi, loss = self.function.piece(rho)
+        first = rho not in self.asked
+        self.asked.add(rho)
+        return sb.PiecewiseConstant.constant(lo, hi if first else 0.5 * (rho + hi), loss)
+
+
+class ElsewhereRevealed(Family):
+    def reveal(self, rho):
+        return super().reveal(rho if rho in (0, 1) else 1 - rho)
+
+
+class Anchored(Family):
+    """Safe, but where the interval begins depends on where rho stands."""
+
+    def reveal(self, rho):
+        lo, hi, loss = self.function.piece(rho)
+        return sb.PiecewiseConstant.constant(max(lo, min(rho, 0.99) - 0.05), hi, loss)
+
+
+class TooWide(Family):
+    """The interval runs over into the next piece."""
+
+    def reveal(self, rho):
+        lo, hi, loss = self.function.piece(rho)
+        return sb.PiecewiseConstant.constant(lo, min(hi + 0.1, 1), loss)
+
+
+class Overlapping(Family):
+    """Neighbours with equal losses, one of which claims both: true, and no partition."""
+
+    def __init__(self):
+        super().__init__(sb.PiecewiseConstant([0, 0.5, 1], [0.3, 0.3]))
+
+    def reveal(self, rho):
+        return sb.PiecewiseConstant.constant(0.0 if rho < 0.5 else 0.5, 1.0, 0.3)
+
+
+class OutOfTheSpace(Family):
+    def reveal(self, rho):
+        lo, hi, loss = self.function.piece(rho)
+        return sb.PiecewiseConstant.constant(lo, hi + (hi == 1), loss)
+
+
+class PartOfTheLosses(Family):
+    def losses(self):
+        return self.function.restrict(0, 0.9)
+
+
+class UnseenLosses(Family):
+    def losses(self):
+        return sb.PiecewiseConstant([0, 0.15, 0.4, 0.42, 1], [0.9, 0.1, math.nan, 0.7])
+
+
+class NarrowPieceMissed(Family):
+    def losses(self):
+        return sb.PiecewiseConstant([0, 0.15, 0.41, 1], [0.9, 0.1, 0.7])
+
+
+class NarrowPieceWrong(Family):
+    """Two percent of the space: found because pieces are tried evenly."""
+
+    def loss(self, rho):
+        return 0.51 if 0.4 <= rho < 0.42 else super().loss(rho)
+
+
+class NotAFunction(Family):
+    def reveal(self, rho):
+        return self.function.piece(rho)
+
+
+BROKEN = {
+    NoLosses: "a problem must have a method 'losses'",
+    NoSpace: r"the space must be an Interval, got \(0, 1\)",
+    RightEndFails: r"the right end of the space, 1.0, cannot be played: ZeroDivisionError",
+    LeftEndIsAnother: r"reveal\(0.0\) at the left end is 0.2, but loss\(0.0\) is 0.9",
+    TooLarge: r"must be in \[0, high\] = \[0, 0.8\], got 0.9",
+    Negative: "Negative: ",
+    NotANumber: r"NotANumber: loss\(0.0\) must be a number, got '0.9'",
+    Nan: "Nan: ",
+    Random: "fix the randomness|is 0.3",
+    Forgetful: r"was seen on .* and then on",
+    ElsewhereRevealed: r"must be seen at rho, but is seen on",
+    Anchored: "feedback sets must form a partition",
+    TooWide: r"TooWide: (reveal|losses\(\)).* is 0\.\d+, but .* is 0\.\d+",
+    Overlapping: "feedback sets must form a partition",
+    OutOfTheSpace: r"must stay in Interval",
+    PartOfTheLosses: r"PartOfTheLosses: losses\(\) must be seen on the whole space",
+    UnseenLosses: r"UnseenLosses: ",
+    NarrowPieceMissed: r"losses\(\) at 0\.\d+ is 0\.\d+, but",
+    NarrowPieceWrong: r"but loss\(0.4\d+\) is 0.51",
+    NotAFunction: r"must return a PiecewiseConstant or PiecewiseLinear, got \(",
+}
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("family", BROKEN, ids=lambda family: family.__name__)
+def test_broken_families_are_caught(family, seed):
+    with pytest.raises(AssertionError, match=BROKEN[family]):
+        sb.testing.check_problem(family(), n_points=60, seed=seed)
+
+
+def test_an_algorithm_that_is_not_piecewise_unique_is_caught():
+    problem = sb.BlackBox(lambda _, rho: 0.4 < rho < 0.6, None, sb.Interval(0, 1), float, resolution=0.1)
+    with pytest.raises(AssertionError, match=r"is [01]\.0, but"):
+        sb.testing.check_problem(problem)
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="n_points must be at least 1"):
+        sb.testing.check_problem(Family(), n_points=0)
+    with pytest.raises(ValueError, match="tolerance must be finite and >= 0"):
+        sb.testing.check_problem(Family(), tolerance=-1)

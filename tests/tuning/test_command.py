@@ -1,0 +1,178 @@
+import os
+import sys
+import time
+
+import pytest
+
+from semibandit.tuning import Command
+
+
+def sh(script, **options):
+    """A command that runs a script of the shell with rho as $1 and the instance as $2."""
+    return Command(f"/bin/sh -c '{script}' sh {{rho}} {{instance}}", **options)
+
+
+# -- reading the loss -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("script", "loss"),
+    [
+        ("echo 0.25", 0.25),
+        ('echo chatter; echo; echo "  1e-3 "; echo; echo "  "', 1e-3),
+        ("printf 1", 1.0),
+        ("echo 0.5; echo 0.75 >&2", 0.5),
+        ("echo $1", 0.125),
+    ],
+)
+def test_last_line_of_the_output(script, loss):
+    outcome = sh(script).run("x", 0.125)
+    assert (outcome.loss, outcome.failure) == (loss, None)
+
+
+def test_parameters_come_through_to_the_bit():
+    for rho in (0.1, 1 / 3, 5e-324, 1e-7, 123456.789):
+        assert sh("echo $1", high=1e9).run("x", rho).loss == rho
+
+
+def test_exit_status_is_the_loss():
+    command = sh("exit $2", loss_from="exit", high=10)
+    assert [command.run(name, 0.5).loss for name in ("0", "7", "11")] == [0.0, 7.0, None]
+
+
+def test_time_is_the_loss():
+    outcome = sh("sleep 0.2", loss_from="time", high=30).run("x", 0.5)
+    assert 0.2 <= outcome.loss == outcome.seconds < 30
+
+
+def test_loss_from_a_file(tmp_path):
+    command = sh(
+        "test $2 = lazy || echo \"log\n$1\" > $0.$2".replace("$0", str(tmp_path / "loss")),
+        loss_from="file", loss_file=str(tmp_path / "loss.{instance}"),
+    )  # fmt: skip
+    assert command.run("a", 0.25).loss == 0.25
+    for rho in (0.5, 0.6, 0.7):  # quicker than the clock of the file system may tick
+        assert command.run("a", rho).loss == rho
+    assert "did not write" in command.run("lazy", 0.5).failure
+    (tmp_path / "loss.lazy").write_text("0.1\n")
+    assert "did not write" in command.run("lazy", 0.5).failure, "what an earlier run left is not read"
+
+
+# -- what fails -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("exit 3", "exit status 3"),
+        ("echo 0.5; echo sorry >&2; exit 3", "exit status 3: sorry"),
+        ("echo hello", "the last line of the output is no number: 'hello'"),
+        ("true", "the last line of the output is no number: ''"),
+        ("echo nan", "the loss must be finite, got nan"),
+        ("echo inf", "the loss must be finite, got inf"),
+        ("echo 1.5", "the loss must be in [0, 1], got 1.5"),
+        ("echo -0.1", "the loss must be in [0, 1], got -0.1"),
+        ("kill -9 $$", "killed by SIGKILL"),
+        ('printf "\\\\377\\\\376"', "is no number"),
+    ],
+)
+def test_a_run_without_a_loss(script, message):
+    outcome = sh(script).run("x", 0.5)
+    assert outcome.loss is None
+    assert message in outcome.failure
+
+
+def test_timeout_kills_the_command_and_what_it_started(tmp_path):
+    command = sh(f"(sleep 2; echo late > {tmp_path}/late) & sleep 60", timeout=0.2)
+    start = time.perf_counter()
+    outcome = command.run("x", 0.5)
+    assert outcome.failure == "no end after 0.2 seconds"
+    assert time.perf_counter() - start < 30
+    time.sleep(2.2)
+    assert not (tmp_path / "late").exists()
+
+
+def test_something_left_running_does_not_hold_us_up():
+    start = time.perf_counter()
+    assert sh("sleep 20 & echo 0.5").run("x", 0.5).loss == 0.5
+    assert time.perf_counter() - start < 15
+
+
+def test_much_output_on_both_channels():
+    outcome = sh("head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2; echo; echo 0.5").run("x", 0.5)
+    assert outcome.loss == 0.5
+
+
+def test_a_command_that_cannot_be_started(tmp_path):
+    tool = tmp_path / "tool"
+    tool.write_text("#!/no/such/interpreter\n")
+    tool.chmod(0o755)
+    assert "cannot be run" in Command(f"{tool} {{rho}} {{instance}}").run("x", 0.5).failure
+
+
+# -- no surprises ---------------------------------------------------------------------------------
+
+NASTY = ["a b", "$(touch owned)", "; touch owned", "`touch owned`", "'", '"', "{rho}", "-n", "*", "ü", ""]
+
+
+@pytest.mark.parametrize("name", NASTY)
+@pytest.mark.parametrize("shell", [False, True])
+def test_names_arrive_as_they_are(name, shell, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "show.py"
+    script.write_text("import sys, os\nopen('got', 'wb').write(os.fsencode(sys.argv[1]))\nprint(sys.argv[2])")
+    command = Command(f"{sys.executable} -S {script} {{instance}} {{rho}}", shell=shell)
+    assert command.run(name, 0.5).loss == 0.5
+    assert (tmp_path / "got").read_bytes() == os.fsencode(name)
+    assert not (tmp_path / "owned").exists()
+
+
+def test_a_shell_only_where_asked_for():
+    assert Command("echo {instance} | wc -c ; echo {rho}", shell=True).run("a b", 0.5).loss == 0.5
+    assert "no number" in Command("echo {instance} | wc -c ; echo {rho}").run("a b", 0.5).failure
+
+
+def test_other_braces_stand_for_themselves():
+    command = Command("awk -v r={rho} -v i={instance} 'BEGIN {print r}'")
+    assert command.run("x", 0.5).loss == 0.5
+
+
+# -- what tells runs apart ------------------------------------------------------------------------
+
+
+def test_outputs_are_compared(tmp_path):
+    def same(first, second, script, **options):
+        command = sh(script, **options)
+        return command.run(*first).same(command.run(*second))
+
+    loud = "echo plan for $2; echo 0.5"
+    assert same(("a", 0.1), ("a", 0.2), loud)
+    assert not same(("a", 0.1), ("b", 0.1), loud)
+    assert same(("a", 0.1), ("b", 0.1), loud, compare="loss")
+    assert not same(("a", 0.1), ("a", 0.2), "echo $1", compare="loss")
+    to_file = f"echo $2 > {tmp_path}/plan; echo $1"
+    by_file = {"compare": "file", "compare_file": str(tmp_path / "plan")}
+    assert same(("a", 0.1), ("a", 0.2), to_file, **by_file)
+    assert not same(("a", 0.1), ("b", 0.1), to_file, **by_file)
+    fails = "test $2 = a && echo 0.5"
+    assert not same(("a", 0.1), ("b", 0.1), fails)
+    assert same(("b", 0.1), ("c", 0.1), fails)
+
+
+@pytest.mark.parametrize(
+    ("template", "options", "message"),
+    [
+        ("echo {instance}", {}, "must hold {rho}"),
+        ("echo {rho}", {}, "must hold {instance}"),
+        ("no-such-tool {rho} {instance}", {}, "'no-such-tool' cannot be found"),
+        ("echo '{rho} {instance}", {}, "cannot be split into arguments"),
+        ("echo {rho} {instance}", {"loss_from": "stars"}, "loss_from must be one of"),
+        ("echo {rho} {instance}", {"loss_from": "file"}, "loss_file must be a path"),
+        ("echo {rho} {instance}", {"compare": "file"}, "compare_file must be a path"),
+        ("echo {rho} {instance}", {"timeout": 0}, "timeout must be finite and > 0"),
+        ("echo {rho} {instance}", {"high": -1}, "high must be finite and > 0"),
+    ],
+)
+def test_bad_input(template, options, message):
+    with pytest.raises(ValueError, match=message):
+        Command(template, **options)
