@@ -54,6 +54,10 @@ GOOD = {
     "synthetic": lambda: sb.streams.synthetic(1, pieces=40, seed=0)[0],
     "several stretches": lambda: Modulo(),
     "knapsack": lambda: sb.streams.knapsack("mixed", rounds=1, n=20, seed=0)[0],
+    "knapsack in another space": lambda: sb.streams.knapsack(
+        "weakly-correlated", rounds=1, n=20, seed=0, space=sb.Interval(0.5, 3), partition="order"
+    )[0],
+    "linkage": lambda: sb.streams.clustering("gaussian", rounds=1, seed=0)[0],
     "black box": lambda: black_box(),
     "coarse black box": lambda: black_box(tolerance=0.003),
     "exact black box": lambda: black_box(exact=True),

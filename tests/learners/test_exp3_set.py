@@ -359,8 +359,10 @@ def test_join_error_bounds_what_joins_have_done(rate, scale):
     rates = set()
     for _ in range(150):
         loss = random_loss(rng) * scale
+        rate_before, error_before = capped.current_rate, capped.join_error
         free.tell(free.ask(), loss)
         capped.tell(capped.ask(), loss)
+        assert capped.join_error >= error_before * (capped.current_rate / rate_before)
         rates.add(capped.current_rate)
         assert free.current_rate == capped.current_rate
         assert capped.n_pieces <= 40

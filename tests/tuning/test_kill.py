@@ -14,8 +14,6 @@ from semibandit.tuning import journal as journal_module
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
-KILLS = 60
-
 # Two outputs, split at 0.5; every seventh instance fails. A shell needs about a millisecond.
 SCRIPT = """case $2 in *7) exit 3;; esac
 case $1 in 0.[0-4]*) echo left; echo 0.9;; *) echo right; echo 0.2;; esac
@@ -58,8 +56,8 @@ def finished(state):
         return [(r.instance, r.rho, r.loss, r.failure, r.lo, r.hi, r.default_loss) for r in journal.rounds]
 
 
-@pytest.mark.parametrize("feedback", ["bandit", "black-box"])
-def test_killed_at_random_moments(tmp_path, script, monkeypatch, feedback):
+@pytest.mark.parametrize(("feedback", "kills"), [("bandit", 50), ("black-box", 20)])
+def test_killed_at_random_moments(tmp_path, script, monkeypatch, feedback, kills):
     instances = [str(i) for i in range(3000)]
     options = ["--feedback", feedback, "--default", "0.75", "--default-share", "0.1", "--seed", "4"]
     options += ["--tolerance", "0.1"] if feedback == "black-box" else []
@@ -75,7 +73,7 @@ def test_killed_at_random_moments(tmp_path, script, monkeypatch, feedback):
     told.touch()
     tune(tmp_path / "warm", script, ["0"], *options)  # what loads on first use is then there in every child
     told.write_bytes(b"")
-    moments = np.random.default_rng(0).uniform(0.0, 0.08, KILLS).tolist()
+    moments = np.random.default_rng(0).uniform(0.0, 0.06, kills).tolist()
     history, kept_untold = [], 0
     for number, moment in enumerate(moments):
         before = told.stat().st_size
@@ -90,7 +88,7 @@ def test_killed_at_random_moments(tmp_path, script, monkeypatch, feedback):
         # At most one round was saved and not told yet when the process died.
         assert kept_untold <= len(rounds) - told.stat().st_size <= kept_untold + 1
         history, kept_untold = rounds, len(rounds) - told.stat().st_size
-    assert len(history) >= KILLS // 2
+    assert len(history) >= kills // 2
 
     # Killed or not, the rounds are the same: those of one session that nobody disturbs.
     undisturbed = tmp_path / "undisturbed"

@@ -91,6 +91,27 @@ def test_interrupted_and_continued_it_is_the_same_learner(tmp_path, feedback):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("feedback", ["bandit", "black-box"])
+def test_the_file_knows_better_than_the_draws(tmp_path, feedback):
+    """Rounds drawn otherwise, as by another version of the program, are learned from as they were played."""
+    options = {"feedback": feedback, "horizon": 30}
+    with Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "one", seed=1, **options) as tuner:
+        list(tuner.rounds(names(30)))
+        density = tuner.learner.density()
+    lines = (tmp_path / "one").read_bytes().replace(b'"seed":1', b'"seed":2')
+    (tmp_path / "two").write_bytes(lines)
+    with Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "two", seed=2, **options) as tuner:
+        assert tuner.learner.density() == density
+        assert tuner.learner.n_asked == 30
+        next_draw = tuner.learner.ask().rho
+    with Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "one", seed=1, **options) as tuner:
+        assert tuner.learner.density() == density
+        if feedback == "black-box":
+            assert tuner.learner.ask().rho != next_draw
+    with pytest.raises(ValueError, match="position must be in"):
+        tuner.learner.ask_again(-1.0)
+
+
 def test_an_exception_loses_the_round_in_flight_alone(tmp_path):
     calls = itertools.count()
 
@@ -141,7 +162,7 @@ def test_a_loss_for_failed_rounds_keeps_away_from_them(tmp_path, feedback):
     with Tuner(Fake(fails_on_the_left), SPACE, tmp_path / "knob", **options) as tuner:
         rows = list(tuner.rounds(names(100)))
         summary = tuner.summary()
-    assert summary.recommendation.rho > 0.5
+    assert summary.recommendation.rho >= 0.5  # a point of the grid
     assert summary.n_failed == sum(row.rho < 0.5 for row in rows) < 50
     assert {row.loss for row in rows} == {0.4, 1.0}
     if feedback == "black-box":

@@ -51,7 +51,12 @@ def run_static(
 
 @kernel
 def interval_static(
-    items: FloatArray, start: IntArray, near: IntArray, taken: BoolArray, ends: tuple[float, float, float]
+    items: FloatArray,
+    start: IntArray,
+    near: IntArray,
+    taken: BoolArray,
+    ends: tuple[float, float, float],
+    margin: float,
 ) -> tuple[float, float]:
     """The maximal [left, right) around rho on which the same set is taken; ends = (lo, rho, hi). O(n + m).
 
@@ -61,7 +66,7 @@ def interval_static(
     """
     left, rho, right = ends
     for x in range(taken.size):
-        if taken[x]:
+        if taken[x] or _surely_behind(items, start, near, taken, x, left, right, margin):
             continue
         until, since = -math.inf, math.inf
         for k in range(start[x], start[x + 1]):
@@ -86,17 +91,36 @@ def interval_static(
     return left, right
 
 
+@kernel
+def _surely_behind(
+    items: Any, start: Any, near: Any, taken: Any, x: int, left: float, right: float, margin: float
+) -> bool:
+    """Whether some neighbour that is taken is clearly ahead of x at both ends, and so all between."""
+    for k in range(start[x], start[x + 1]):
+        y = near[k]
+        if taken[y]:
+            ahead, fall = items[y, 0] - items[x, 0], items[y, 1] - items[x, 1]
+            if ahead - left * fall > margin and ahead - right * fall > margin:
+                return True
+    return False
+
+
 # -- adaptive: degrees are those in the graph that is left ------------------------------------------
 
 
 @kernel
 def run_adaptive(
-    weights: FloatArray, start: IntArray, near: IntArray, ends: tuple[float, float, float], margin: float
+    weights: FloatArray,
+    start: IntArray,
+    near: IntArray,
+    ends: tuple[float, float, float],
+    margin: float,
+    plain: bool,
 ) -> tuple[IntArray, float, float]:
     """Take the best vertex, remove it and its neighbours, and so on. O(n) a vertex taken, and O(m) in all.
 
     Returns the vertices in the order in which they are taken, and the interval [left, right) around rho
-    on which they are taken in this order; ends = (lo, rho, hi).
+    on which they are taken in this order, unless `plain`; ends = (lo, rho, hi).
     """
     left, rho, right = ends
     n = weights.size
@@ -114,9 +138,10 @@ def run_adaptive(
         _rate(v, size, log_w, log_size, score, rho)
     while count > 0:
         best = _best(weights, size, score, alive[:count], rho, margin)
-        left, right = _tighten(
-            weights, size, log_size, score, alive[:count], best, (left, rho, right), margin
-        )
+        if not plain:
+            left, right = _tighten(
+                weights, size, log_size, score, alive[:count], best, (left, rho, right), margin
+            )
         taken[n_taken] = best
         n_taken += 1
         _remove(best, start, near, size, gone)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from semibandit import _validate
 from semibandit.families._dyadic import DyadicGrid
 from semibandit.piecewise import PiecewiseConstant
 from semibandit.spaces import Interval
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 __all__ = ["BlackBox", "same_output"]
 
@@ -182,9 +186,9 @@ class BlackBox:
         last = self.space.hi if self.exact else grid.point(grid.n_cells - 1)
         stride = max(int(resolution / self.space.width * grid.n_cells), 1)
         points = sorted({grid.point(i) for i in range(0, grid.n_cells, stride)} | {last})
-        self._run_all(points, n_jobs)
-        edges = {self.space.lo, *self._edges_between(points, n_jobs)} - {self.space.hi}
-        starts = sorted(edges)
+        with _threads(n_jobs) as pool:
+            edges = self._edges_between(points, pool)
+        starts = sorted({self.space.lo, *edges} - {self.space.hi})
         return PiecewiseConstant([*starts, self.space.hi], [self._value(self.output(x)) for x in starts])
 
     # -- searching -------------------------------------------------------------------------------
@@ -242,15 +246,16 @@ class BlackBox:
                 other = middle
         return (lo, other) if gap > rho else (same, hi)
 
-    def _edges_between(self, points: list[float], n_jobs: int) -> Iterable[float]:
+    def _edges_between(self, points: list[float], pool: Executor | None) -> list[float]:
         """The points at which the output changes, found side by side, one probe in each bracket at a time."""
         edges: list[float] = []
+        self._run_all(points, pool)
         brackets = self._differing(pairwise(points))
         while brackets:
             probes = [(a, self._grid.between(a, b), b) for a, b in brackets]
             edges += [b for _, middle, b in probes if middle is None]
             open_ones = [(a, middle, b) for a, middle, b in probes if middle is not None]
-            self._run_all([middle for _, middle, _ in open_ones], n_jobs)
+            self._run_all([middle for _, middle, _ in open_ones], pool)
             brackets = self._differing(
                 pair for a, middle, b in open_ones for pair in ((a, middle), (middle, b))
             )
@@ -259,23 +264,26 @@ class BlackBox:
     def _differing(self, brackets: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
         return [(a, b) for a, b in brackets if not self._same(b, self.output(a))]
 
-    def _run_all(self, points: list[float], n_jobs: int) -> None:
-        """Run the points that have not been run, `n_jobs` at a time."""
+    def _run_all(self, points: list[float], pool: Executor | None) -> None:
+        """Run the points that have not been run."""
         new = [x for x in points if x not in self._outputs]
-        if n_jobs > 1 and len(new) > 1:
-            from concurrent.futures import ThreadPoolExecutor
-
-            with ThreadPoolExecutor(n_jobs) as pool:
-                for x, output in zip(new, pool.map(lambda x: self.run(self.instance, x), new), strict=True):
-                    self._outputs[x] = output
-                    self.n_runs += 1
-        else:
-            for x in new:
-                self.output(x)
+        run_each = map if pool is None else pool.map
+        for x, output in zip(new, run_each(lambda x: self.run(self.instance, x), new), strict=True):
+            self._outputs[x] = output
+            self.n_runs += 1
 
     def __repr__(self) -> str:
         extra = ", exact=True" if self.exact else ""
         return f"<BlackBox on {self.space!r}, tolerance={self.tolerance:g}{extra}: {self.n_runs} runs so far>"
+
+
+def _threads(n_jobs: int) -> AbstractContextManager[Executor | None]:
+    """A pool of threads, or None where one is enough."""
+    if n_jobs == 1:
+        return nullcontext()
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(n_jobs)
 
 
 def same_output(a: Any, b: Any) -> bool:

@@ -119,12 +119,12 @@ class IndependentSet:
     def solve(self, rho: float) -> Solution:
         """One greedy run: the set (a mask) and its weight, with `.order`, in which vertices were taken."""
         point = self._inside(rho)
-        taken, order, _, _ = self._run(point)
+        taken, order, _, _ = self._run(point, plain=True)
         return Solution(taken, self._worth(taken), order[taken[order]])
 
     def loss(self, rho: float) -> float:
         """The loss at rho (bandit feedback): one run. O(n log n + m), adaptive O(n·|set| + m)."""
-        return self._loss_of(self._run(self._inside(rho))[0])
+        return self._loss_of(self._run(self._inside(rho), plain=True)[0])
 
     def reveal(self, rho: float) -> PiecewiseConstant:
         """The loss on the maximal interval around rho with the same set (semi-bandit feedback).
@@ -164,8 +164,10 @@ class IndependentSet:
             last, at = taken, right
         return PiecewiseConstant([*starts, self.space.hi], values)
 
-    def _run(self, rho: float, order: IntArray | None = None) -> tuple[BoolArray, IntArray, float, float]:
-        """The set, the order, and the interval on which this run certainly takes it.
+    def _run(
+        self, rho: float, order: IntArray | None = None, *, plain: bool = False
+    ) -> tuple[BoolArray, IntArray, float, float]:
+        """The set, the order, and (unless `plain`) the interval on which this run certainly takes it.
 
         `order` is one that may be nearly right already (static only).
         """
@@ -173,14 +175,19 @@ class IndependentSet:
 
         ends = (self.space.lo, rho, self.space.hi)
         if self.adaptive:
-            picked, left, right = k.run_adaptive(self.weights, self._start, self._near, ends, self._margin)
+            picked, left, right = k.run_adaptive(
+                self.weights, self._start, self._near, ends, self._margin, plain
+            )
             taken = np.zeros(self.weights.size, np.bool_)
             taken[picked] = True
             return taken, picked, left, right
         if order is None:
             order = np.argsort(rho * self._items[:, 1] - self._items[:, 0])
         taken = k.run_static(self._items, self._start, self._near, order, rho, self._margin)
-        return taken, order, *k.interval_static(self._items, self._start, self._near, taken, ends)
+        if plain:
+            return taken, order, rho, rho
+        interval = k.interval_static(self._items, self._start, self._near, taken, ends, self._margin)
+        return taken, order, *interval
 
     def _inside(self, rho: float) -> float:
         # Just left of the right end, which belongs to the last piece.

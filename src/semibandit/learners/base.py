@@ -171,10 +171,21 @@ class Learner:
 
     def ask(self) -> Trial:
         """Draw a parameter from the current density. O(log P)."""
-        position = self._epoch.tree.draw(self._random.random())
-        trial = Trial(
-            self.n_asked, self._parameter(position), self._name, position, self._laid.alpha_at(position)
-        )
+        return self._asked(self._epoch.tree.draw(self._random.random()))
+
+    def ask_again(self, position: float) -> Trial:
+        """The trial of a record, whose draw fell on `position`: told the same again, a learner relearns.
+
+        Uses up the draw, so that those after the last record are the ones that would have come.
+        """
+        lo, hi = self._epoch.tree.ends
+        position = _validate.number("position", position, low=lo, high=hi)
+        self._random.random()
+        return self._asked(position)
+
+    def _asked(self, position: float) -> Trial:
+        alpha = self._laid.alpha_at(position)
+        trial = Trial(self.n_asked, self._parameter(position), self._name, position, alpha)
         self.n_asked += 1
         self._pending[trial.id] = trial, self._epoch
         self._epoch.asked_at[trial.id] = self._epoch.n_updates

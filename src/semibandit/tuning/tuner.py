@@ -6,7 +6,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from time import perf_counter
 from types import TracebackType
@@ -137,7 +137,7 @@ class Tuner:
             self.settings = self._agree(settings)
             self.learner = _learner(self.settings)
             for record in self.journal.rounds:
-                self._learn(self.learner.ask(), record)
+                self._learn(self.learner.ask_again(record.position), record)
         except BaseException:
             self.close()
             raise
@@ -240,8 +240,6 @@ class Tuner:
 
     def _learn(self, trial: Trial, record: Round) -> None:
         """Tell the learner a round, new or from the file: the very same step."""
-        # The file knows better than a draw repeated by another version of this program.
-        trial = replace(trial, rho=record.rho, position=record.position)
         seen: PiecewiseConstant | float | None = record.loss
         if record.loss is not None and record.lo is not None and record.hi is not None:
             seen = PiecewiseConstant.constant(record.lo, record.hi, record.loss)

@@ -1,0 +1,126 @@
+"""What a black box costs in runs, and tuning a command beside it. Run: python benchmarks/black_box.py"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from measure import at_least, at_most, ratio, seconds
+
+import semibandit as sb
+from semibandit.tuning import Command, Round, Tuner
+
+
+def knapsack(seed: int, n: int = 50) -> sb.Knapsack:
+    values, sizes = np.random.default_rng(seed).random((2, n))
+    return sb.Knapsack(values, sizes, sizes.sum() / 4)
+
+
+def black_box(problem: sb.Knapsack, **options: object) -> sb.BlackBox:
+    def run(problem: sb.Knapsack, rho: float) -> object:
+        return problem.solve(rho).mask
+
+    return sb.BlackBox(run, problem, problem.space, lambda mask: float(mask.mean()), **options)
+
+
+def runs_of_reveal() -> None:
+    rng = np.random.default_rng(0)
+    for tolerance in (1e-3, 1e-6, 1e-9):
+        bound = 2 * math.ceil(math.log2(10 / tolerance)) + 1
+        boxes = [black_box(knapsack(seed), tolerance=tolerance) for seed in range(200)]
+        for box in boxes:
+            box.reveal(float(rng.uniform(0, 10)))
+        counts = [box.n_runs for box in boxes]
+        print(f"reveal, tolerance {tolerance:g}: {np.mean(counts):.1f} runs on average, bound {bound}")
+        at_most(f"    most runs of 200 knapsacks (n = 50), over the bound {bound}", max(counts) / bound, 1)
+
+
+def price_of_not_knowing() -> None:
+    problem = knapsack(0, n=1000)
+    rhos = itertools.cycle(np.random.default_rng(1).uniform(0, 10, 101).tolist())
+    cost = ratio(
+        lambda: black_box(problem).reveal(next(rhos)), lambda: problem.reveal(next(rhos)), repeats=51
+    )
+    print(f"reveal as a black box over the exact reveal, knapsack, n = 1,000: {cost:.0f}x")
+
+
+def recurring_outputs() -> None:
+    """How often the selected set of a knapsack comes back: where bisection may step over a gap."""
+    recurring = 0
+    for seed in range(200):
+        problem = knapsack(seed)
+        starts = problem.losses().edges[:-1].tolist()
+        masks = [problem.solve(x).mask.tobytes() for x in starts]
+        recurring += len(set(masks)) < len(masks)
+    print(f"knapsacks (n = 50) with a selected set that comes back further out: {recurring} of 200")
+
+
+def threads() -> None:
+    def slow(instance: object, rho: float) -> int:
+        time.sleep(0.002)  # as long as a small process takes
+        return int(16 * rho)
+
+    def losses(n_jobs: int) -> None:
+        sb.BlackBox(slow, None, sb.Interval(0, 1), lambda i: i / 16, n_jobs=n_jobs).losses()
+
+    faster = ratio(lambda: losses(1), lambda: losses(8), repeats=5)
+    at_least("losses() of a run that waits, one thread over eight", faster, 5)
+
+
+def overhead_of_tuning() -> None:
+    names = [str(i) for i in range(100)]
+    command = Command("/bin/sh -c 'echo 0.5' {rho} {instance}")
+
+    def tune() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            tuner = Tuner(command, sb.Interval(0, 1), Path(folder) / "knob.json", horizon=100)
+            for _ in tuner.rounds(names):
+                pass
+            tuner.close()
+
+    def bare() -> None:
+        with tempfile.TemporaryFile(buffering=0) as file:
+            for name in names:
+                command.run(name, 0.5)
+                file.write(
+                    b"a line as long as that of a round, which is about a hundred characters, more or less"
+                )
+                os.fsync(file.fileno())
+
+    cost = ratio(tune, bare, repeats=9)
+    at_most("tune, over the runs alone and a line forced to disk after each", cost, 1.5)
+    with tempfile.TemporaryFile(buffering=0) as file:
+        forced = seconds(lambda: (file.write(b"x" * 100), os.fsync(file.fileno())), calls=100)
+    print(f"    a run takes {1e3 * seconds(lambda: command.run('0', 0.5), 50):.1f} ms, "
+          f"forcing a line to this disk {1e3 * forced:.1f} ms")  # fmt: skip
+
+
+def going_on() -> None:
+    """Replaying 10,000 rounds on opening a state file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "knob.json"
+        command = Command("echo {rho} {instance}")
+        Tuner(command, sb.Interval(0, 1), path, feedback="black-box").close()
+        rng = np.random.default_rng(0)
+        with path.open("ab") as file:
+            for i, (rho, loss) in enumerate(rng.random((10_000, 2)).tolist()):
+                record = Round(str(i), rho, rho, 1.0, 20, loss, lo=0.5 * rho, hi=0.5 * (1 + rho))
+                file.write(msgspec.json.encode(record) + b"\n")
+        start = time.perf_counter()
+        Tuner(command, sb.Interval(0, 1), path, feedback="black-box").close()
+        print(f"opening a state file of 10,000 rounds: {time.perf_counter() - start:.2f} s")
+
+
+if __name__ == "__main__":
+    runs_of_reveal()
+    price_of_not_knowing()
+    recurring_outputs()
+    threads()
+    overhead_of_tuning()
+    going_on()
