@@ -77,6 +77,18 @@ def test_on_the_unit_interval_rows_are_exact():
                 assert inside == (lo <= space.project(point) < hi)
 
 
+def test_the_ends_of_rows_belong_to_their_rows():
+    space = sb.Strips(3, UNIT)
+    laid = space.lay_rows({row: PiecewiseConstant([0, 1], [row / 10]) for row in range(3)})
+    for row, alpha in enumerate(space.alphas):
+        for rho in (0.0, 1.0):
+            x = space.place(rho, alpha)
+            assert laid(x) == row / 10
+            assert space.alpha_at(x) == alpha
+            assert space.point(x) == x
+            assert space.around(laid, x) == (0, 1)
+
+
 def test_rows_come_back_from_the_line():
     rng = np.random.default_rng(1)
     space = sb.Strips(4, sb.Interval(0, 2))

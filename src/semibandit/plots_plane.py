@@ -41,7 +41,7 @@ def density(history: History, ax: Any = None, *, chosen: Any = None) -> Any:
 
 
 def marginal(history: History, ax: Any = None, *, of: str = "alpha") -> Any:
-    """The density of α (or of ρ: of="rho") through time; darker is likelier, the line is the best fixed one."""
+    """The density of α (or of ρ: of="rho") through time; darker is likelier, the line is the best one."""
     ax = plots._axes(ax)
     space = _rows(history.space)
     times, edges, shares = history.densities()

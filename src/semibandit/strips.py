@@ -121,8 +121,10 @@ class Strips:
         row = 0
         for value, axis in zip(given, self.axes, strict=True):
             x = _validate.number("alpha", value)
-            i = int(np.abs(np.subtract(axis, x)).argmin())
-            if abs(x - axis[i]) > _SAME_ALPHA * max(axis[-1] - axis[0], abs(axis[i])):
+            length = axis[-1] - axis[0]
+            share = (x - axis[0]) / length if length > 0.0 else 0.0
+            i = round(min(max(share, 0.0), 1.0) * (len(axis) - 1))  # rows are evenly spaced
+            if abs(x - axis[i]) > _SAME_ALPHA * max(length, abs(axis[i])):
                 raise ValueError(f"alpha must be that of a row, got {x!r}; the nearest row has {axis[i]!r}")
             row = row * len(axis) + i
         return row
@@ -188,34 +190,46 @@ class Strips:
     ) -> PiecewiseConstant:
         """Values on [lo, hi) in rows, given as arrays in any order, as a function on the line. O(m log m)."""
         a, b = self.interval.span
-        if not ((lo >= a) & (lo < hi) & (hi <= b)).all():
-            i = np.flatnonzero(~((lo >= a) & (lo < hi) & (hi <= b)))[0]
+        good = (lo >= a) & (lo < hi) & (hi <= b)
+        if not good.all():
+            i = int(good.argmin())
             raise ValueError(
                 f"an interval must satisfy {a:g} <= lo < hi <= {b:g}, got lo = {lo[i]!s}, hi = {hi[i]!s}"
             )
-        left = self._placed(rows, lo)
-        # What is narrower than the doubles of the line keeps a point of it, if there is room.
-        right = np.maximum(self._placed(rows, hi), np.nextafter(left, math.inf))
-        right = np.where(hi == b, self._starts[rows + 1], right)
-        order = np.argsort(left, kind="stable")
-        left, right, values = left[order], right[order], values[order]
+        edges = self._placed(np.repeat(rows, 2), np.stack((lo, hi), axis=1).ravel())
+        if rows.size > 1:
+            order = np.argsort(edges[::2], kind="stable")
+            edges, values = edges.reshape(-1, 2)[order].ravel(), values[order]
+        if not (edges[1:] > edges[:-1]).all():
+            return self._laid_close(edges[::2], edges[1::2], values)
+        steps = np.full(edges.size - 1, math.nan)
+        steps[::2] = values
+        return PiecewiseConstant(edges, steps)
+
+    def _laid_close(self, left: FloatArray, right: FloatArray, values: FloatArray) -> PiecewiseConstant:
+        """The same where intervals touch, or are narrower than the doubles of the line."""
+        # What has no point of the line is given one, if there is room for it.
+        right = np.maximum(right, np.nextafter(left, math.inf))
         overlap = left[1:] < right[:-1]
-        if overlap.any():
-            if (left[1:] < np.nextafter(right[:-1], -math.inf)).any():
-                raise ValueError("the intervals of a row must not overlap")
-            keep = np.append(~overlap, True)
-            left, right, values = left[keep], right[keep], values[keep]
+        if (left[1:] < np.nextafter(right[:-1], -math.inf)).any():
+            raise ValueError("the intervals of a row must not overlap")
+        keep = np.append(~overlap, left[-1] < self.span[1])
+        left, right, values = left[keep], right[keep], values[keep]
         edges, steps = np.empty(2 * left.size), np.full(2 * left.size - 1, math.nan)
         edges[::2], edges[1::2], steps[::2] = left, right, values
-        gap = np.append(edges[1:] > edges[:-1], True)
-        return PiecewiseConstant(edges[gap], steps[gap[:-1]])
+        wide = np.append(edges[1:] > edges[:-1], True)
+        return PiecewiseConstant(edges[wide], steps[wide[:-1]])
 
     # -- reading functions on the line -------------------------------------------------------------
 
     def place(self, rho: float, alpha: Any) -> float:
         """The point of the line that stands for (rho, alpha); margins aside."""
-        row = self.row_of(alpha)
-        return float(self._placed(np.array([row]), np.array([self.interval.check(rho)]))[0])
+        row, rho = self.row_of(alpha), self.interval.check(rho)
+        offset, end = float(self._offsets[row]), float(self._starts[row + 1])
+        at = rho + offset
+        at = math.nextafter(at, math.inf) if at - offset < rho else at
+        # The end of a row is where the next one begins, and belongs to that.
+        return min(at, end if row == len(self) - 1 else math.nextafter(end, -math.inf))
 
     def row(self, function: PiecewiseConstant, row: int) -> PiecewiseConstant:
         """A function on the line, restricted to a row, as a function of rho; nan where it is not seen."""
@@ -282,7 +296,8 @@ class Strips:
         row = bisect_right(self._inner, x)
         rho = self.interval.project(x - self._shifts[row])
         at = rho + self._shifts[row]
-        return math.nextafter(at, math.inf) if at - self._shifts[row] < rho else at
+        at = math.nextafter(at, math.inf) if at - self._shifts[row] < rho else at
+        return at if row == len(self._inner) else min(at, math.nextafter(self._inner[row], -math.inf))
 
     def lay(self, seen: PiecewiseConstant) -> tuple[FloatArray, FloatArray]:
         """The edges and values of `seen`; what touches an end of a row covers the margin beyond it."""
@@ -332,11 +347,16 @@ class Strips:
         return list(self._offsets_with_margin.tolist())
 
     def _placed(self, rows: npt.NDArray[Any], rho: FloatArray) -> FloatArray:
-        """The first points of the line whose parameters are at least rho: so [lo, hi) keeps its points."""
-        at = rho + self._offsets[rows]
-        at = np.where(at - self._offsets[rows] < rho, np.nextafter(at, math.inf), at)
-        inside: FloatArray = np.minimum(np.maximum(at, self._starts[rows]), self._starts[rows + 1])
-        return inside
+        """The first points of the line whose parameters are at least rho: so [lo, hi) keeps its points.
+
+        The end of the interval is placed at the end of the row.
+        """
+        offsets = self._offsets[rows]
+        at = rho + offsets
+        at = np.where(at - offsets < rho, np.nextafter(at, math.inf), at)
+        at = np.maximum(at, self._starts[rows])
+        placed: FloatArray = np.where(rho >= self.interval.hi, self._starts[rows + 1], at)
+        return placed
 
     def _layout(self, function: Piecewise) -> tuple[FloatArray, FloatArray]:
         """The rows of the line that a function is on: a density covers the margins, feedback does not."""

@@ -42,7 +42,7 @@ class PlaneGame(Game):
         return [(name, len(self.problems) * mean) for name, mean in others]
 
     def _shown(self, point: Any) -> str:
-        return f"{point.rho:.3f}, {point.alpha:.3f}"
+        return f"{point.rho:.2f}, {point.alpha:.2f}"
 
     def draw(self, png: Path, title: str, trees: bool) -> None:
         """The picture: heat maps over the square."""

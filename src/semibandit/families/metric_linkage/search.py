@@ -45,7 +45,7 @@ class Search:
         self._rows = new_rows(np.empty((n, n)), kind, np.empty(pool_size(n, kind)))
         self._engine = Reducible(self._rows)
         self._here = -1
-        self.visited = 0  # the pieces whose ends were found
+        self.missed = 0  # visits of a row in which the tree was not found
 
     def connected(self, row: int, rho: float) -> tuple[Run, list[Piece]]:
         """The tree at (rho, row), and all pieces with it that are connected to that point.
@@ -54,6 +54,7 @@ class Search:
         that the tree is found to be wrong in the reach of a piece.
         """
         self._go(row)
+        self.missed = 0
         run = self._engine.run(rho)
         tree = new_tree(run.into, run.size)
         found = [Piece(row, *maximal_piece(self._engine, run, rho))]
@@ -66,10 +67,11 @@ class Search:
                 if not 0 <= neighbour < len(self._alphas):
                     continue
                 known = looked.setdefault(neighbour, [])
+                before = len(known)
                 new = self._pieces(neighbour, tree, run, lines, piece, known)
+                self.missed += not new and len(known) > before
                 found += new
                 todo += new
-        self.visited = len(found)
         return run, found
 
     def _go(self, row: int) -> None:
