@@ -14,11 +14,13 @@ _HOME = {
     "PiecewiseConstant": "piecewise",
     "PiecewiseLinear": "piecewise_linear",
     "Interval": "spaces",
+    "Strips": "strips",
     "Problem": "families.problem",
     "Explicit": "families.problem",
     "BlackBox": "families.black_box",
     "Knapsack": "families.knapsack",
     "Linkage": "families.linkage.problem",
+    "MetricLinkage": "families.metric_linkage",
     "IndependentSet": "families.independent_set",
     "PostedPrice": "families.auctions",
     "SecondPrice": "families.auctions",
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from semibandit.families.independent_set import IndependentSet as IndependentSet
     from semibandit.families.knapsack import Knapsack as Knapsack
     from semibandit.families.linkage.problem import Linkage as Linkage
+    from semibandit.families.metric_linkage import MetricLinkage as MetricLinkage
     from semibandit.families.problem import Explicit as Explicit
     from semibandit.families.problem import Problem as Problem
     from semibandit.families.seeding import Seeding as Seeding
@@ -71,6 +74,7 @@ if TYPE_CHECKING:
     from semibandit.piecewise import PiecewiseConstant as PiecewiseConstant
     from semibandit.piecewise_linear import PiecewiseLinear as PiecewiseLinear
     from semibandit.spaces import Interval as Interval
+    from semibandit.strips import Strips as Strips
 
 
 def __getattr__(name: str) -> Any:

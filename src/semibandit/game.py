@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable, Iterator, Sequence, Sized
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
 from os import PathLike
 from time import perf_counter
 from typing import Any
@@ -14,12 +14,13 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.hindsight import Hindsight, best_in_hindsight
-from semibandit.learners.base import Learner
+from semibandit.hindsight import Hindsight, RowHindsight, best_in_hindsight
+from semibandit.learners.base import Learner, Trial
 from semibandit.learners.exp3_grid import Exp3Grid
 from semibandit.piecewise import PiecewiseConstant
 from semibandit.piecewise_linear import Piecewise
 from semibandit.spaces import Interval
+from semibandit.strips import Alpha, Space, Strips
 from semibandit.weights.linear_pieces import Exponential
 
 __all__ = ["FEEDBACK", "History", "Round", "play", "rounds"]
@@ -27,12 +28,13 @@ __all__ = ["FEEDBACK", "History", "Round", "play", "rounds"]
 FEEDBACK = ("full", "semi-bandit", "bandit")
 
 _SNAPSHOT_BINS = 256
+_ROW_BINS = 64  # of each row, on strips
 _MOST_SNAPSHOTS = 128
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What happened in one round; [lo, hi) is where the loss was seen around rho."""
+    """What happened in one round; [lo, hi) is where the loss was seen around rho (on strips: in its row)."""
 
     t: int
     rho: float
@@ -42,6 +44,7 @@ class Round:
     probability: float
     learner_seconds: float
     feedback_seconds: float
+    alpha: Alpha | None = None
 
 
 def rounds(learner: Learner, problems: Iterable[Any], feedback: str = "semi-bandit") -> Iterator[Round]:
@@ -66,7 +69,7 @@ def _rounds(learner: Learner, problems: Iterable[Any], feedback: str) -> Iterato
         trial = learner.ask()
         asked = perf_counter()
         try:
-            seen, loss, interval = _look(problem, trial.rho, feedback)
+            seen, loss, interval = _look(learner.space, problem, trial, feedback)
         except BaseException:
             learner.forget(trial)
             raise
@@ -81,26 +84,31 @@ def _rounds(learner: Learner, problems: Iterable[Any], feedback: str) -> Iterato
             learner.last_probability,
             (asked - start) + (told - shown),
             shown - asked,
+            trial.alpha,
         )
 
 
-def _require_same_space(space: Interval, problem: Any, t: int) -> None:
+def _require_same_space(space: Space, problem: Any, t: int) -> None:
     theirs = getattr(problem, "space", None)
-    if isinstance(theirs, Interval) and (theirs.lo, theirs.hi) != (space.lo, space.hi):
-        raise ValueError(
-            f"problem {t} lives on [{theirs.lo:g}, {theirs.hi:g}], "
-            f"the learner on [{space.lo:g}, {space.hi:g}]"
-        )
+    if isinstance(theirs, Interval | Strips) and _described(theirs) != _described(space):
+        raise ValueError(f"problem {t} lives on {_described(theirs)}, the learner on {_described(space)}")
 
 
-def _look(problem: Any, rho: float, feedback: str) -> tuple[Any, float, tuple[float, float]]:
+def _described(space: Space) -> str:
+    """What a learner and its problems must agree on; margins are the learner's own."""
+    if isinstance(space, Interval):
+        return f"[{space.lo:g}, {space.hi:g}]"
+    return f"{space.n_rows} rows of {_described(space.interval)} over {space.over}"
+
+
+def _look(space: Space, problem: Any, trial: Trial, feedback: str) -> tuple[Any, float, tuple[float, float]]:
     """Run the problem: what the learner is told, the loss paid, and the interval around rho that was seen."""
     if feedback == "bandit":
-        loss = float(problem.loss(rho))
-        return loss, loss, (rho, rho)
-    seen: Piecewise = problem.losses() if feedback == "full" else problem.reveal(rho)
-    around = next((lo, hi) for lo, hi in reversed(seen.domain) if lo <= rho <= hi)
-    return seen, seen(rho), around
+        loss = float(problem.loss(*trial.parameters))
+        return loss, loss, (trial.rho, trial.rho)
+    seen: Piecewise = problem.losses() if feedback == "full" else problem.reveal(*trial.parameters)
+    x = space.place(*trial.parameters)
+    return seen, seen(x), space.around(seen, x)
 
 
 def play(
@@ -140,7 +148,7 @@ class History:
     """The rounds of a game, as columns.
 
     `rho`, `loss`, `lo`, `hi` (the interval seen), `probability` (of the set seen, when it was drawn),
-    `learner_seconds` and `feedback_seconds` are arrays with an entry a round.
+    `learner_seconds` and `feedback_seconds` are arrays with an entry a round; on strips `alpha`, too.
     """
 
     rho: FloatArray
@@ -150,10 +158,9 @@ class History:
     probability: FloatArray
     learner_seconds: FloatArray
     feedback_seconds: FloatArray
+    alpha: FloatArray
 
-    def __init__(
-        self, problems: Iterable[Any], space: Interval, feedback: str, maximize: bool = False
-    ) -> None:
+    def __init__(self, problems: Iterable[Any], space: Space, feedback: str, maximize: bool = False) -> None:
         self.space = space
         self.feedback = feedback
         self.maximize = maximize
@@ -161,7 +168,7 @@ class History:
         # A stream that makes its instances on demand is kept as it is; what passes only once is collected.
         self._stream = problems if isinstance(problems, Sequence) else None
         self._collected: list[Any] = []
-        self._best: Hindsight | None = None
+        self._best: Hindsight | RowHindsight | None = None
         self._snapshot_rounds: list[int] = []
         self._snapshots: list[FloatArray] = []
         self._stride = 1
@@ -177,7 +184,7 @@ class History:
         """Add a round, and now and then a picture of the learner's density."""
         self.rows.append(row)
         self._best = None
-        for name in _COLUMNS:
+        for name in self.columns:
             self.__dict__.pop(name, None)
         if learner is not None and row.t % self._stride == 0:
             self._snapshot_rounds.append(row.t)
@@ -189,8 +196,14 @@ class History:
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        names = tuple(field.name for field in fields(Round))
+        return names if isinstance(self.space, Strips) else names[:-1]
+
     def __getattr__(self, name: str) -> FloatArray:
-        if name in _COLUMNS:
+        if name != "space" and name in self.columns:
             column = np.array([getattr(row, name) for row in self.rows])
             column.flags.writeable = False
             self.__dict__[name] = column  # until the next round is appended
@@ -209,34 +222,44 @@ class History:
             return self._collected
         return self._stream if len(self._stream) == len(self) else self._stream[: len(self)]
 
-    def best(self) -> Hindsight:
+    def best(self) -> Hindsight | RowHindsight:
         """The exact best fixed parameter in hindsight; computed once."""
         if self._best is None:
             self._best = best_in_hindsight(self.problems, maximize=self.maximize)
         return self._best
 
-    def regret(self, rho: float | None = None) -> FloatArray:
+    def regret(self, rho: float | None = None, alpha: Any = None) -> FloatArray:
         """The cumulative regret after each round, against the best fixed parameter in hindsight.
 
-        With `rho`, against that fixed parameter instead. Costs one plain run per round, and the whole loss
-        functions once where the best parameter is not known yet.
+        With `rho` (and `alpha`, on strips), against that fixed parameter instead. Costs one plain run per
+        round, and the whole loss functions once where the best parameter is not known yet.
         """
-        rho = self.best().rho if rho is None else self.space.check(rho)
-        fixed = np.array([problem.loss(rho) for problem in self.problems])
+        if rho is None:
+            against = self.best().parameters
+        else:
+            against = (self.space.check(rho),) if isinstance(self.space, Interval) else (rho, alpha)
+        fixed = np.array([problem.loss(*against) for problem in self.problems])
         paid = self.loss - fixed
         return np.cumsum(-paid if self.maximize else paid)
 
     def densities(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The density through time: rounds, bin edges, and probability per bin (a row each snapshot)."""
-        edges = np.linspace(self.space.lo, self.space.hi, _SNAPSHOT_BINS + 1)
-        return np.array(self._snapshot_rounds), edges, np.array(self._snapshots)
+        """The density through time: rounds, bin edges of rho, and probability per bin (a row each snapshot).
+
+        On strips a snapshot is itself a matrix, with a line for each row of the space.
+        """
+        return np.array(self._snapshot_rounds), _bins(self.space), np.array(self._snapshots)
 
     def to_csv(self, path: str | PathLike[str]) -> None:
         """Write a line a round."""
         with open(path, "w", newline="") as file:
             writer = csv.writer(file)
-            writer.writerow(_COLUMNS)
-            writer.writerows(astuple(row) for row in self.rows)
+            writer.writerow(self.columns)
+            writer.writerows(self.table())
+
+    def table(self) -> Iterator[list[Any]]:
+        """The entries of the columns, a list each round."""
+        columns = self.columns
+        return ([getattr(row, name) for name in columns] for row in self.rows)
 
     def __repr__(self) -> str:
         if not self.rows:
@@ -246,12 +269,20 @@ class History:
         )
 
 
-_COLUMNS = tuple(field.name for field in fields(Round))
+def _bins(space: Space) -> FloatArray:
+    if isinstance(space, Interval):
+        return np.linspace(space.lo, space.hi, _SNAPSHOT_BINS + 1)
+    return np.linspace(space.interval.lo, space.interval.hi, _ROW_BINS + 1)
 
 
-def _binned(density: PiecewiseConstant | Exponential, space: Interval) -> FloatArray:
+def _binned(density: PiecewiseConstant | Exponential, space: Space) -> FloatArray:
     """The probability in each of equal bins of the space; what lies in a margin counts to the end bins."""
-    edges = np.linspace(space.lo, space.hi, _SNAPSHOT_BINS + 1)
+    if isinstance(space, Strips) and isinstance(density, PiecewiseConstant):
+        return np.array([_binned_row(space.row(density, i), _bins(space)) for i in range(len(space))])
+    return _binned_row(density, _bins(space))
+
+
+def _binned_row(density: PiecewiseConstant | Exponential, edges: FloatArray) -> FloatArray:
     edges[0], edges[-1] = density.edges[0], density.edges[-1]
     if isinstance(density, Exponential):
         return density.between(edges)

@@ -11,8 +11,9 @@ from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.piecewise import PiecewiseConstant
 from semibandit.piecewise_linear import Piecewise, PiecewiseLinear
+from semibandit.strips import Alpha, Strips
 
-__all__ = ["Hindsight", "best_in_hindsight"]
+__all__ = ["Hindsight", "RowHindsight", "best_in_hindsight", "mean_loss"]
 
 # Functions wait until there are this many pieces to merge, so that merging pays.
 _BATCH = 1 << 18
@@ -30,10 +31,33 @@ class Hindsight(NamedTuple):
         """The middle of the interval."""
         return 0.5 * (self.interval[0] + self.interval[1])
 
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        """What a problem's methods take."""
+        return (self.rho,)
+
+
+class RowHindsight(NamedTuple):
+    """On `Strips`: the widest interval of best rho in a row, the mean loss there, and the row's alpha."""
+
+    interval: tuple[float, float]
+    mean_loss: float
+    alpha: Alpha
+
+    @property
+    def rho(self) -> float:
+        """The middle of the interval."""
+        return 0.5 * (self.interval[0] + self.interval[1])
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        """What a problem's methods take."""
+        return self.rho, self.alpha
+
 
 def best_in_hindsight(
     problems: Iterable[Any], *, maximize: bool = False, max_pieces: int = 4_000_000
-) -> Hindsight:
+) -> Hindsight | RowHindsight:
     """The fixed parameter with the smallest total loss over all problems.
 
     Exact: the minimum of the sum of the whole loss functions. One pass, O(N log N) for N pieces, in memory
@@ -58,14 +82,45 @@ def best_in_hindsight(
     ((0.9, 1.0), 0.2)
     """
     _validate.integer("max_pieces", max_pieces, low=2)
-    again = None if isinstance(problems, Iterator) else lambda: _functions(problems, maximize)
-    total, count = _total(_functions(problems, maximize), again, max_pieces)
+    spaces: list[Any] = []
+    again = None if isinstance(problems, Iterator) else lambda: _functions(problems, maximize, spaces)
+    total, count = _total(_functions(problems, maximize, spaces), again, max_pieces)
+    return _best_of(total, count, spaces[0], maximize)
+
+
+def mean_loss(problems: Iterable[Any]) -> tuple[Piecewise, Hindsight | RowHindsight]:
+    """The mean of the whole loss functions, exactly, and its smallest value. O(N log N) for N pieces.
+
+    >>> mean, best = mean_loss([PiecewiseConstant([0, x, 1], [0.8, 0.2]) for x in (0.5, 0.75)])
+    >>> mean
+    PiecewiseConstant([0.0, 0.5, 0.75, 1.0], [0.8, 0.5, 0.2])
+    >>> best.interval
+    (0.75, 1.0)
+    """
+    spaces: list[Any] = []
+    running = _RunningSum()
+    for function in _functions(problems, False, spaces):
+        running.add(function)
+    if running.count == 0:
+        raise ValueError("problems must hold at least one problem, got none")
+    total = running.result()
+    return total * (1.0 / running.count), _best_of(total, running.count, spaces[0], False)
+
+
+def _best_of(total: Piecewise, count: int, space: Any, maximize: bool) -> Hindsight | RowHindsight:
     best = total.min() / count
-    return Hindsight(total.argmin(), -best if maximize else best)
+    value = -best if maximize else best
+    if isinstance(space, Strips) and isinstance(total, PiecewiseConstant):
+        lo, hi = space.argmin(total)
+        return RowHindsight(space.stretch(lo, hi, total), value, space.alphas[space.row_at(lo)])
+    return Hindsight(total.argmin(), value)
 
 
-def _functions(problems: Iterable[Any], maximize: bool) -> Iterator[Piecewise]:
+def _functions(problems: Iterable[Any], maximize: bool, spaces: list[Any]) -> Iterator[Piecewise]:
+    """The loss functions; `spaces` gets the space of the first problem."""
     for i, problem in enumerate(problems):
+        if not spaces:
+            spaces.append(getattr(problem, "space", None))
         function: Piecewise = problem if isinstance(problem, Piecewise) else problem.losses()
         if len(function.domain) != 1 or function.domain[0] != (function.edges[0], function.edges[-1]):
             raise ValueError(f"the loss function of problem {i} is not seen everywhere: {function!r}")

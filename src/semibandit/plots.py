@@ -13,6 +13,7 @@ import numpy as np
 
 from semibandit.game import History
 from semibandit.piecewise_linear import Piecewise, PiecewiseLinear
+from semibandit.spaces import Interval
 
 __all__ = ["dendrogram", "density", "loss_function", "overview", "regret", "widths"]
 
@@ -53,6 +54,8 @@ def regret(histories: History | Mapping[str, History], ax: Any = None, *, rho: f
 def density(history: History, ax: Any = None) -> Any:
     """The learner's density over ρ through time; darker is likelier, the line is the best fixed ρ."""
     ax = _axes(ax)
+    if not isinstance(history.space, Interval):
+        raise TypeError("a density of two parameters is drawn by plots_plane.density")
     times, edges, shares = history.densities()
     per_length = shares / np.diff(edges)
     right = np.append(times[1:], max(len(history), times[-1] + 1))

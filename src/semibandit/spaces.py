@@ -67,6 +67,11 @@ class Interval:
         """The length, hi - lo."""
         return self.hi - self.lo
 
+    @property
+    def span(self) -> tuple[float, float]:
+        """The ends of the line that functions of the parameter are on; margins aside."""
+        return self.lo, self.hi
+
     # -- the line that a learner works on --------------------------------------------------------
 
     @property
@@ -77,6 +82,29 @@ class Interval:
     def project(self, x: float) -> float:
         """The parameter that the point x of the line stands for."""
         return min(max(x, self.lo), self.hi)
+
+    def point(self, x: float) -> float:
+        """The point of the line where the parameter that x stands for lies: itself, but for margins."""
+        return min(max(x, self.lo), self.hi)
+
+    def alpha_at(self, x: float) -> None:
+        """There is no second parameter here."""
+
+    def place(self, rho: float) -> float:
+        """The point of the line that stands for rho."""
+        return self.check(rho)
+
+    def stretch(self, lo: float, hi: float) -> tuple[float, float]:
+        """The parameters that [lo, hi) on the line stands for."""
+        return self.project(lo), self.project(hi)
+
+    def around(self, function: Piecewise, x: float) -> tuple[float, float]:
+        """The parameters around x at which a function is seen."""
+        return next((lo, hi) for lo, hi in reversed(function.domain) if lo <= x <= hi)
+
+    def argmin(self, function: PiecewiseConstant) -> tuple[float, float]:
+        """The widest stretch of the line on which the minimum is attained."""
+        return function.argmin()
 
     def lay(self, seen: PiecewiseConstant) -> tuple[FloatArray, FloatArray]:
         """The edges and values of `seen` on the line: what touches an end covers the margin beyond it."""

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from semibandit.game import History, rounds
-from semibandit.hindsight import Hindsight, best_in_hindsight
+from semibandit.hindsight import Hindsight, RowHindsight, best_in_hindsight
 from semibandit.learners.base import Learner
 from semibandit.learners.exp3_grid import Exp3Grid
 from semibandit.learners.exp3_set import Exp3Set
@@ -33,6 +33,8 @@ class Game:
     seed, baseline
         Of the learners.
     """
+
+    knobs = "ρ"
 
     def __init__(
         self, problems: Sequence[Any], *, default: float, seed: int, baseline: str | None = "low"
@@ -67,8 +69,8 @@ class Game:
         """Find the best fixed parameter, then play a game for each kind of feedback."""
         with self._progress() as progress:
             self.best = self._hindsight(progress)
-            self._fixed = np.array([problem.loss(self.best.rho) for problem in self.problems])
-            self._default = np.array([problem.loss(self.default) for problem in self.problems])
+            self._fixed = np.array([problem.loss(*self.best.parameters) for problem in self.problems])
+            self.others = self._others()
             for feedback in dict.fromkeys(str(feedback) for feedback in feedbacks):
                 self._play(feedback, progress)
 
@@ -78,7 +80,11 @@ class Game:
             TextColumn("{task.fields[note]}"), console=self.console, transient=True,
         )  # fmt: skip
 
-    def _hindsight(self, progress: Progress) -> Hindsight:
+    def _hindsight(self, progress: Progress) -> Hindsight | RowHindsight:
+        return best_in_hindsight(self._watched(progress), maximize=self.maximize)
+
+    def _watched(self, progress: Progress) -> Iterable[Any]:
+        """The problems, with a progress bar for each time that they are gone through."""
         task = progress.add_task("hindsight", total=len(self.problems), note="whole loss functions")
 
         def watched() -> Iterator[Any]:
@@ -86,7 +92,12 @@ class Game:
                 yield problem
                 progress.advance(task)
 
-        return best_in_hindsight(_Again(watched), maximize=self.maximize)
+        return _Again(watched)
+
+    def _others(self) -> list[tuple[str, float]]:
+        """What to compare with besides the best fixed parameter: names and total losses."""
+        total = sum(problem.loss(self.default) for problem in self.problems)
+        return [(f"fixed ρ = {self.default:g}", float(total))]
 
     def _play(self, feedback: str, progress: Progress) -> None:
         learner = self.learner(feedback)
@@ -114,19 +125,23 @@ class Game:
             self.write_csv(csv)
             self.console.print(f"wrote {csv}")
         if png is not None:
-            from semibandit import plots
-
-            learner = self.learners.get("semi-bandit") or next(iter(self.learners.values()))
-            rhos = (self.space.lo, learner.recommend().rho, self.space.hi) if trees else ()
-            plots.overview(self.histories, png, title, trees=rhos)
+            self.draw(png, title, trees)
             self.console.print(f"wrote {png}")
+
+    def draw(self, png: Path, title: str, trees: bool) -> None:
+        """The picture."""
+        from semibandit import plots
+
+        learner = self.learners.get("semi-bandit") or next(iter(self.learners.values()))
+        rhos = (self.space.lo, learner.recommend().rho, self.space.hi) if trees else ()
+        plots.overview(self.histories, png, title, trees=rhos)
 
     def table(self, title: str) -> Table:
         """The closing table."""
         word = "value" if self.maximize else "loss"
         table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
         table.add_column("", no_wrap=True)
-        for heading in (f"total\n{word}", "\nregret", "ρ to\ndeploy", "mean width\nseen"):
+        for heading in (f"total\n{word}", "\nregret", f"{self.knobs} to\ndeploy", "mean width\nseen"):
             table.add_column(heading, justify="right", no_wrap=True)
         for heading in ("learner\nµs/round", "feedback\nµs/round"):
             table.add_column(heading, justify="right", no_wrap=True)
@@ -134,35 +149,35 @@ class Game:
             table.add_row(
                 feedback,
                 f"{history.loss.sum():.1f}",
-                f"{self._regret(history.loss):.1f}",
-                f"{self.learners[feedback].recommend().rho:.4g}",
+                f"{self._regret(history.loss.sum()):.1f}",
+                self._shown(self.learners[feedback].recommend()),
                 "a point" if feedback == "bandit" else f"{history.widths.mean():.3g}",
                 f"{1e6 * np.median(history.learner_seconds):.0f}",
                 f"{1e6 * np.median(history.feedback_seconds):.0f}",
             )
         table.add_section()
-        table.add_row(
-            f"fixed ρ = {self.default:g}", f"{self._default.sum():.1f}", f"{self._regret(self._default):.1f}"
-        )
-        table.add_row("best fixed ρ", f"{self._fixed.sum():.1f}", "0.0", f"{self.best.rho:.4g}")
+        for name, total in self.others:
+            table.add_row(name, f"{total:.1f}", f"{self._regret(total):.1f}")
+        table.add_row(f"best fixed {self.knobs}", f"{self._fixed.sum():.1f}", "0.0", self._shown(self.best))
         return table
 
-    def _regret(self, losses: Any) -> float:
-        difference = float(losses.sum() - self._fixed.sum())
+    def _shown(self, point: Any) -> str:
+        """The parameters of a recommendation or of the best in hindsight."""
+        return f"{point.rho:.4g}"
+
+    def _regret(self, total: float) -> float:
+        difference = float(total - self._fixed.sum())
         return -difference if self.maximize else difference
 
     def write_csv(self, path: Path) -> None:
         """All games in one file, with their kind of feedback in the first column."""
         import csv
-        from dataclasses import astuple, fields
-
-        from semibandit.game import Round
 
         with path.open("w", newline="") as file:
             writer = csv.writer(file)
-            writer.writerow(["feedback", *(field.name for field in fields(Round))])
+            writer.writerow(["feedback", *next(iter(self.histories.values())).columns])
             for feedback, history in self.histories.items():
-                writer.writerows((feedback, *astuple(row)) for row in history.rows)
+                writer.writerows((feedback, *row) for row in history.table())
 
 
 class _Again:

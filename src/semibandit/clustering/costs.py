@@ -18,6 +18,9 @@ __all__ = ["DasguptaCost", "KMeansCost", "KMedianCost", "TreeCost"]
 class TreeCost(ABC):
     """A cost that looks at the shape of the tree and at the distances, not at the heights."""
 
+    #: Whether the distances matter, and not the tree alone.
+    needs_distances = True
+
     def __call__(self, distances: Any, Z: FloatArray) -> float:
         """The cost of the tree Z over points with these distances (square or condensed)."""
         D, tree = self._read(distances, Z)

@@ -45,6 +45,8 @@ class TargetDistance(TreeCost):
     0.25
     """
 
+    needs_distances = False
+
     def __init__(self, labels: Any, n_clusters: int | None = None, matching: str = "hamming") -> None:
         array = np.asarray(labels)
         if array.ndim != 1 or array.size == 0:

@@ -17,10 +17,11 @@ from semibandit.learners import _kernels, _linear, storage
 from semibandit.learners.rates import AdaptiveRate, Rate, as_rate
 from semibandit.piecewise import PiecewiseConstant
 from semibandit.spaces import Interval
+from semibandit.strips import Alpha, Space, Strips
 from semibandit.weights.interval_tree import IntervalTree
 from semibandit.weights.linear_pieces import Exponential, LinearPieces
 
-__all__ = ["Learner", "Recommendation", "Trial"]
+__all__ = ["Learner", "Recommendation", "RowRecommendation", "Trial"]
 
 # Pieces within this distance of the best logarithm of the weight count as equally good.
 _EQUALLY_GOOD = 1e-9
@@ -28,12 +29,22 @@ _EQUALLY_GOOD = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One question: play `rho`, then tell the learner what was seen."""
+    """One question: play `rho` (and `alpha`, on `Strips`), then tell the learner what was seen."""
 
     id: int
     rho: float
     learner: str = field(repr=False)
     position: float = field(repr=False)
+    alpha: Alpha | None = None
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        """What a problem's methods take: (rho,), or (rho, alpha)."""
+        return (self.rho,) if self.alpha is None else (self.rho, self.alpha)
+
+    def __repr__(self) -> str:
+        alpha = "" if self.alpha is None else f", alpha={self.alpha!r}"
+        return f"Trial(id={self.id!r}, rho={self.rho!r}{alpha})"
 
 
 class Recommendation(NamedTuple):
@@ -41,6 +52,14 @@ class Recommendation(NamedTuple):
 
     rho: float
     interval: tuple[float, float]
+
+
+class RowRecommendation(NamedTuple):
+    """The parameters to deploy, and the interval of rho, in the row of alpha, that they stand for."""
+
+    rho: float
+    interval: tuple[float, float]
+    alpha: Alpha
 
 
 class Epoch:
@@ -92,7 +111,7 @@ class Learner:
 
     def __init__(
         self,
-        space: Interval,
+        space: Space,
         *,
         rate: float | Rate | None = None,
         horizon: int | None = None,
@@ -103,11 +122,12 @@ class Learner:
         max_pieces: int | None = None,
         seed: int | None = None,
     ) -> None:
-        if not isinstance(space, Interval):
-            raise TypeError(f"space must be an Interval, got {space!r}")
+        if not isinstance(space, Interval | Strips):
+            raise TypeError(f"space must be an Interval or Strips, got {space!r}")
         if baseline is not None:
             _validate.choice("baseline", baseline, ("low",))
         self.space = space
+        self._laid = self._lay_out(space)
         self.horizon = None if horizon is None else _validate.integer("horizon", horizon, low=1)
         self.rate = as_rate(rate, self.horizon)
         self.high = _validate.number("high", high, low=0.0, open=True)
@@ -132,16 +152,20 @@ class Learner:
         self._epoch = Epoch(self._initial_tree())
         self.current_rate = self.rate.after(0, 0.0, math.inf)
 
+    def _lay_out(self, space: Space) -> Space:
+        """The space whose line carries the weights."""
+        return space
+
     def _initial_tree(self) -> IntervalTree:
-        return IntervalTree(*self.space.line)
+        return IntervalTree(*self._laid.line)
 
     def _parameter(self, position: float) -> float:
         """The parameter that a point of the line stands for."""
         return self.space.project(position)
 
-    def _to_space(self, position: float) -> float:
-        """The end of an interval of the space at a point of the line."""
-        return self.space.project(position)
+    def _to_space(self, lo: float, hi: float) -> tuple[float, float]:
+        """The interval of the parameter that [lo, hi) on the line stands for."""
+        return self.space.stretch(lo, hi)
 
     # -- the protocol ----------------------------------------------------------------------------
 
@@ -160,7 +184,8 @@ class Learner:
         return self._asked(position)
 
     def _asked(self, position: float) -> Trial:
-        trial = Trial(self.n_asked, self._parameter(position), self._name, position)
+        alpha = self._laid.alpha_at(position)
+        trial = Trial(self.n_asked, self._parameter(position), self._name, position, alpha)
         self.n_asked += 1
         self._pending[trial.id] = trial, self._epoch
         self._epoch.asked_at[trial.id] = self._epoch.n_updates
@@ -299,17 +324,22 @@ class Learner:
         weights = np.exp(logs)
         return PiecewiseConstant(edges, weights / np.dot(weights, np.diff(edges)))
 
-    def recommend(self) -> Recommendation:
-        """The value to deploy: the middle of the (widest) interval with the least estimated loss. O(P)."""
+    def recommend(self) -> Recommendation | RowRecommendation:
+        """The value to deploy: the middle of the (widest) interval with the least estimated loss. O(P).
+
+        On `Strips` together with the alpha of the row that the interval is in.
+        """
         tree = self._epoch.tree
         if isinstance(tree, LinearPieces):
             best = tree.argmax(_EQUALLY_GOOD)
         else:
             edges, logs = tree.pieces()
-            best = PiecewiseConstant(edges, np.where(logs >= -_EQUALLY_GOOD, 0.0, 1.0)).argmin()
-        return Recommendation(
-            self._parameter(0.5 * best[0] + 0.5 * best[1]), (self._to_space(best[0]), self._to_space(best[1]))
-        )
+            best = self._laid.argmin(PiecewiseConstant(edges, np.where(logs >= -_EQUALLY_GOOD, 0.0, 1.0)))
+        rho = self._parameter(0.5 * best[0] + 0.5 * best[1])
+        alpha = self._laid.alpha_at(best[0])
+        if alpha is None:
+            return Recommendation(rho, self._to_space(*best))
+        return RowRecommendation(rho, self._to_space(*best), alpha)
 
     @property
     def guarantee(self) -> str:

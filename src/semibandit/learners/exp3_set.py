@@ -11,6 +11,7 @@ from semibandit.learners import _kernels
 from semibandit.learners.base import Learner, Trial
 from semibandit.piecewise import PiecewiseConstant
 from semibandit.piecewise_linear import PiecewiseLinear
+from semibandit.spaces import Interval
 
 __all__ = ["Exp3Set"]
 
@@ -25,7 +26,8 @@ class Exp3Set(Learner):
     Parameters
     ----------
     space
-        Where the parameter lives.
+        Where the parameter lives. On `Strips` there are two (or more), and what is told is a function on
+        the line of its rows.
     rate
         A number, a `TheoremRate`, or an `AdaptiveRate` (default), which needs neither T nor M.
     horizon
@@ -62,15 +64,15 @@ class Exp3Set(Learner):
     """
 
     def _read(self, trial: Trial, seen: Any) -> tuple[FloatArray, FloatArray, float, bool]:
-        if isinstance(seen, PiecewiseLinear):
-            return self._read_linear(trial, seen)
+        if isinstance(seen, PiecewiseLinear) and isinstance(self.space, Interval):
+            return self._read_linear(self.space, trial, seen)
         if not isinstance(seen, PiecewiseConstant):
             raise TypeError(
-                f"seen must be a PiecewiseConstant or PiecewiseLinear that covers rho = {trial.rho!r}, "
-                f"or None for a failed run, got {seen!r}"
+                f"seen must be a PiecewiseConstant (or, on an Interval, PiecewiseLinear) that covers "
+                f"{_named(trial)}, or None for a failed run, got {seen!r}"
             )
         edges, values = self.space.lay(seen)
-        status, value, whole = _kernels.survey(edges, values, trial.rho, self.high)
+        status, value, whole = _kernels.survey(edges, values, self.space.point(trial.position), self.high)
         if status == _kernels.OUT_OF_RANGE:
             raise self._out_of_range(value)
         if status == _kernels.NOT_COVERED:
@@ -79,8 +81,10 @@ class Exp3Set(Learner):
         whole = whole and bool(edges[0] == a) and bool(edges[-1] == b)
         return edges, self._scaled(values), float(self._scaled(value)), whole
 
-    def _read_linear(self, trial: Trial, seen: PiecewiseLinear) -> tuple[FloatArray, FloatArray, float, bool]:
-        edges, ends = self.space.lay_linear(seen)
+    def _read_linear(
+        self, space: Interval, trial: Trial, seen: PiecewiseLinear
+    ) -> tuple[FloatArray, FloatArray, float, bool]:
+        edges, ends = space.lay_linear(seen)
         unseen = np.isnan(ends)
         bad = ~(unseen | ((ends >= 0.0) & (ends <= self.high)))
         if bad.any():
@@ -92,11 +96,15 @@ class Exp3Set(Learner):
             value = float(np.append(seen.right[seen.edges[1:] == trial.rho], np.nan)[0])
         if np.isnan(value):
             raise self._not_covered(trial, seen)
-        whole = not unseen.any() and (edges[0], edges[-1]) == self.space.line
+        whole = not unseen.any() and (edges[0], edges[-1]) == space.line
         return edges, self._scaled(ends), float(self._scaled(value)), whole
 
     def _out_of_range(self, value: float) -> ValueError:
         return ValueError(f"the values told must be in [0, {self.high:g}], got {value!r}")
 
     def _not_covered(self, trial: Trial, seen: Any) -> ValueError:
-        return ValueError(f"the function told must cover rho = {trial.rho!r}, got {seen!r}")
+        return ValueError(f"the function told must cover {_named(trial)}, got {seen!r}")
+
+
+def _named(trial: Trial) -> str:
+    return f"rho = {trial.rho!r}" + ("" if trial.alpha is None else f", alpha = {trial.alpha!r}")

@@ -22,7 +22,7 @@ import numpy as np
 
 from semibandit.learners.rates import Rate
 from semibandit.piecewise import PiecewiseConstant
-from semibandit.spaces import Interval
+from semibandit.strips import space_from_dict
 
 if TYPE_CHECKING:
     from semibandit.learners.base import Epoch, Learner
@@ -61,7 +61,7 @@ class Saved(msgspec.Struct):
 
     version: int
     kind: str
-    space: dict[str, float]
+    space: dict[str, Any]
     rate: Rate
     config: dict[str, int | float | bool | str | None]
     counters: dict[str, int | float]
@@ -162,7 +162,7 @@ def _restore(saved: Saved) -> Learner:
     if saved.kind not in kinds:
         raise ValueError(f"unknown kind of learner {saved.kind!r}")
     config: dict[str, Any] = dict(saved.config)
-    learner = kinds[saved.kind](Interval(**saved.space), rate=saved.rate, **config)
+    learner = kinds[saved.kind](space_from_dict(saved.space), rate=saved.rate, **config)
     for name in _COUNTERS:
         setattr(learner, name, saved.counters[name])
     learner._name = saved.name
@@ -180,7 +180,8 @@ def _restore(saved: Saved) -> Learner:
         epochs.append(epoch)
     learner._epoch = epochs[-1]
     for trial_id, rho, position, place in saved.pending:
-        learner._pending[trial_id] = Trial(trial_id, rho, saved.name, position), epochs[place]
+        alpha = learner._laid.alpha_at(position)
+        learner._pending[trial_id] = Trial(trial_id, rho, saved.name, position, alpha), epochs[place]
     return learner
 
 

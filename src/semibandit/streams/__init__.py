@@ -7,6 +7,7 @@ _HOME = {
     "Stream": "stream",
     "clustering": "clustering_instances",
     "concentrated": "adversarial",
+    "digits_two_metrics": "two_metrics",
     "halving": "adversarial",
     "synthetic": "step_functions",
     "knapsack": "knapsack_instances",
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from semibandit.streams.point_sets import seeding as seeding
     from semibandit.streams.step_functions import synthetic as synthetic
     from semibandit.streams.stream import Stream as Stream
+    from semibandit.streams.two_metrics import digits_two_metrics as digits_two_metrics
 
 
 def __getattr__(name: str) -> Any:

@@ -250,12 +250,14 @@ class Tuner:
     def summary(self) -> Summary:
         """Counts, means, the parameter to deploy, and the comparison with the default."""
         losses = [record.loss for record in self.finished if record.loss is not None]
+        recommendation = self.learner.recommend()
+        assert isinstance(recommendation, Recommendation), "tuning is on an interval"
         return Summary(
             n_rounds=len(self.finished),
             n_runs=sum(record.runs for record in self.finished),
             failures=Counter(record.failure for record in self.finished if record.failure is not None),
             mean_loss=math.fsum(losses) / len(losses) if losses else math.nan,
-            recommendation=self.learner.recommend(),
+            recommendation=recommendation,
             comparison=self._comparison(),
         )
 

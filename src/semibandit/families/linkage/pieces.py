@@ -32,6 +32,7 @@ from semibandit.families.linkage._kernels.rows import Rows, new_rows, pool_size
 __all__ = [
     "END",
     "Engine",
+    "Reducible",
     "Run",
     "engine",
     "maximal_piece",
@@ -115,7 +116,7 @@ class Engine(Protocol):
         ...
 
 
-class _Reducible:
+class Reducible:
     """The nearest-neighbour chain: a tree in O(n²), a certificate in O(n²)."""
 
     def __init__(self, rows: Rows) -> None:
@@ -185,7 +186,7 @@ def engine(D: FloatArray, linkage: str) -> Iterator[Engine]:
         memory = np.empty(size)
     rows = new_rows(D, kind, memory)
     try:
-        yield _Generic(rows) if kind == 2 else _Reducible(rows)
+        yield _Generic(rows) if kind == 2 else Reducible(rows)
     finally:
         if memory.nbytes <= _MOST_SPARE:
             _spare.memory = memory

@@ -1,0 +1,179 @@
+"""The family of clusterings with two metrics, and a linkage between single and complete."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from semibandit import _validate
+from semibandit._validate import FloatArray
+from semibandit.families.linkage.problem import Linkage
+from semibandit.piecewise import PiecewiseConstant
+from semibandit.spaces import Interval
+from semibandit.strips import Strips
+
+if TYPE_CHECKING:
+    from semibandit.families.metric_linkage.curves import CriticalCurve
+
+__all__ = ["MetricLinkage"]
+
+LINKAGES = ("single-complete", "average-complete")
+
+_DEFAULT_ROWS = 33
+# Mixed distances stay in the range that is compared exactly.
+_LARGEST, _SMALLEST = 2.0**390, 2.0**-390
+
+
+class MetricLinkage:
+    """Hierarchical clustering by ρ-linkage of the distances (1 - α)·d0 + α·d1.
+
+    α says how much to trust which metric, ρ how to measure the distance of clusters; see `Linkage`. The
+    space is a row for each of several α, continuous in ρ.
+
+    Parameters
+    ----------
+    d0, d1
+        The distances by either metric, each as `Linkage` takes them. Only their ratio matters: bring them to
+        the same scale first, so that α = 1/2 trusts both alike.
+    cost
+        As for `Linkage`; the distances that it gets are the mixed ones.
+    linkage
+        "single-complete" (the paper's) or "average-complete".
+    space
+        The rows: `Strips` of [0, 1] over a range of α in [0, 1].
+
+    Notes
+    -----
+    What `reveal` sees is a connected set: all of the maximal interval with the same tree around ρ, then
+    all intervals with this tree in neighbouring rows that overlap it, and so on. From wherever one starts in
+    it, it is the same set, so these sets are a partition of the space.
+
+    In a row everything is as exact as `Linkage`. The trees of rows in between are not looked at.
+
+    Cost: `reveal` takes O(n²) for each interval of the set, `losses` O(n²) for each piece of each row.
+    Memory: three times that of the square matrix, however many rows there are.
+
+    Examples
+    --------
+    >>> import semibandit as sb
+    >>> d0 = [[0, 1, 3, 6], [1, 0, 2, 5], [3, 2, 0, 2.5], [6, 5, 2.5, 0]]
+    >>> d1 = [[0, 1, 4, 4], [1, 0, 4, 4], [4, 4, 0, 1], [4, 4, 1, 0]]
+    >>> space = sb.Strips(3, sb.Interval(0, 1))
+    >>> problem = sb.MetricLinkage(d0, d1, sb.clustering.TargetDistance([0, 0, 1, 1]), space=space)
+    >>> problem.losses()
+    PiecewiseConstant([0.0, 0.5, 1.0, 2.0, 3.0], [0.25, 0.0, 0.0, 0.0])
+    >>> problem.reveal(0.7, alpha=0.5)
+    PiecewiseConstant([0.5, 1.0, 2.0, 3.0], [0.0, 0.0, 0.0])
+    """
+
+    def __init__(
+        self,
+        d0: Any,
+        d1: Any,
+        cost: Callable[[FloatArray, FloatArray], float],
+        linkage: str = "single-complete",
+        *,
+        space: Strips | None = None,
+    ) -> None:
+        self.linkage = _validate.choice("linkage", linkage, LINKAGES)
+        self.space = Strips(_DEFAULT_ROWS, Interval(0.0, 1.0)) if space is None else _checked(space)
+        self._d0 = _validate.distances("d0", d0)
+        self._d1 = _validate.distances("d1", d1)
+        if self._d0.shape != self._d1.shape:
+            raise ValueError(
+                f"d0 and d1 must be distances of the same points, got {self._d0.shape[0]} "
+                f"and {self._d1.shape[0]} points"
+            )
+        if not callable(cost):
+            raise TypeError(f"cost must be a callable (distances, Z) -> [0, 1], got {cost!r}")
+        self.cost = cost
+        # Where the cost looks at the tree alone, what it says of a tree holds in all rows.
+        self._known: dict[bytes, float] | None = None if getattr(cost, "needs_distances", True) else {}
+        self._scaled = _scaled(self._d0, self._d1)
+        self._first = self._at(self._alphas[0])  # this checks that the cost fits the points
+
+    def __repr__(self) -> str:
+        return f"MetricLinkage({self._d0.shape[0]} points, {self.cost!r}, {len(self.space)} rows)"
+
+    def distances(self, alpha: float) -> FloatArray:
+        """(1 - α)·d0 + α·d1, for any α in [0, 1]."""
+        from semibandit.families.metric_linkage.search import mixed
+
+        return mixed(self._d0, self._d1, _validate.number("alpha", alpha, low=0.0, high=1.0))
+
+    def tree(self, rho: float, alpha: float) -> FloatArray:
+        """Scipy's linkage matrix Z at (rho, alpha), which need not be on a row. O(n²)."""
+        return self._at(alpha).tree(rho)
+
+    def loss(self, rho: float, alpha: float) -> float:
+        """The cost of the tree at (rho, alpha), which need not be on a row: one plain run."""
+        return self._at(alpha).loss(rho)
+
+    def reveal(self, rho: float, alpha: float) -> PiecewiseConstant:
+        """The loss on all that is connected to (rho, alpha), on a row, by having the same tree.
+
+        A function on the line of the rows: see `Strips`, whose `row` takes it apart.
+        """
+        from semibandit.families.linkage.pieces import snap
+        from semibandit.families.metric_linkage.search import Search
+
+        rho, row = snap(self.space.interval.check(rho)), self.space.row_of(alpha)
+        search = Search(*self._scaled, self._alphas, LINKAGES.index(self.linkage))
+        run, pieces = search.connected(row, rho)
+        rows, lo, hi = (np.array(column) for column in zip(*pieces, strict=True))
+        if self._known is not None:
+            values = np.full(rows.size, self._first._cost_of(run))
+        else:
+            cost = {i: self._at(self._alphas[i])._cost_of(run) for i in set(rows.tolist())}
+            values = np.array([cost[i] for i in rows.tolist()])
+        return self.space.lay_pieces(rows, lo, np.minimum(hi, 1.0), values)
+
+    def losses(self) -> PiecewiseConstant:
+        """The whole loss function on all rows, as a function on their line."""
+        rows = {i: self._at(alpha).losses() for i, alpha in enumerate(self._alphas)}
+        return self.space.lay_rows(rows)
+
+    def curve(self, a: Any, b: Any, c: Any, d: Any) -> CriticalCurve:
+        """The curve in (ρ, α) on which merging clusters a and b ties with merging c and d (points each)."""
+        from semibandit.families.metric_linkage.curves import CriticalCurve
+
+        if self.linkage != "single-complete":
+            raise ValueError(f"curves are those of single-complete linkage, not of {self.linkage}")
+        return CriticalCurve(self._d0, self._d1, (a, b), (c, d))
+
+    # -- inside ------------------------------------------------------------------------------------
+
+    @property
+    def _alphas(self) -> tuple[float, ...]:
+        return self.space.axes[0]
+
+    def _at(self, alpha: float) -> Linkage:
+        """One parameter: the family at a fixed alpha."""
+        linkage = Linkage(self.distances(alpha), self.cost, self.linkage)
+        if self._known is not None:
+            linkage._known = self._known
+        return linkage
+
+
+def _checked(space: Any) -> Strips:
+    if not isinstance(space, Strips) or len(space.axes) != 1:
+        raise TypeError(f"space must be Strips with rows in one further parameter, got {space!r}")
+    if space.interval.margin or space.interval.span != (0.0, 1.0):
+        raise ValueError(f"space must have rows of Interval(0, 1), got {space.interval!r}")
+    alphas = space.axes[0]
+    if alphas[0] < 0.0 or alphas[-1] > 1.0:
+        raise ValueError(f"space must have alpha in [0, 1], got {alphas[0]} to {alphas[-1]}")
+    return space
+
+
+def _scaled(d0: FloatArray, d1: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Both in the range that is compared exactly, by a power of two; mixtures are then in it, too."""
+    largest = max(float(d0.max()), float(d1.max()))
+    smallest = min(float(d.min(where=d > 0.0, initial=largest)) for d in (d0, d1))
+    if largest == 0.0 or (smallest >= _SMALLEST and largest <= _LARGEST):
+        return d0, d1
+    scale = 2.0 ** min(389 - math.frexp(largest)[1], 1000)
+    return d0 * scale, d1 * scale

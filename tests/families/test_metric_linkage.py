@@ -1,0 +1,414 @@
+"""Linkage with two metrics: rows against one metric, sets against a union of pieces, curves against signs."""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import pdist, squareform
+
+import semibandit as sb
+from reference import metric_linkage as reference
+from semibandit.clustering import DasguptaCost, KMeansCost, TargetDistance
+from semibandit.families.linkage.pieces import END, engine, tree_pieces
+from semibandit.families.metric_linkage.curves import CriticalCurve
+from semibandit.families.metric_linkage.problem import LINKAGES
+from semibandit.families.metric_linkage.search import Search
+
+KINDS = ("random", "close", "euclidean", "integers", "zeros", "all equal")
+
+
+def metrics(kind, n, seed=0):
+    rng = np.random.default_rng([seed, n, KINDS.index(kind)])
+    if kind == "euclidean":
+        return tuple(squareform(pdist(rng.normal(size=(n, 2)))) for _ in range(2))
+    base = rng.random((n, n))
+    draw = {
+        "random": lambda: rng.random((n, n)),
+        "close": lambda: base + 0.02 * rng.random((n, n)),
+        "integers": lambda: rng.integers(1, 6, (n, n)).astype(float),
+        "zeros": lambda: rng.integers(0, 3, (n, n)).astype(float),
+        "all equal": lambda: np.full((n, n), rng.random()),
+    }[kind]
+    upper = [np.triu(draw(), 1) for _ in range(2)]
+    return tuple(u + u.T for u in upper)
+
+
+def labels(n, k=3, seed=0):
+    return np.random.default_rng(seed).permutation(np.arange(n) % min(k, n))
+
+
+def rows_of(k):
+    return sb.Strips(k, sb.Interval(0, 1))
+
+
+def point_of(piece, rng):
+    """A random ρ of a piece (row, lo, hi, ...)."""
+    lo, hi = piece[1], min(piece[2], 1.0)
+    rho = lo + rng.random() * (hi - lo)
+    return float(rho) if lo <= rho < hi else lo
+
+
+def clusters_of(Z):
+    parts = [frozenset([i]) for i in range(len(Z) + 1)]
+    for a, b, _, _ in Z:
+        parts.append(parts[int(a)] | parts[int(b)])
+    return frozenset(parts[len(Z) + 1 :])
+
+
+# -- the revealed set ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_connected_set_is_that_of_the_reference(kind, linkage):
+    rng = np.random.default_rng(1)
+    for seed, (n, k) in enumerate([(1, 2), (2, 3), (3, 4), (4, 6), (5, 5), (6, 4), (7, 3)]):
+        d0, d1 = metrics(kind, n, seed)
+        alphas = rows_of(k).axes[0]
+        search = Search(d0, d1, alphas, LINKAGES.index(linkage))
+        parts = reference.components(reference.pieces(d0.tolist(), d1.tolist(), alphas, linkage))
+        for part in parts:
+            start = part[rng.integers(len(part))]
+            _, found = search.connected(start[0], point_of(start, rng))
+            assert sorted(found) == sorted(piece[:3] for piece in part)
+
+
+def test_large_instances_against_all_pieces_of_all_rows():
+    rng = np.random.default_rng(2)
+    for kind in ("close", "integers"):
+        d0, d1 = metrics(kind, 40, 3)
+        alphas = rows_of(9).axes[0]
+        search = Search(d0, d1, alphas, 0)
+        found = []
+        for row, alpha in enumerate(alphas):
+            with engine(np.array(reference.mixed(d0.tolist(), d1.tolist(), alpha)), "single-complete") as e:
+                starts = list(tree_pieces(e))
+            edges = [*(lo for lo, _ in starts), END]
+            found += [(row, *edges[i : i + 2], run.key) for i, (_, run) in enumerate(starts)]
+        parts = reference.components(found)
+        assert max(map(len, parts)) > 1
+        for part in parts[:: max(len(parts) // 40, 1)]:
+            start = part[rng.integers(len(part))]
+            assert sorted(search.connected(start[0], point_of(start, rng))[1]) == sorted(p[:3] for p in part)
+
+
+def test_a_tree_may_come_back_in_a_row():
+    """The search must find both: an interval that is missed would make the sets depend on the start."""
+    seen = 0
+    for seed in range(400):
+        d0, d1 = metrics("integers", 5, seed)
+        alphas = rows_of(5).axes[0]
+        found = []
+        for row, alpha in enumerate(alphas):
+            D = np.array(reference.mixed(d0.tolist(), d1.tolist(), alpha))
+            with engine(D, "single-complete") as e:
+                starts = list(tree_pieces(e))
+            edges = [*(lo for lo, _ in starts), END]
+            found += [(row, *edges[i : i + 2], run.key) for i, (_, run) in enumerate(starts)]
+        for part in reference.components(found):
+            rows = [piece[0] for piece in part]
+            if len(set(rows)) < len(rows):
+                seen += 1
+                search = Search(d0, d1, alphas, 0)
+                for piece in part:
+                    got = search.connected(piece[0], piece[1])[1]
+                    assert sorted(got) == sorted(p[:3] for p in part)
+    assert seen > 0
+
+
+def test_the_revealed_set_is_the_connected_set_on_a_fine_grid():
+    columns, checked = 200, 0
+    for seed in range(12):
+        d0, d1 = metrics("close" if seed % 2 else "random", 4, seed)
+        problem = sb.MetricLinkage(d0, d1, TargetDistance(labels(4, 2)), space=rows_of(6))
+        alphas = problem.space.axes[0]
+        rho = (np.arange(columns) + 0.5) / columns
+        one = [sb.Linkage(problem.distances(alpha), problem.cost) for alpha in alphas]
+        trees = [[clusters_of(row.tree(r)) for r in rho] for row in one]
+        exact = reference.pieces(d0.tolist(), d1.tolist(), alphas, "single-complete")
+        ends = [{edge for piece in exact if piece[0] == row for edge in piece[1:3]} for row in range(6)]
+        apart = [abs(a - b) for p, q in pairwise(ends) for a in p for b in q if a != b]
+        apart += [b - a for edges in ends for a, b in pairwise(sorted(edges))]
+        if min(apart) < 2 / columns:
+            continue  # the grid cannot see an overlap this thin
+        for row, column in np.random.default_rng(seed).integers(0, (6, columns), (5, 2)):
+            seen = problem.reveal(rho[column], alphas[row])
+            grid = reference.flood(lambda r, c, t=trees: t[r][c], 6, columns, row, column)
+            for r in range(6):
+                here = problem.space.row(seen, r)(rho)
+                assert {c for c in range(columns) if not np.isnan(here[c])} == {c for q, c in grid if q == r}
+            checked += 1
+    assert checked >= 20
+
+
+def test_the_sets_are_a_partition():
+    rng = np.random.default_rng(4)
+    for kind in KINDS:
+        d0, d1 = metrics(kind, 9, 5)
+        problem = sb.MetricLinkage(d0, d1, TargetDistance(labels(9)), space=rows_of(8))
+        space = problem.space
+        for _ in range(6):
+            row, rho = int(rng.integers(8)), float(rng.random())
+            seen = problem.reveal(rho, space.alphas[row])
+            assert not np.isnan(seen(space.place(rho, space.alphas[row])))
+            for lo, hi in seen.domain:
+                x = lo + rng.random() * (hi - lo)
+                assert problem.reveal(space.project(x), space.alpha_at(x)) == seen
+
+
+def test_reveal_is_a_part_of_losses():
+    rng = np.random.default_rng(5)
+    d0, d1 = metrics("close", 12, 1)
+    for cost in (TargetDistance(labels(12)), KMeansCost(3), DasguptaCost()):
+        problem = sb.MetricLinkage(d0, d1, cost, space=rows_of(7))
+        whole = problem.losses()
+        for _ in range(10):
+            rho, alpha = float(rng.random()), problem.space.alphas[rng.integers(7)]
+            seen = problem.reveal(rho, alpha)
+            for lo, hi in seen.domain:
+                x = lo + (hi - lo) * rng.random(20)
+                np.testing.assert_array_equal(seen(x), whole(x))
+            assert seen(problem.space.place(rho, alpha)) == problem.loss(rho, alpha)
+
+
+# -- rows ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+def test_a_row_is_the_family_with_one_metric(linkage):
+    rng = np.random.default_rng(6)
+    for kind in KINDS:
+        d0, d1 = metrics(kind, 10, 2)
+        for cost in (TargetDistance(labels(10)), KMeansCost(2)):
+            problem = sb.MetricLinkage(d0, d1, cost, linkage, space=rows_of(5))
+            whole = problem.losses()
+            for row, alpha in enumerate(problem.space.axes[0]):
+                one = sb.Linkage((1 - alpha) * d0 + alpha * d1, cost, linkage)
+                plain = problem.space.row(whole, row)
+                assert len(plain) == len(one.losses())
+                np.testing.assert_allclose(plain.edges, one.losses().edges, atol=1e-12)
+                np.testing.assert_allclose(plain.values, one.losses().values, atol=1e-12)
+                rho = float(rng.random())
+                expected, seen = one.reveal(rho), problem.space.row(problem.reveal(rho, alpha), row)
+                around = next(s for s in seen.domain if s[0] <= rho <= s[1])
+                np.testing.assert_allclose(around, expected.domain[0], atol=1e-12)
+                assert seen(rho) == pytest.approx(expected(rho))
+                np.testing.assert_allclose(problem.tree(rho, alpha), one.tree(rho), atol=1e-12)
+
+
+def test_the_ends_of_alpha_are_the_two_metrics():
+    d0, d1 = metrics("random", 12, 3)
+    problem = sb.MetricLinkage(d0, d1, TargetDistance(labels(12)))
+    for alpha, D in ((0.0, d0), (1.0, d1)):
+        np.testing.assert_array_equal(problem.distances(alpha), D)
+        np.testing.assert_array_equal(problem.tree(0.3, alpha), sb.Linkage(D, problem.cost).tree(0.3))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_equal_metrics_give_one_parameter_in_every_row(kind):
+    d0, _ = metrics(kind, 9, 4)
+    problem = sb.MetricLinkage(d0, d0, TargetDistance(labels(9)), space=rows_of(6))
+    one = sb.Linkage(d0, problem.cost)
+    space, whole = problem.space, problem.losses()
+    for rho in (0.0, 0.37, 0.99, 1.0):
+        expected = one.reveal(rho)
+        for alpha in space.alphas:
+            assert problem.reveal(rho, alpha) == space.lay_rows(dict.fromkeys(range(6), expected))
+            assert problem.loss(rho, alpha) == one.loss(rho)
+    assert whole == space.lay_rows(dict.fromkeys(range(6), one.losses()))
+
+
+def test_one_row_is_one_parameter():
+    d0, d1 = metrics("euclidean", 20, 6)
+    problem = sb.MetricLinkage(d0, d1, TargetDistance(labels(20)), space=rows_of(1))
+    one = sb.Linkage(problem.distances(0.5), problem.cost)
+    assert problem.losses() == one.losses()
+    for rho in np.linspace(0, 1, 11):
+        assert problem.reveal(rho, 0.5) == one.reveal(rho)
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e-160, 1e150, 1e300])
+def test_extreme_scales(factor):
+    d0, d1 = metrics("integers", 6, 7)
+    plain = sb.MetricLinkage(d0, d1, TargetDistance(labels(6)), space=rows_of(4))
+    power = 2.0 ** round(np.log2(factor))
+    scaled = sb.MetricLinkage(d0 * power, d1 * power, TargetDistance(labels(6)), space=rows_of(4))
+    for rho, alpha in ((0.2, 0.0), (0.7, 1 / 3), (0.5, 1.0)):
+        assert scaled.reveal(rho, alpha) == plain.reveal(rho, alpha)
+    assert scaled.losses() == plain.losses()
+
+
+# -- learning --------------------------------------------------------------------------------------------
+
+
+def test_estimates_are_unbiased_on_every_row():
+    """The mean estimate of 20,000 draws from a density that has learned: within five standard errors."""
+    d0, d1 = metrics("close", 8, 8)
+    problem = sb.MetricLinkage(d0, d1, TargetDistance(labels(8)), space=rows_of(6))
+    space, draws = problem.space, 20_000
+    learner = sb.Exp3Set(space, rate=0.3, baseline=None, seed=11)
+    for _ in range(30):
+        trial = learner.ask()
+        learner.tell(trial, problem.reveal(*trial.parameters))
+    density = learner.density()
+    sets = {}
+    for row, lo, hi, value in _pieces(problem):
+        seen = problem.reveal(0.5 * (lo + hi), space.alphas[row])
+        share = sum(_mass(density, *stretch) for stretch in seen.domain)
+        sets.setdefault(seen, (share, value))
+    assert sum(share for share, _ in sets.values()) == pytest.approx(1)
+    assert len(sets) > 5
+    drawn = np.empty(draws)
+    for i in range(draws):
+        trial = learner.ask()
+        learner.forget(trial)
+        drawn[i] = space.place(*trial.parameters)
+    for seen, (share, value) in sets.items():
+        # The estimate on a set is value/share when it is drawn, else 0.
+        inside = drawn[(drawn >= seen.edges[0]) & (drawn < seen.edges[-1])]
+        count = np.count_nonzero(~np.isnan(seen(inside)))
+        error = value * np.sqrt((1 - share) / share / draws)
+        assert abs(count / draws * value / share - value) <= 5 * error + 1e-12
+
+
+def _pieces(problem):
+    whole = problem.losses()
+    for row in range(len(problem.space)):
+        plain = problem.space.row(whole, row)
+        for (lo, hi), value in zip(pairwise(plain.edges), plain.values, strict=True):
+            yield row, lo, hi, value
+
+
+def _mass(density, lo, hi):
+    part = density.restrict(lo, hi)
+    return float(part.values @ part.widths)
+
+
+def test_a_learner_finds_the_better_metric_and_linkage():
+    def instances():
+        rng = np.random.default_rng(3)
+        for _ in range(120):
+            target = rng.permutation(np.arange(12) % 3)
+            good = (target[:, None] != target) * 1.0 + 0.8 * rng.random((12, 12))
+            bad = rng.random((12, 12)) * 2
+            pair = [np.triu(d, 1) + np.triu(d, 1).T for d in (bad, good)]
+            yield sb.MetricLinkage(*pair, TargetDistance(target), space=rows_of(5))
+
+    problems = list(instances())
+    history = sb.play(sb.Exp3Set(rows_of(5), seed=0, horizon=120), problems)
+    best = history.best()
+    assert best.alpha > 0.5
+    total = {
+        (rho, alpha): sum(problem.loss(rho, alpha) for problem in problems)
+        for rho in (0.0, 0.5, 1.0)
+        for alpha in (0.0, 0.5, 1.0)
+    }
+    least = best.mean_loss * len(problems)
+    assert least <= min(total.values()) + 1e-9
+    assert history.regret()[-1] < 0.5 * (total[0.5, 0.0] - least)
+
+
+# -- critical curves -------------------------------------------------------------------------------------
+
+
+def test_curves_along_rows_and_columns():
+    rng = np.random.default_rng(9)
+    found = 0
+    for _ in range(40):
+        d0, d1 = metrics("random", 8, int(rng.integers(1000)))
+        points = rng.permutation(8)
+        cuts = np.sort(rng.choice(np.arange(1, 8), 3, replace=False))
+        a, b, c, d = np.split(points, cuts)
+        curve = sb.MetricLinkage(d0, d1, TargetDistance(labels(8))).curve(a, b, c, d)
+
+        def q(rho, alpha, d0=d0, d1=d1, parts=(a, b, c, d)):
+            D = (1 - alpha) * d0 + alpha * d1
+            one, two = D[np.ix_(*parts[:2])], D[np.ix_(*parts[2:])]
+            return (1 - rho) * (one.min() - two.min()) + rho * (one.max() - two.max())
+
+        rho, alpha = rng.random(2)
+        assert curve(rho, alpha) == pytest.approx(q(rho, alpha), abs=1e-12)
+        for root in curve.along_row(alpha):
+            assert q(root, alpha) == pytest.approx(0, abs=1e-12)
+            found += 1
+        assert bool(curve.along_row(alpha)) == (q(0, alpha) * q(1, alpha) <= 0)
+        roots = curve.along_column(rho)
+        grid = np.linspace(0, 1, 301)
+        signs = np.sign([q(rho, x) for x in grid])
+        changes = grid[:-1][signs[1:] != signs[:-1]]
+        assert len(roots) >= len(changes)
+        for x in changes:
+            assert any(x - 1e-9 <= root <= x + 1 / 300 + 1e-9 for root in roots)
+        for root in roots:
+            assert q(rho, root) == pytest.approx(0, abs=1e-12)
+    assert found > 10
+
+
+def test_pieces_of_a_curve_join_and_are_exact():
+    d0, d1 = metrics("random", 6, 2)
+    curve = CriticalCurve(d0, d1, ([0, 1], [2, 3]), ([4], [0, 1, 5]))
+    assert curve.pieces[0].lo == 0
+    assert curve.pieces[-1].hi == 1
+    assert len(curve.pieces) > 1
+    for left, right in pairwise(curve.pieces):
+        assert left.hi == right.lo
+        for rho in (Fraction(0), Fraction(1, 3), Fraction(1)):
+            assert left(rho, left.hi) == right(rho, left.hi)
+
+
+def test_every_edge_of_a_row_lies_on_a_curve():
+    checked = 0
+    for seed in range(6):
+        d0, d1 = metrics("random", 6, seed)
+        problem = sb.MetricLinkage(d0, d1, lambda D, Z: 0.0, space=rows_of(4))
+        for row, alpha in enumerate(problem.space.axes[0]):
+            plain = problem.space.row(problem.losses(), row)
+            for edge in plain.edges[1:-1]:
+                left, right = problem.tree(edge - 1e-9, alpha), problem.tree(edge + 1e-9, alpha)
+                assert clusters_of(left) != clusters_of(right)
+                curves = [problem.curve(*p, *q) for p in _merges(left) for q in _merges(right) if p != q]
+                roots = [root for curve in curves for root in curve.along_row(alpha)]
+                assert np.abs(np.subtract(roots, edge)).min() < 1e-12
+                checked += 1
+    assert checked > 20
+
+
+def _merges(Z):
+    parts = [frozenset([i]) for i in range(len(Z) + 1)]
+    for a, b, _, _ in Z:
+        yield parts[int(a)], parts[int(b)]
+        parts.append(parts[int(a)] | parts[int(b)])
+
+
+# -- what users may get wrong ----------------------------------------------------------------------------
+
+
+def test_bad_input_is_named():
+    d0, d1 = metrics("random", 4)
+    cost = TargetDistance([0, 0, 1, 1])
+    with pytest.raises(ValueError, match="d0 and d1 must be distances of the same points"):
+        sb.MetricLinkage(d0, d1[:3, :3], cost)
+    with pytest.raises(ValueError, match="d1 must be symmetric"):
+        sb.MetricLinkage(d0, np.triu(d1), cost)
+    with pytest.raises(TypeError, match="cost must be a callable"):
+        sb.MetricLinkage(d0, d1, 3)
+    with pytest.raises(ValueError, match="linkage must be one of"):
+        sb.MetricLinkage(d0, d1, cost, "single-average")
+    with pytest.raises(TypeError, match="space must be Strips"):
+        sb.MetricLinkage(d0, d1, cost, space=sb.Interval(0, 1))
+    with pytest.raises(ValueError, match=r"rows of Interval\(0, 1\)"):
+        sb.MetricLinkage(d0, d1, cost, space=sb.Strips(3, sb.Interval(0, 2)))
+    with pytest.raises(ValueError, match="alpha in"):
+        sb.MetricLinkage(d0, d1, cost, space=sb.Strips(3, sb.Interval(0, 1), sb.Interval(-1, 1)))
+    problem = sb.MetricLinkage(d0, d1, cost, space=rows_of(3))
+    with pytest.raises(ValueError, match="alpha must be that of a row"):
+        problem.reveal(0.5, 0.3)
+    with pytest.raises(ValueError, match="alpha must be in"):
+        problem.loss(0.5, 1.3)
+    with pytest.raises(ValueError, match="rho must be in"):
+        problem.reveal(-0.1, 0.5)
+    with pytest.raises(ValueError, match="two disjoint clusters"):
+        problem.curve([0], [0, 1], [2], [3])
+    with pytest.raises(ValueError, match="labels must have one entry"):
+        sb.MetricLinkage(d0, d1, TargetDistance([0, 1]))
