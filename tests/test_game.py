@@ -119,6 +119,19 @@ def test_bad_input():
     elsewhere = sb.Explicit(sb.PiecewiseConstant([0, 2], [0.5]))
     with pytest.raises(ValueError, match=r"problem 0 lives on \[0, 2\], the learner on \[0, 1\]"):
         sb.play(learner_for("full"), [elsewhere])
+    with pytest.raises(TypeError, match="learner must be a learner such as Exp3Set"):
+        sb.play([], learner_for("full"))
+    with pytest.raises(TypeError, match="semi-bandit feedback needs problems with a method `reveal`, got 1"):
+        sb.play(learner_for("full"), [1, 2])
+
+    class Pointwise(sb.Explicit):
+        def reveal(self, rho):
+            return self.loss(rho)
+
+    learner = learner_for("full")
+    with pytest.raises(TypeError, match="reveal must return the loss around rho as a PiecewiseConstant"):
+        sb.play(learner, [Pointwise(sb.PiecewiseConstant([0, 1], [0.5]))])
+    assert learner.pending == ()
     empty = sb.play(learner_for("full"), [])
     assert len(empty) == 0
     with pytest.raises(ValueError, match="at least one problem"):

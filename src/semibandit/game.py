@@ -18,7 +18,7 @@ from semibandit.hindsight import Hindsight, RowHindsight, best_in_hindsight
 from semibandit.learners.base import Learner, Trial
 from semibandit.learners.exp3_grid import Exp3Grid
 from semibandit.piecewise import PiecewiseConstant
-from semibandit.piecewise_linear import Piecewise
+from semibandit.piecewise_linear import Piecewise, PiecewiseLinear
 from semibandit.spaces import Interval
 from semibandit.strips import Alpha, Space, Strips
 from semibandit.weights.linear_pieces import Exponential
@@ -57,6 +57,8 @@ def rounds(learner: Learner, problems: Iterable[Any], feedback: str = "semi-band
     [0.1, 0.9, 0.9]
     """
     _validate.choice("feedback", feedback, FEEDBACK)
+    if not isinstance(learner, Learner):
+        raise TypeError(f"learner must be a learner such as Exp3Set, got {learner!r}")
     if feedback == "bandit" and not isinstance(learner, Exp3Grid):
         raise TypeError(f"bandit feedback needs a learner on points (Exp3Grid), got {learner!r}")
     return _rounds(learner, problems, feedback)
@@ -103,10 +105,18 @@ def _described(space: Space) -> str:
 
 def _look(space: Space, problem: Any, trial: Trial, feedback: str) -> tuple[Any, float, tuple[float, float]]:
     """Run the problem: what the learner is told, the loss paid, and the interval around rho that was seen."""
+    method = {"bandit": "loss", "full": "losses", "semi-bandit": "reveal"}[feedback]
+    if not callable(getattr(problem, method, None)):
+        raise TypeError(f"{feedback} feedback needs problems with a method `{method}`, got {problem!r}")
     if feedback == "bandit":
         loss = float(problem.loss(*trial.parameters))
         return loss, loss, (trial.rho, trial.rho)
     seen: Piecewise = problem.losses() if feedback == "full" else problem.reveal(*trial.parameters)
+    if not isinstance(seen, PiecewiseConstant | PiecewiseLinear):
+        raise TypeError(
+            f"{method} must return the loss around rho as a PiecewiseConstant (or a PiecewiseLinear), "
+            f"got {seen!r}"
+        )
     x = space.place(*trial.parameters)
     return seen, seen(x), space.around(seen, x)
 
@@ -131,7 +141,7 @@ def play(
     Returns
     -------
     History
-        One entry a round, with the regret and plots.
+        One entry a round, with the regret; `semibandit.plots` draws it.
     """
     history = History(problems, learner.space, feedback, learner.maximize)
     game: Iterable[Round] = rounds(learner, history.remember(problems), feedback)

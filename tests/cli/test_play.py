@@ -49,7 +49,8 @@ def test_linkage_draws_dendrograms(tmp_path):
     [
         (("--gap", "7"), "gap must be in [0, 0.8], got 7.0"),
         (("--spread", "0"), "spread must be above 0"),
-        (("--png", "no/such/folder/x.png", "--rounds", "10"), "no/such/folder"),
+        (("--png", "no/such/folder/x.png"), "there is no folder no/such/folder"),
+        (("--csv", "."), ". is a folder"),
     ],
 )
 def test_a_mistake_is_one_line_without_a_traceback(arguments, message):

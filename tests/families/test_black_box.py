@@ -487,3 +487,10 @@ def test_linkage_as_a_black_box(seed):
         return problem.tree(rho)[:, :2], problem.loss(rho)
 
     agree(exact, run, exact, lambda output: output[1], [0.0, 1.0, *rng.random(15).tolist()])
+
+
+def test_an_output_without_pieces_is_given_up():
+    problem = sb.BlackBox(lambda x, rho: rho, None, sb.Interval(0, 1), lambda output: output, max_runs=1000)
+    with pytest.raises(ValueError, match="is it piecewise constant in rho"):
+        problem.losses()
+    assert problem.n_runs <= 1000

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semibandit.cli.play import Rounds
+from semibandit.cli.play import Rounds, writable
 from semibandit.cli.play_knapsack import Order, Partition, read_files
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ app = typer.Typer(
 
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the stream.")]
 Png = Annotated[
-    Path | None, typer.Option(help="Draw D(T, ε) with the bounds, and where discontinuities lie.")
+    Path | None,
+    typer.Option(callback=writable, help="Draw D(T, ε) with the bounds, and where discontinuities lie."),
 ]
 
 

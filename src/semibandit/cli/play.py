@@ -19,6 +19,15 @@ class Feedback(StrEnum):
     bandit = "bandit"
 
 
+def writable(path: Path | None) -> Path | None:
+    """Refuse a file that cannot be written before the game, not after it."""
+    if path is not None and path.is_dir():
+        raise typer.BadParameter(f"{path} is a folder")
+    if path is not None and not path.absolute().parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {path.parent}")
+    return path
+
+
 # Options that every game has.
 Rounds = Annotated[int, typer.Option("--rounds", "-T", min=1, help="Number of instances.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the stream and of the learners.")]
@@ -26,8 +35,13 @@ Kinds = Annotated[
     list[Feedback] | None,
     typer.Option("--feedback", "-f", help="Kind of feedback; may be given several times. [default: all]"),
 ]
-Png = Annotated[Path | None, typer.Option(help="Draw regret, density, widths and one loss function.")]
-Csv = Annotated[Path | None, typer.Option(help="Write one line a round and kind of feedback.")]
+Png = Annotated[
+    Path | None,
+    typer.Option(callback=writable, help="Draw regret, density, widths and one loss function."),
+]
+Csv = Annotated[
+    Path | None, typer.Option(callback=writable, help="Write one line a round and kind of feedback.")
+]
 Provable = Annotated[
     bool, typer.Option("--provable", help="No baseline: the configuration with a regret proof.")
 ]

@@ -187,7 +187,7 @@ def _report(tuner: Tuner, interrupted: bool) -> None:
     console.print(_table(tuner, summary))
     if summary.n_failed:
         for reason, count in summary.failures.most_common(3):
-            console.print(f"failed {count} times: {reason}", markup=False)
+            console.print(f"failed {count} {'time' if count == 1 else 'times'}: {reason}", markup=False)
         if tuner.failed_loss is None:
             console.print("[dim]From failed rounds nothing is learned; --failed-loss changes that.[/dim]")
     if interrupted:
@@ -209,6 +209,9 @@ def _table(tuner: Tuner, summary: Summary) -> Table:
     rho, (lo, hi) = summary.recommendation
     runs = f"{summary.n_rounds} rounds, {summary.n_runs} runs"
     table.add_row("done", runs + (f", {summary.n_failed} rounds failed" if summary.n_failed else ""))
+    if tuner.learner.n_told == 0:
+        table.add_row("ρ to deploy", "nothing was learned yet")
+        return table
     table.add_row(f"mean {word}", f"{summary.mean_loss:.6g}")
     table.add_row("ρ to deploy", f"[bold]{rho:.6g}[/bold]")
     table.add_row("which stands for", f"{lo:.6g} to {hi:.6g}")

@@ -56,6 +56,9 @@ class BlackBox:
     resolution
         `losses` sees every piece at least this wide even where outputs come back; the width of the space
         over 64 by default.
+    max_runs
+        `losses` gives up, with an error, before it takes more runs than this: an output that changes with
+        every rho has no pieces to find.
     n_jobs
         `losses` runs this many threads: they help where `run` waits for another process or lets go of the
         interpreter's lock.
@@ -95,6 +98,7 @@ class BlackBox:
         check: int = 0,
         on_recurrence: str = "raise",
         resolution: float | None = None,
+        max_runs: int = 100_000,
         n_jobs: int = 1,
         high: float = 1.0,
         maximize: bool = False,
@@ -110,6 +114,7 @@ class BlackBox:
         self.exact, self.maximize = bool(exact), bool(maximize)
         self.on_recurrence = _validate.choice("on_recurrence", on_recurrence, ("raise", "shrink"))
         self.resolution = space.width / _COARSE_CELLS if resolution is None else self._width(resolution)
+        self.max_runs = _validate.integer("max_runs", max_runs, low=1)
         self.n_jobs = _validate.integer("n_jobs", n_jobs, low=1)
         self.high = _validate.number("high", high, low=0.0, open=True)
         # The same fractions for every interval: whoever finds an interval checks it at the same points.
@@ -249,12 +254,19 @@ class BlackBox:
     def _edges_between(self, points: list[float], pool: Executor | None) -> list[float]:
         """The points at which the output changes, found side by side, one probe in each bracket at a time."""
         edges: list[float] = []
+        most = self.n_runs + self.max_runs
         self._run_all(points, pool)
         brackets = self._differing(pairwise(points))
         while brackets:
             probes = [(a, self._grid.between(a, b), b) for a, b in brackets]
             edges += [b for _, middle, b in probes if middle is None]
             open_ones = [(a, middle, b) for a, middle, b in probes if middle is not None]
+            if self.n_runs + len(open_ones) > most:
+                raise ValueError(
+                    f"more than max_runs = {self.max_runs} runs, and the output still changes in "
+                    f"{len(open_ones)} places: is it piecewise constant in rho? A larger tolerance, or an "
+                    f"`equal` that ignores what does not matter, may help"
+                )
             self._run_all([middle for _, middle, _ in open_ones], pool)
             brackets = self._differing(
                 pair for a, middle, b in open_ones for pair in ((a, middle), (middle, b))

@@ -124,8 +124,8 @@ class Learner:
     ) -> None:
         if not isinstance(space, Interval | Strips):
             raise TypeError(f"space must be an Interval or Strips, got {space!r}")
-        if baseline is not None:
-            _validate.choice("baseline", baseline, ("low",))
+        if baseline not in ("low", None):
+            raise ValueError(f"baseline must be 'low' or None, got {baseline!r}")
         self.space = space
         self._laid = self._lay_out(space)
         self.horizon = None if horizon is None else _validate.integer("horizon", horizon, low=1)

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from semibandit.streams.two_metrics import digits_two_metrics as digits_two_metrics
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'semibandit.streams' has no attribute {name!r}")
