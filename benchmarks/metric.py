@@ -116,8 +116,11 @@ def column_breaks(
 ) -> list[float]:
     """Where the tree changes along α, as far as a grid sees it; each place by bisection."""
 
-    def tree(alpha: float) -> bytes:
-        return problem.tree(rho, alpha)[:, [0, 1, 3]].tobytes()
+    def tree(alpha: float) -> frozenset[int]:
+        clusters = [1 << i for i in range(len(problem.distances(alpha)))]
+        for a, b in problem.tree(rho, alpha)[:, :2].astype(int):
+            clusters.append(clusters[a] | clusters[b])
+        return frozenset(clusters)
 
     breaks = []
     alphas = np.linspace(0, 1, grid + 1)
