@@ -82,3 +82,20 @@ def test_bad_input():
         sb.best_in_hindsight([sb.PiecewiseConstant([0, 0.5, 1], [0.1, np.nan])])
     with pytest.raises(ValueError, match="max_pieces must be at least 2"):
         sb.best_in_hindsight(random_functions(0), max_pieces=0)
+
+
+def test_lines_may_be_best_at_a_point():
+    functions = [sb.PiecewiseLinear([0, x, 1], [1 - x, x], [0, 1]) for x in (0.3, 0.4, 0.9)]
+    best = sb.best_in_hindsight(functions)
+    assert best.interval == (best.rho, best.rho)
+    grid = np.linspace(0, 1, 20_001)
+    total = sum(f(grid) for f in functions) / 3
+    assert best.mean_loss <= total.min() + 1e-12
+    assert best.mean_loss == pytest.approx(total.min(), abs=1e-3)
+    # In two passes, and with step functions among them.
+    mixed = [*functions, sb.PiecewiseConstant([0, 0.35, 1], [0.9, 0.1])]
+    for max_pieces in (2, 1000):
+        again = sb.best_in_hindsight(mixed, max_pieces=max_pieces)
+        total = sum(f(grid) for f in mixed) / 4
+        assert again.mean_loss <= total.min() + 1e-12
+        assert sum(f(again.rho) for f in mixed) / 4 == pytest.approx(again.mean_loss)

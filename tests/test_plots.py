@@ -33,3 +33,10 @@ def test_dendrogram_has_a_bracket_for_each_merge_and_a_dot_for_each_point():
     assert len(lines.get_segments()) == 14
     assert len(dots.get_offsets()) == 15
     assert "ρ = 0.3" in ax.get_title()
+
+
+def test_loss_function_of_lines():
+    problem = sb.PostedPrice([0.2, 0.5], loss="utility")
+    line = sb.plots.loss_function(problem, 0.3).get_lines()[0]
+    assert line.get_xdata().tolist() == [0.0, 0.2, 0.2, 0.5, 0.5, 1.0]
+    assert line.get_ydata().tolist() == [0.0, 0.4, 0.2, 0.5, 0.0, 0.0]

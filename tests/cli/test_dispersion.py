@@ -91,6 +91,15 @@ def test_knapsack_beside_lemma_8():
     assert "Lemma 8" not in run("knapsack", "-T", "20", "--n", "6", "--kappa", "0").output
 
 
+def test_linkage_beside_lemma_11():
+    size = ("-T", "30", "--classes", "2", "--per-class", "3")
+    result = run("linkage", *size, "--smooth", "1")
+    assert result.exit_code == 0, result.output
+    assert "30 clusterings of elongated points, 2 classes of 3" in result.output
+    assert "Lemma 11" in result.output
+    assert "Lemma 11" not in run("linkage", *size).output
+
+
 def test_knapsack_files(tmp_path):
     for i in range(3):
         (tmp_path / f"{i}.kp").write_text(f"3 7\n6 5\n5 4\n{4 + i} 3\n")

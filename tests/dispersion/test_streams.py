@@ -37,3 +37,18 @@ def test_unsmoothed_subset_sum_is_not_dispersed():
     result = measure(sb.streams.knapsack("subset-sum", 100, 20, kappa=None))
     assert result.beta < 0.1
     assert "around rho = 1 " in result.verdict()
+
+
+@pytest.mark.parametrize("kind", ["elongated", "gaussian", "iris"])
+def test_linkage_below_lemma_11(kind):
+    T, smooth = 500, 1.0
+    stream = sb.streams.clustering(kind, T, n_classes=2, per_class=4, smooth=smooth, seed=1)
+    # Noise is at most `smooth` times a mean that the noise has then raised to at most 1 + smooth times.
+    product = max(p.distances.max() / p.distances.mean() for p in stream) * (1 + smooth) / smooth
+    n = max(len(p.distances) for p in stream)
+    bound = partial(bounds.linkage_dispersion, n=n, B=1.0, kappa=product)
+    result = measure(stream)
+    assert all(result.D(eps) <= bound(T, eps) for eps in np.geomspace(1e-14, 1.0, 40))
+    assert bound(T, 1e-14) < T / 2
+    assert result.beta > 0.45
+    assert result.dispersed

@@ -213,3 +213,19 @@ def test_bad_input_changes_nothing():
     # The right end of a stretch is closed.
     learner.tell(trial, sb.PiecewiseLinear([0, trial.rho, 1], [0, math.nan], [0.5, math.nan]))
     assert learner._loss_mean == 0.5
+
+
+@pytest.mark.parametrize("rate", [1e-300, 1e6, 1e300])
+def test_extreme_rates(rate):
+    learner = sb.Exp3Set(SPACE, rate=rate, baseline=None, seed=0)
+    for _ in range(5):
+        trial = learner.ask()
+        learner.tell(trial, sb.PiecewiseLinear([0, 0.5, 1], [0.9, 0.1], [0.2, 0.7]))
+        assert trial.rho in SPACE
+        assert learner.density().integral() == pytest.approx(1)
+    if rate == 1e6:  # above that, all logarithms end up at the lowest there is
+        assert learner.recommend().rho == 0.5
+        assert abs(learner.ask().rho - 0.5) < 1e-3
+    steep = learner._epoch.tree.raised_to(1e300)
+    assert steep.log().edges.tolist() == [0.0, 0.5, 1.0]
+    assert 0 <= steep.draw(0.5) < 1

@@ -5,6 +5,7 @@ import sys
 import typer
 
 from semibandit.cli import dispersion, play, tune
+from semibandit.cli import play_families as play_families
 from semibandit.cli import play_knapsack as play_knapsack
 from semibandit.cli import play_metric_linkage as play_metric_linkage
 

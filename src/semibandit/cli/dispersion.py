@@ -91,6 +91,37 @@ def _lemma_8(problems: Sequence[Any], n: int, kappa: float) -> DispersionFunctio
 
 
 @app.command()
+def linkage(
+    kind: Annotated[str, typer.Option(help="Kind of instances, as in `play linkage`.")] = "elongated",
+    rounds: Rounds = 200,
+    classes: Annotated[int, typer.Option(min=1, help="Classes in an instance.")] = 3,
+    per_class: Annotated[int, typer.Option(min=1, help="Points of each class.")] = 20,
+    smooth: Annotated[
+        float, typer.Option(help="Noise on each distance, in mean distances; 0 for none.")
+    ] = 0.0,
+    seed: Seed = 0,
+    png: Png = None,
+) -> None:
+    """Linkage clustering between single and complete (beside Lemma 11 if the distances are smooth)."""
+    from semibandit.streams.clustering_instances import clustering
+
+    stream = clustering(kind, rounds, n_classes=classes, per_class=per_class, smooth=smooth, seed=seed)
+    title = f"{rounds} clusterings of {kind} points, {classes} classes of {per_class}"
+    bound = _lemma_11(stream, smooth) if smooth else None
+    report(stream, title, png=png, bound=bound, bound_name="Lemma 11")
+
+
+def _lemma_11(problems: Sequence[Any], smooth: float) -> DispersionFunction:
+    """The lemma for the stream's noise: only the product of κ and the largest distance matters to it."""
+    from semibandit.dispersion.bounds import linkage_dispersion
+
+    # The noise is at most `smooth` times a mean that it has then raised to at most 1 + smooth times.
+    product = max(float(p.distances.max() / p.distances.mean()) for p in problems) * (1.0 + smooth) / smooth
+    n = max(len(problem.distances) for problem in problems)
+    return partial(linkage_dispersion, n=n, B=1.0, kappa=product)
+
+
+@app.command()
 def concentrated(
     rounds: Rounds = 2000,
     width: Annotated[

@@ -109,12 +109,9 @@ def seed(
     centers[0] = min(int(uniforms[0] * n), n - 1)
     squares = np.full(n, math.inf)
     for step in range(1, uniforms.size):
-        lower(points, centers[step - 1], squares)
-        candidates = np.flatnonzero(squares > 0.0)
-        if candidates.size == 0:
+        order, logs = candidates(points, centers[step - 1], squares)
+        if order.size == 0:
             return centers[:step].copy(), left, right
-        order = candidates[np.argsort(-squares[candidates], kind="mergesort")]
-        logs = 0.5 * np.log(squares[order] / squares[order[0]])
         rank, a, b = pick(logs, uniforms[step], ends, with_interval)
         left, right = max(left, a), min(right, b)
         centers[step] = order[rank]
@@ -122,10 +119,16 @@ def seed(
 
 
 @kernel
-def lower(points: Any, center: int, squares: Any) -> None:
-    """Bring the squared distances to the nearest centre up to date with a new centre."""
+def candidates(points: Any, center: int, squares: Any) -> tuple[Any, Any]:
+    """The points that may be picked after `center`, the farthest first, and logarithms of their distances.
+
+    Brings `squares`, the squared distances to the nearest centre, up to date.
+    """
     for i in range(points.shape[0]):
         s = 0.0
         for c in range(points.shape[1]):
             s += (points[i, c] - points[center, c]) ** 2
         squares[i] = min(squares[i], s)
+    apart = np.flatnonzero(squares > 0.0)
+    order = apart[np.argsort(-squares[apart], kind="mergesort")]
+    return order, 0.5 * np.log(squares[order] / squares[order[:1]])

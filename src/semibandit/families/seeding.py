@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -102,15 +103,35 @@ class Seeding:
         return PiecewiseConstant.constant(left, right, self._loss_of(centers))
 
     def losses(self) -> PiecewiseConstant:
-        """The loss everywhere (full information): a run for each piece, from left to right."""
-        starts, values = [], []
-        at = self.space.lo
-        while at < self.space.hi:
-            centers, _, right = self._run(at, True)
-            starts.append(at)
-            values.append(self._loss_of(centers))
+        """The loss everywhere (full information), its pieces the intervals that `reveal` shows.
+
+        Pieces that begin with the same centres share the work for these.
+        """
+        first, squares = self._run(self.space.lo, False)[0][0], np.full(len(self.points), math.inf)
+        pieces = list(self._pieces([first], squares, self.space.lo, self.space.hi))
+        values = [self._loss_of(np.array(centers)) for _, centers in pieces]
+        return PiecewiseConstant([*(start for start, _ in pieces), self.space.hi], values)
+
+    def _pieces(
+        self, centers: list[int], squares: FloatArray, lo: float, hi: float
+    ) -> Iterator[tuple[float, list[int]]]:
+        """What is picked after `centers` on [lo, hi): where each piece begins, and all of its centres."""
+        from semibandit.families import _seeding_kernels as k
+
+        if len(centers) == self.n_clusters:
+            yield lo, centers
+            return
+        squares = squares.copy()
+        order, logs = k.candidates(self.points, centers[-1], squares)
+        if order.size == 0:
+            yield lo, centers
+            return
+        at = lo
+        while at < hi:
+            ends = (self.space.lo, at, self.space.hi)
+            rank, _, right = k.pick(logs, self.uniforms[len(centers)], ends, True)
+            yield from self._pieces([*centers, order[rank]], squares, at, min(right, hi))
             at = right
-        return PiecewiseConstant([*starts, self.space.hi], values)
 
     def _run(self, rho: float, with_interval: bool) -> tuple[npt.NDArray[np.int64], float, float]:
         from semibandit.families import _seeding_kernels as k

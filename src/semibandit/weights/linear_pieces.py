@@ -134,7 +134,9 @@ class LinearPieces:
         """The function to a positive power, for a change of the learning rate. O(P)."""
         power = _validate.number("power", power, low=0.0, open=True)
         logs = self.log()
-        return LinearPieces(logs.edges, logs.left * power, logs.right * power)
+        with np.errstate(over="ignore"):
+            left, right = (np.maximum(ends * power, k.LOWEST) for ends in (logs.left, logs.right))
+        return LinearPieces(logs.edges, left, right)
 
     def joined(self, n_pieces: int) -> tuple[LinearPieces, float]:
         """At most `n_pieces` pieces, made by joining neighbours, and the error δ of that.
