@@ -50,10 +50,10 @@ def reveal(n: int, instances: int = 24) -> None:
     at_most(f"reveal, n = {n}: per piece in the set, over Linkage.reveal", ours / theirs, 1.5)
 
 
-def in_turn(ours: Callable[[], Any], theirs: Callable[[], Any], repeats: int = 7) -> tuple[float, float]:
+def in_turn(ours: Callable[[], Any], theirs: Callable[[], Any], repeats: int = 25) -> tuple[float, float]:
     """Median seconds of each, the two taking turns."""
     ours(), theirs()
-    times = [(seconds(ours, 3), seconds(theirs, 3)) for _ in range(repeats)]
+    times = [(seconds(ours), seconds(theirs)) for _ in range(repeats)]
     return statistics.median(t for t, _ in times), statistics.median(t for _, t in times)
 
 

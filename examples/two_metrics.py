@@ -28,9 +28,8 @@ def mean(rho: float, alpha: float) -> float:
 
 
 print(f"on {FRESH} new instances:")
-print(
-    f"  learned, ρ = {learned.rho:.2f} and α = {learned.alpha:.2f}      {mean(learned.rho, learned.alpha):.4f}"
-)
+name = f"learned, ρ = {learned.rho:.2f} and α = {learned.alpha:.2f}"
+print(f"  {name:<40} {mean(learned.rho, learned.alpha):.4f}")
 grid = np.linspace(0, 1, 11)
 for name, values in {
     "pixels alone (α = 0), best of 11 ρ": [mean(rho, 0.0) for rho in grid],
