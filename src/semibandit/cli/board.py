@@ -139,7 +139,9 @@ class Game:
     def table(self, title: str) -> Table:
         """The closing table."""
         word = "value" if self.maximize else "loss"
-        table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+        table = Table(
+            title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, collapse_padding=True
+        )
         table.add_column("", no_wrap=True)
         for heading in (f"total\n{word}", "\nregret", f"{self.knobs} to\ndeploy", "mean width\nseen"):
             table.add_column(heading, justify="right", no_wrap=True)
