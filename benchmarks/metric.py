@@ -50,10 +50,10 @@ def reveal(n: int, instances: int = 24) -> None:
     at_most(f"reveal, n = {n}: per piece in the set, over Linkage.reveal", ours / theirs, 1.5)
 
 
-def in_turn(ours: Callable[[], Any], theirs: Callable[[], Any], repeats: int = 7) -> tuple[float, float]:
+def in_turn(ours: Callable[[], Any], theirs: Callable[[], Any], repeats: int = 25) -> tuple[float, float]:
     """Median seconds of each, the two taking turns."""
     ours(), theirs()
-    times = [(seconds(ours, 3), seconds(theirs, 3)) for _ in range(repeats)]
+    times = [(seconds(ours), seconds(theirs)) for _ in range(repeats)]
     return statistics.median(t for t, _ in times), statistics.median(t for _, t in times)
 
 
@@ -116,8 +116,11 @@ def column_breaks(
 ) -> list[float]:
     """Where the tree changes along α, as far as a grid sees it; each place by bisection."""
 
-    def tree(alpha: float) -> bytes:
-        return problem.tree(rho, alpha)[:, [0, 1, 3]].tobytes()
+    def tree(alpha: float) -> frozenset[int]:
+        clusters = [1 << i for i in range(len(problem.distances(alpha)))]
+        for a, b in problem.tree(rho, alpha)[:, :2].astype(int):
+            clusters.append(clusters[a] | clusters[b])
+        return frozenset(clusters)
 
     breaks = []
     alphas = np.linspace(0, 1, grid + 1)

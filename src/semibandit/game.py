@@ -57,11 +57,15 @@ def rounds(learner: Learner, problems: Iterable[Any], feedback: str = "semi-band
     [0.1, 0.9, 0.9]
     """
     _validate.choice("feedback", feedback, FEEDBACK)
-    if not isinstance(learner, Learner):
-        raise TypeError(f"learner must be a learner such as Exp3Set, got {learner!r}")
+    _require_learner(learner)
     if feedback == "bandit" and not isinstance(learner, Exp3Grid):
         raise TypeError(f"bandit feedback needs a learner on points (Exp3Grid), got {learner!r}")
     return _rounds(learner, problems, feedback)
+
+
+def _require_learner(learner: Any) -> None:
+    if not isinstance(learner, Learner):
+        raise TypeError(f"learner must be a learner such as Exp3Set, got {learner!r}")
 
 
 def _rounds(learner: Learner, problems: Iterable[Any], feedback: str) -> Iterator[Round]:
@@ -143,6 +147,7 @@ def play(
     History
         One entry a round, with the regret; `semibandit.plots` draws it.
     """
+    _require_learner(learner)
     history = History(problems, learner.space, feedback, learner.maximize)
     game: Iterable[Round] = rounds(learner, history.remember(problems), feedback)
     if progress:

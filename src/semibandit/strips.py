@@ -188,15 +188,19 @@ class Strips:
     def lay_pieces(
         self, rows: npt.NDArray[Any], lo: FloatArray, hi: FloatArray, values: FloatArray
     ) -> PiecewiseConstant:
-        """Values on [lo, hi) in rows, given as arrays in any order, as a function on the line. O(m log m)."""
+        """Values on [lo, hi) in rows, given as arrays in any order, as a function on the line. O(m log m).
+
+        For families: values are taken as they are, finite or nan.
+        """
         a, b = self.interval.span
-        good = (lo >= a) & (lo < hi) & (hi <= b)
-        if not good.all():
-            i = int(good.argmin())
+        if not (a <= lo.min() and (lo < hi).all() and hi.max() <= b):
+            i = int(((lo >= a) & (lo < hi) & (hi <= b)).argmin())
             raise ValueError(
                 f"an interval must satisfy {a:g} <= lo < hi <= {b:g}, got lo = {lo[i]!s}, hi = {hi[i]!s}"
             )
-        edges = self._placed(np.repeat(rows, 2), np.stack((lo, hi), axis=1).ravel())
+        edges = np.empty(2 * rows.size)
+        edges[::2], edges[1::2] = lo, hi
+        edges = self._placed(np.repeat(rows, 2), edges)
         if rows.size > 1:
             order = np.argsort(edges[::2], kind="stable")
             edges, values = edges.reshape(-1, 2)[order].ravel(), values[order]
@@ -204,7 +208,7 @@ class Strips:
             return self._laid_close(edges[::2], edges[1::2], values)
         steps = np.full(edges.size - 1, math.nan)
         steps[::2] = values
-        return PiecewiseConstant(edges, steps)
+        return PiecewiseConstant._trusted(edges, steps)
 
     def _laid_close(self, left: FloatArray, right: FloatArray, values: FloatArray) -> PiecewiseConstant:
         """The same where intervals touch, or are narrower than the doubles of the line."""
