@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import subprocess
 import sys
+from collections.abc import Callable
 
 import numpy as np
 from measure import at_least, at_most, ratio
@@ -57,7 +59,7 @@ def against_time() -> None:
     n = 2_000
     at_most(
         "a round at t = 10^6, over the same at t = 10^3",
-        ratio(lambda: play(old, n, 1), lambda: play(sb_copy(young), n, 1)),
+        ratio(lambda: play(old, n, 1), on_copies(young, n)),
         3,
     )
     direct = Direct(old.n_pieces)
@@ -68,11 +70,10 @@ def against_time() -> None:
     )
 
 
-def sb_copy(learner: sb.Exp3Set) -> sb.Exp3Set:
-    """A learner as it was: rounds must not age the young one."""
-    import copy
-
-    return copy.deepcopy(learner)
+def on_copies(learner: sb.Exp3Set, n_rounds: int, most: int = 10) -> Callable[[], None]:
+    """Rounds that each time start from the learner as it is: they must not age it. Copies are made before."""
+    copies = [copy.deepcopy(learner) for _ in range(most)]
+    return lambda: play(copies.pop(), n_rounds, 1)
 
 
 def against_optuna() -> None:
@@ -95,7 +96,7 @@ def against_optuna() -> None:
     n = 2_000
     at_least(
         "a round at t = 2,000: Optuna's TPE ask + tell, over ours",
-        ratio(their_round, lambda: play(sb_copy(ours), n, 1), calls=(10, 1)) * n,
+        ratio(their_round, on_copies(ours, n), calls=(10, 1)) * n,
         500,
     )
 
