@@ -78,7 +78,10 @@ class PiecewiseConstant:
         if unlimited:
             raise ValueError(f"value must be finite or nan (not seen), got {value!r}")
         words = np.array((lo, hi, value), np.float64)
-        return cls._trusted(words[:2], words[2:])
+        words.flags.writeable = False  # and with it the two views
+        function = cls.__new__(cls)
+        function._set(words[:2], words[2:])
+        return function
 
     @classmethod
     def _trusted(cls, edges: FloatArray, values: FloatArray) -> PiecewiseConstant:

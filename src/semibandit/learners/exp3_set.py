@@ -72,6 +72,8 @@ class Exp3Set(Learner):
                 f"{_named(trial)}, or None for a failed run, got {seen!r}"
             )
         edges, values = self.space.lay(seen)
+        # Copies, as numba takes much longer to look at arrays that are read-only.
+        edges, values = edges.copy(), values.copy()
         status, value, whole = _kernels.survey(edges, values, self.space.point(trial.position), self.high)
         if status == _kernels.OUT_OF_RANGE:
             raise self._out_of_range(value)
