@@ -397,14 +397,6 @@ def grand_total(t: Nodes) -> tuple[float, int]:
 
 
 @kernel
-def share_of(t: Nodes, lo: float, hi: float) -> float:
-    """The mass in [lo, hi) over the mass of the line."""
-    m, e = integrate(t, lo, hi)
-    m2, e2 = grand_total(t)
-    return min(ratio(m, e, m2, e2), 1.0)
-
-
-@kernel
 def update(t: Nodes, lo: float, hi: float, log_factor: float) -> None:
     """Multiply the weights in [lo, hi) by exp(log_factor) (Update)."""
     cut(t, lo)
