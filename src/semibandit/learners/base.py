@@ -169,19 +169,22 @@ class Learner:
 
     # -- the protocol ----------------------------------------------------------------------------
 
-    def ask(self) -> Trial:
-        """Draw a parameter from the current density. O(log P)."""
-        return self._asked(self._epoch.tree.draw(self._random.random()))
+    def ask(self, *, position: float | None = None) -> Trial:
+        """Draw a parameter from the current density. O(log P).
 
-    def ask_again(self, position: float) -> Trial:
-        """The trial of a record, whose draw fell on `position`: told the same again, a learner relearns.
-
-        Uses up the draw, so that those after the last record are the ones that would have come.
+        With the `position` of a record the trial stands there. It uses up the draw all the same: told a record
+        again, a learner relearns, and the draws after the last one are those that would have come.
         """
+        if position is None:
+            return self._asked(self._epoch.tree.draw(self._random.random()))
         lo, hi = self._epoch.tree.ends
         position = _validate.number("position", position, low=lo, high=hi)
         self._random.random()
         return self._asked(position)
+
+    def ask_again(self, position: float) -> Trial:
+        """The trial of a record, as `ask` with a position."""
+        return self.ask(position=position)
 
     def _asked(self, position: float) -> Trial:
         alpha = self._laid.alpha_at(position)
@@ -191,18 +194,21 @@ class Learner:
         self._epoch.asked_at[trial.id] = self._epoch.n_updates
         return trial
 
-    def tell(self, trial: Trial, seen: Any) -> None:
+    def tell(self, trial: Trial, seen: Any, *, probability: float | None = None) -> None:
         """Learn from what a trial has shown; None: the run failed, which is counted and changes nothing else.
 
         Trials may be told late and in any order: the estimate uses the probability at the time of the ask.
+        With the `probability` of a record that one is used, as another processor may have rounded otherwise.
         """
         epoch = self._epoch_of(trial)
+        if probability is not None:
+            probability = _validate.number("probability", probability, low=0.0, high=1.0)
         if seen is None:
             self.n_failed += 1
             self._finish(trial, epoch)
             return
         edges, losses, loss, whole = self._read(trial, seen)
-        self._learn(trial, epoch, edges, losses, loss, whole)
+        self._learn(trial, epoch, edges, losses, loss, whole, probability)
 
     def forget(self, trial: Trial) -> None:
         """Give a pending trial up; nothing is learned from it."""
@@ -249,11 +255,19 @@ class Learner:
         return values if self.high == 1.0 else values / self.high
 
     def _learn(
-        self, trial: Trial, epoch: Epoch, edges: FloatArray, losses: FloatArray, loss: float, whole: bool
+        self,
+        trial: Trial,
+        epoch: Epoch,
+        edges: FloatArray,
+        losses: FloatArray,
+        loss: float,
+        whole: bool,
+        probability: float | None,
     ) -> None:
         late = epoch is not self._epoch or epoch.n_updates != epoch.asked_at[trial.id]
         seen = losses if losses.ndim == 1 else losses[:, 0]
         p = 1.0 if whole else epoch.share_when_asked(trial.id, edges, seen) if late else -1.0
+        p = p if probability is None else probability
         # Seen as a whole, p is 1 and a shift changes all weights alike: that is Hedge, with nothing to clip.
         shifted = self.baseline is not None and not whole
         shift, floor = (self._low_baseline(), -1.0 / self.current_rate) if shifted else (0.0, -math.inf)

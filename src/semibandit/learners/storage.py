@@ -27,7 +27,7 @@ from semibandit.strips import space_from_dict
 if TYPE_CHECKING:
     from semibandit.learners.base import Epoch, Learner
 
-__all__ = ["load", "save"]
+__all__ = ["dumps", "load", "loads", "save"]
 
 MAGIC = b"SBLEARN\n"
 VERSION = 1
@@ -73,8 +73,13 @@ class Saved(msgspec.Struct):
 
 def save(learner: Learner, path: str | PathLike[str]) -> None:
     """Write a learner to `path`, atomically."""
+    write_atomically(Path(path), dumps(learner))
+
+
+def dumps(learner: Learner) -> bytes:
+    """What `save` writes."""
     payload = MAGIC + msgspec.msgpack.encode(_describe(learner))
-    write_atomically(Path(path), payload + zlib.crc32(payload).to_bytes(4, "little"))
+    return payload + zlib.crc32(payload).to_bytes(4, "little")
 
 
 def load(path: str | PathLike[str]) -> Learner:
@@ -87,7 +92,11 @@ def load(path: str | PathLike[str]) -> Learner:
     >>> sb.load(path).ask().rho == learner.ask().rho
     True
     """
-    data = Path(path).read_bytes()
+    return loads(Path(path).read_bytes(), str(path))
+
+
+def loads(data: bytes, path: str = "these bytes") -> Learner:
+    """The learner that `dumps` has described; `path` names it in errors."""
     if not data.startswith(MAGIC):
         raise ValueError(f"{path}: not a saved learner (it does not begin with {MAGIC!r})")
     payload, checksum = data[:-4], data[-4:]

@@ -1,0 +1,68 @@
+"""The rounds of a study, as its log tells them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from semibandit.studies import events
+from semibandit.studies.events import Asked, Failed, Forgotten, Info, Told
+
+__all__ = ["Round", "rounds"]
+
+
+class Round(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One trial that is over: told, failed or forgotten (then `loss` is None and `failure` says why).
+
+    `event` is the number of the event that ended it. `seconds` passed since it was asked. [lo, hi) around
+    the parameter has the width `width`; a single loss has none.
+    """
+
+    event: int
+    trial: int
+    at: float
+    seconds: float
+    worker: str
+    rho: float
+    alpha: float | list[float] | None = None
+    loss: float | None = None
+    width: float | None = None
+    probability: float | None = None
+    failure: str | None = None
+    info: Info | None = None
+
+
+def rounds(rows: Iterable[tuple[int, str]], asked: dict[int, Asked]) -> Iterator[Round]:
+    """The rounds that end in these events; `asked` holds the trials pending before, and is kept up to date."""
+    for number, line in rows:
+        event = events.decode(line)
+        if isinstance(event, Asked):
+            asked[event.trial] = event
+        elif isinstance(event, Told | Failed | Forgotten):
+            trial = asked.pop(event.trial)
+            yield Round(
+                event=number,
+                trial=trial.trial,
+                at=event.at,
+                seconds=event.at - trial.at,
+                worker=trial.worker,
+                rho=trial.rho,
+                alpha=trial.alpha,
+                loss=event.loss if isinstance(event, Told) else None,
+                width=event.width if isinstance(event, Told) else None,
+                probability=event.probability if isinstance(event, Told) else None,
+                failure=_failure(event),
+                info=_together(trial, event),
+            )
+
+
+def _failure(event: Told | Failed | Forgotten) -> str | None:
+    if isinstance(event, Forgotten):
+        return "the lease ran out" if event.reason == "lease" else event.reason
+    return event.failure if isinstance(event, Failed) else None
+
+
+def _together(trial: Asked, event: Told | Failed | Forgotten) -> Info | None:
+    later = None if isinstance(event, Forgotten) else event.info
+    return {**(trial.info or {}), **(later or {})} or None
