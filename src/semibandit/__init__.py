@@ -37,6 +37,8 @@ _HOME = {
     "play": "game",
     "rounds": "game",
     "best_in_hindsight": "hindsight",
+    "Study": "studies.study",
+    "Client": "studies.client",
 }
 _MODULES = ("clustering", "dispersion", "plots", "sklearn", "streams", "testing")
 
@@ -75,6 +77,8 @@ if TYPE_CHECKING:
     from semibandit.piecewise_linear import PiecewiseLinear as PiecewiseLinear
     from semibandit.spaces import Interval as Interval
     from semibandit.strips import Strips as Strips
+    from semibandit.studies.client import Client as Client
+    from semibandit.studies.study import Study as Study
 
 
 def __getattr__(name: str) -> Any:

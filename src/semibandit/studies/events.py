@@ -1,4 +1,4 @@
-"""What can happen to a study. Its log of events, in the order that the store gives them, is all there is to it.
+"""What can happen to a study. Its log of events, in the order that the store gives, is all there is to it.
 
 An event is one line of JSON; its field `event` says which kind it is. Numbers are written with as many
 digits as bring them back to the bit.
@@ -77,12 +77,15 @@ class Asked(_Event, frozen=True):
 
 
 class Told(_Event, frozen=True):
-    """A trial was told; `probability` is the one by which the learner divided, `width` that of the interval."""
+    """A trial was told; `probability` is the one by which the learner divided, `width` that of the interval.
+
+    A journal of `semibandit tune` has no probabilities: there they are computed again.
+    """
 
     trial: int
     seen: Seen
     loss: float
-    probability: float
+    probability: float | None
     width: float | None = None
     info: Info | None = None
 
@@ -135,7 +138,7 @@ def decode(line: str | bytes) -> Event:
 def pack(seen: Any) -> Seen:
     """What is told to a learner, in the form of a log."""
     if isinstance(seen, PiecewiseConstant | PiecewiseLinear):
-        return Function(**seen.to_dict())
+        return msgspec.convert(seen.to_dict(), Function)
     if isinstance(seen, list | tuple):
         return [_pack_one(part) for part in seen]
     return float(seen)
@@ -161,7 +164,7 @@ def _function(seen: Function) -> PiecewiseConstant | PiecewiseLinear:
     values = seen.values
     if values is not None and seen.left is None and seen.right is None:
         if len(values) == 1 and len(seen.edges) == 2 and values[0] is not None:
-            return PiecewiseConstant.constant(*seen.edges, values[0])
+            return PiecewiseConstant.constant(seen.edges[0], seen.edges[1], values[0])
         return PiecewiseConstant.from_dict({"edges": seen.edges, "values": values})
     if values is None and seen.left is not None and seen.right is not None:
         return PiecewiseLinear.from_dict({"edges": seen.edges, "left": seen.left, "right": seen.right})

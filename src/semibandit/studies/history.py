@@ -34,7 +34,7 @@ class Round(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def rounds(rows: Iterable[tuple[int, str]], asked: dict[int, Asked]) -> Iterator[Round]:
-    """The rounds that end in these events; `asked` holds the trials pending before, and is kept up to date."""
+    """The rounds that end in these events; `asked` holds the trials that are pending before, and after."""
     for number, line in rows:
         event = events.decode(line)
         if isinstance(event, Asked):

@@ -1,7 +1,7 @@
 """What a worker does to a study in its turn: look at the replica, move the learner, append events.
 
-Each function takes the replica, caught up with the log, and the turn. What is refused raises ValueError or TypeError
-before the learner has moved.
+Each function takes the replica, caught up with the log, and the turn. What is refused raises ValueError or
+TypeError before the learner has moved.
 """
 
 from __future__ import annotations

@@ -111,6 +111,17 @@ class Replica:
 
     # -- going on ----------------------------------------------------------------------------------
 
+    def follow(self, rows: list[tuple[int, str]]) -> bool:
+        """Live through the events after the first of these, which must be our last.
+
+        False where it is not: the log was replaced under us (a backup was put back, say).
+        """
+        if not rows or rows[0] != (self.event, self.last):
+            return False
+        for _, line in rows[1:]:
+            self.apply(line)
+        return True
+
     def apply(self, line: str) -> None:
         """Live through the next event of the log."""
         event = events.decode(line)
@@ -118,7 +129,9 @@ class Replica:
             case Asked():
                 self._ask(event)
             case Told():
-                self.learner.tell(self.trials[event.trial], events.unpack(event.seen), probability=event.probability)
+                self.learner.tell(
+                    self.trials[event.trial], events.unpack(event.seen), probability=event.probability
+                )
             case Failed():
                 self.learner.tell(self.trials[event.trial], None)
             case Forgotten():

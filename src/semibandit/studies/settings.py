@@ -10,13 +10,16 @@ from typing import Any
 import msgspec
 
 from semibandit import _validate
+from semibandit.learners import storage
 from semibandit.learners.base import Learner
 from semibandit.learners.exp3_grid import Exp3Grid
 from semibandit.learners.exp3_set import Exp3Set
 from semibandit.learners.rates import Rate
 from semibandit.strips import Space, space_from_dict
+from semibandit.studies import events
+from semibandit.studies.events import Created
 
-__all__ = ["LEARNERS", "Settings", "check_name"]
+__all__ = ["LEARNERS", "Settings", "check_name", "first_event", "read_space"]
 
 LEARNERS: dict[str, type[Learner]] = {"Exp3Set": Exp3Set, "Exp3Grid": Exp3Grid}
 _LONGEST_NAME = 200
@@ -66,6 +69,12 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 yield f"{name} = {theirs} (it was {ours})"
 
 
+def first_event(settings: Settings, at: float) -> str:
+    """The event with which a study begins."""
+    seeded = settings.seeded()
+    return events.encode(Created(at, msgspec.to_builtins(seeded), storage.dumps(seeded.make())))
+
+
 def read_space(data: dict[str, Any]) -> Space:
     """The space that `Settings.of` took apart."""
     try:
@@ -81,7 +90,9 @@ def check_name(name: Any) -> str:
     if not isinstance(name, str):
         raise TypeError(f"the name of a study must be a string, got {name!r}")
     if not (0 < len(name) <= _LONGEST_NAME and name.isprintable()):
-        raise ValueError(f"the name of a study must be 1 to {_LONGEST_NAME} printable characters, got {name!r}")
+        raise ValueError(
+            f"the name of a study must be 1 to {_LONGEST_NAME} printable characters, got {name!r}"
+        )
     return name
 
 

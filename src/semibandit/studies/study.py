@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import threading
@@ -13,14 +14,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from semibandit import _validate
-from semibandit.learners import storage as saving
 from semibandit.learners.base import Learner, Recommendation, RowRecommendation, Trial
 from semibandit.strips import Space
 from semibandit.studies import events, operations
-from semibandit.studies.events import Asked, Created, Info, Told
+from semibandit.studies.events import Asked, Info, Told
 from semibandit.studies.history import Round, rounds
 from semibandit.studies.replica import Lease, Portrait, Replica
-from semibandit.studies.settings import Settings, check_name
+from semibandit.studies.settings import Settings, check_name, first_event
 from semibandit.studies.stores import Store, Turn, UnknownStudyError, open_store
 
 __all__ = ["Study"]
@@ -63,7 +63,8 @@ class Study:
     Examples
     --------
     >>> import semibandit as sb, tempfile
-    >>> study = sb.Study(f"sqlite:///{tempfile.mkdtemp()}/tuning.db", "alpha", space=sb.Interval(0, 1), seed=0)
+    >>> storage = f"sqlite:///{tempfile.mkdtemp()}/tuning.db"
+    >>> study = sb.Study(storage, "alpha", space=sb.Interval(0, 1), seed=0)
     >>> trial = study.ask(lease=60)
     >>> study.tell(trial, sb.PiecewiseConstant.constant(0.5, 1, 0.2))
     True
@@ -109,7 +110,7 @@ class Study:
             raise UnknownStudyError(
                 f"there is no study {self.name!r} in {self.storage}; a space is needed to begin one"
             )
-        return self._store.create(self.name, first_event(given))
+        return self._store.create(self.name, first_event(given, time.time()))
 
     def _agree(self, given: Settings | None) -> None:
         if given is not None and (differences := ", ".join(self.settings.differences(given))):
@@ -147,8 +148,8 @@ class Study:
         """Draw a parameter for this worker, which has to tell, or to renew, within `lease` seconds.
 
         The default lease is a setting of the study (300 s, see `change`); `math.inf` is for ever. A trial
-        whose lease has run out is forgotten when anybody asks or tells next. `info` is kept with the trial. Asked
-        again with the same `key` while the trial is pending, it is the same trial: so a request may be
+        whose lease has run out is forgotten when anybody asks or tells next. `info` is kept with the trial.
+        Asked again with the same `key` while the trial is pending, it is the same trial: so a request may be
         repeated whose answer was lost.
         """
         worker = self.worker if worker is None else worker
@@ -161,8 +162,8 @@ class Study:
         """Learn from what a trial has shown: a function, a loss, or None where the run failed.
 
         Told twice is told once: the second time nothing changes and the answer is False. `failure` says why
-        a run failed. `info` is kept with the round; a number `default_loss` in it is the loss of the parameter
-        that was in use before, and is averaged beside the learner's.
+        a run failed. `info` is kept with the round; a number `default_loss` in it is the loss of the
+        parameter that was in use before, and is averaged beside the learner's.
 
         Raises
         ------
@@ -184,11 +185,11 @@ class Study:
         self._do(lambda replica, turn: operations.renew(replica, turn, trial, lease))
 
     def change(self, *, lease: float | None = None, note: str | None = None) -> None:
-        """Change what no learning depends on: the default lease, and a note for those who look at the study."""
+        """Change what no learning depends on: the default lease, and a note for those who look."""
         self._do(lambda replica, turn: operations.change(replica, turn, lease, note))
 
     def prune(self) -> int:
-        """Forget what is overdue, drop snapshots but the newest, give the room back; how many were forgotten."""
+        """Forget what is overdue (how many?), drop all snapshots but the newest, give the room back."""
         overdue: int = self._do(operations.tidy)
         with self._lock:
             self._store.prune(self.id)
@@ -201,59 +202,49 @@ class Study:
         return outcome
 
     def do_all(self, wanted: Sequence[Operation]) -> list[Any]:
-        """Do operations one after another in one transaction; what each gives, or the error it is refused with.
+        """Do operations in one transaction; what each of them gives, or the error that it is refused with.
 
         Whatever else goes wrong undoes all of them. The replica may have moved then: it is dropped, and
         made again from the log when it is needed.
         """
         with self._lock:
-            replica = self._replica or self._rebuilt()
-            self._replica = None
-            with self._store.turn(self.id, replica.event) as turn:
-                replica = self._followed(replica, turn.rows)
-                before = replica.event
-                outcomes = [_attempt(operation, replica, turn) for operation in wanted]
+            outcomes: list[Any] | None = None
+            while outcomes is None:
+                replica = self._replica or self._rebuilt()
+                self._replica = None
+                with self._store.turn(self.id, replica.event) as turn:
+                    if replica.follow(turn.rows):
+                        before = replica.event
+                        outcomes = [_attempt(operation, replica, turn) for operation in wanted]
             self._replica = replica
             self._keep(replica, before)
             return outcomes
 
     # -- the replica -------------------------------------------------------------------------------
 
-    def _followed(self, replica: Replica, rows: list[tuple[int, str]]) -> Replica:
-        """The replica after these events, of which the first is its last; another one if that is not so.
-
-        A log that was replaced under us (a backup was put back, say) does not hold what we have seen.
-        """
-        if not rows or rows[0] != (replica.event, replica.last):
+    def _current(self) -> Replica:
+        """The replica, with all that is in the log."""
+        replica, self._replica = self._replica, None
+        if replica is None or not replica.follow(self._store.read(self.id, replica.event)):
             replica = self._rebuilt()
-            rows = self._store.read(self.id, replica.event)
-        for _, line in rows[1:]:
-            replica.apply(line)
+        self._replica = replica
         return replica
 
     def _rebuilt(self, event: int | None = None) -> Replica:
-        """The newest snapshot, or that before an event, and the log from there on."""
+        """The newest snapshot, or the newest before an event, and the log from there on."""
         snapshot = self._store.snapshot(self.id, event)
-        if snapshot is not None:
-            replica = Replica.loads(snapshot)
-        else:
+        replica = None if snapshot is None else Replica.loads(snapshot)
+        if replica is None or not replica.follow(self._store.read(self.id, replica.event, 1)):
             first = self._store.read(self.id, 1, 1)
             if not first:
                 raise UnknownStudyError(f"the study {self.name!r} is no longer in {self.storage}")
             replica = Replica(first[0][1])
-        while rows := self._store.read(self.id, replica.event + 1, _CHUNK):
+        last = math.inf if event is None else event
+        while rows := self._store.read(self.id, replica.event, _CHUNK)[1:]:
             for number, line in rows:
-                if event is not None and number > event:
+                if number > last:
                     return replica
                 replica.apply(line)
-        return replica
-
-    def _current(self) -> Replica:
-        """The replica, with all that is in the log."""
-        replica = self._replica or self._rebuilt()
-        self._replica = None
-        replica = self._followed(replica, self._store.read(self.id, replica.event))
-        self._replica = replica
         return replica
 
     def _keep(self, replica: Replica, before: int) -> None:
@@ -357,20 +348,13 @@ class Study:
         return learner
 
 
-def first_event(settings: Settings) -> str:
-    """The event with which a study begins."""
-    seeded = settings.seeded()
-    created = Created(time.time(), msgspec.to_builtins(seeded), saving.dumps(seeded.make()))
-    return events.encode(created)
-
-
 def portrait_stride(event: int, n_pieces: int) -> int:
-    """How many events lie between two portraits: some 64 of them while a log doubles, less of large learners."""
+    """Events between two portraits: some 64 of them while a log doubles, fewer of large learners."""
     return max(16, 1 << event.bit_length() >> 7, 1 << (n_pieces // 16).bit_length())
 
 
 def snapshot_stride(n_pieces: int) -> int:
-    """How many events lie between two snapshots: the more, the larger they are, up to what is replayed in a second."""
+    """Events between two snapshots: more for larger learners, up to what is replayed in a second."""
     return min(max(2048, 1 << (n_pieces // 50).bit_length()), 32_768)
 
 

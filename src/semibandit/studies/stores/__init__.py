@@ -14,14 +14,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 __all__ = ["DEFAULT_TIMEOUT", "Entry", "Store", "Turn", "UnknownStudyError", "open_store"]
 
 # Seconds to wait for other processes that write.
 DEFAULT_TIMEOUT = 60.0
 
-SYNCHRONOUS = ("normal", "full")
+# What may follow a question mark in an address.
+_OPTIONS = ("synchronous", "timeout")
+_SYNCHRONOUS = ("normal", "full")
 
 
 class UnknownStudyError(ValueError):
@@ -99,19 +101,18 @@ def open_store(url: str) -> Store:
     if scheme == "sqlite":
         from semibandit.studies.stores.sqlite import SQLiteStore
 
-        path, options = _path_and_options(url, "synchronous", "timeout")
+        path, options = _path_and_options(url, *_OPTIONS)
         return SQLiteStore(url, path, _synchronous(options), _timeout(options))
     if scheme in ("postgresql", "postgres"):
         from semibandit.studies.stores.postgres import PostgresStore
 
-        return PostgresStore(url)
+        address, options = _without_options(url)
+        return PostgresStore(url, address, _synchronous(options), _timeout(options))
     if scheme == "journal":
         from semibandit.studies.stores.journal import JournalStore
 
         return JournalStore(url, _path_and_options(url)[0])
-    raise ValueError(
-        f"storage must be sqlite:///path, postgresql://... or journal:///path, got {url!r}"
-    )
+    raise ValueError(f"storage must be sqlite:///path, postgresql://... or journal:///path, got {url!r}")
 
 
 def _path_and_options(url: str, *known: str) -> tuple[str, dict[str, str]]:
@@ -127,10 +128,19 @@ def _path_and_options(url: str, *known: str) -> tuple[str, dict[str, str]]:
     return path, options
 
 
+def _without_options(url: str) -> tuple[str, dict[str, str]]:
+    """An address of PostgreSQL without what is ours, and that."""
+    address, _, query = url.partition("?")
+    pairs = parse_qsl(query, keep_blank_values=True)
+    options = {name: value for name, value in pairs if name in _OPTIONS}
+    theirs = [(name, value) for name, value in pairs if name not in _OPTIONS]
+    return (f"{address}?{urlencode(theirs)}" if theirs else address), options
+
+
 def _synchronous(options: dict[str, str]) -> str:
     value = options.get("synchronous", "normal").lower()
-    if value not in SYNCHRONOUS:
-        raise ValueError(f"synchronous must be one of {', '.join(SYNCHRONOUS)}, got {value!r}")
+    if value not in _SYNCHRONOUS:
+        raise ValueError(f"synchronous must be one of {', '.join(_SYNCHRONOUS)}, got {value!r}")
     return value
 
 

@@ -16,9 +16,6 @@ def superfluous(snapshots: list[tuple[int, int]]) -> list[int]:
     kept = list(snapshots)
     dropped = []
     while len(kept) > 1 and (len(kept) > _MOST or sum(size for _, size in kept) > _MOST_BYTES):
-        gaps = [
-            kept[i + 1][0] - (kept[i - 1][0] if i else 0)
-            for i in range(len(kept) - 1)
-        ]
+        gaps = [kept[i + 1][0] - (kept[i - 1][0] if i else 0) for i in range(len(kept) - 1)]
         dropped.append(kept.pop(gaps.index(min(gaps)))[0])
     return dropped

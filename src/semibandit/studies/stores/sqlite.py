@@ -175,10 +175,14 @@ class SQLiteStore:
         return SQLiteTurn(self._open(), study, since)
 
     def read(self, study: int, since: int, limit: int | None = None) -> list[tuple[int, str]]:
-        rows: list[tuple[int, str]] = self._open().execute(
-            "SELECT event, line FROM events WHERE study = ? AND event >= ? ORDER BY event LIMIT ?",
-            (study, since, -1 if limit is None else limit),
-        ).fetchall()
+        rows: list[tuple[int, str]] = (
+            self._open()
+            .execute(
+                "SELECT event, line FROM events WHERE study = ? AND event >= ? ORDER BY event LIMIT ?",
+                (study, since, -1 if limit is None else limit),
+            )
+            .fetchall()
+        )
         return rows
 
     # -- snapshots ---------------------------------------------------------------------------------
@@ -200,10 +204,14 @@ class SQLiteStore:
             self._drop(connection, study, superfluous(sizes))
 
     def snapshot(self, study: int, event: int | None = None) -> bytes | None:
-        row = self._open().execute(
-            "SELECT replica FROM snapshots WHERE study = ? AND event <= ? ORDER BY event DESC LIMIT 1",
-            (study, 2**62 if event is None else event),
-        ).fetchone()
+        row = (
+            self._open()
+            .execute(
+                "SELECT replica FROM snapshots WHERE study = ? AND event <= ? ORDER BY event DESC LIMIT 1",
+                (study, 2**62 if event is None else event),
+            )
+            .fetchone()
+        )
         return None if row is None else bytes(row[0])
 
     def prune(self, study: int) -> None:

@@ -1,0 +1,4 @@
+"""x"""
+
+
+class Client: ...
