@@ -266,8 +266,9 @@ class Learner:
     ) -> None:
         late = epoch is not self._epoch or epoch.n_updates != epoch.asked_at[trial.id]
         seen = losses if losses.ndim == 1 else losses[:, 0]
-        p = 1.0 if whole else epoch.share_when_asked(trial.id, edges, seen) if late else -1.0
-        p = p if probability is None else probability
+        p = probability
+        if p is None:
+            p = 1.0 if whole else epoch.share_when_asked(trial.id, edges, seen) if late else -1.0
         # Seen as a whole, p is 1 and a shift changes all weights alike: that is Hedge, with nothing to clip.
         shifted = self.baseline is not None and not whole
         shift, floor = (self._low_baseline(), -1.0 / self.current_rate) if shifted else (0.0, -math.inf)
