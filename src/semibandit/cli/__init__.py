@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from semibandit.cli import dispersion, play, tune
+from semibandit.cli import dispersion, play, serve, study, tune
 from semibandit.cli import play_families as play_families
 from semibandit.cli import play_knapsack as play_knapsack
 from semibandit.cli import play_metric_linkage as play_metric_linkage
@@ -18,6 +18,8 @@ app = typer.Typer(
 app.add_typer(play.app, name="play")
 app.command("tune")(tune.tune)
 app.add_typer(dispersion.app, name="dispersion")
+app.add_typer(study.app, name="study")
+app.command("serve")(serve.serve)
 
 
 @app.callback(invoke_without_command=True)

@@ -172,8 +172,8 @@ class Learner:
     def ask(self, *, position: float | None = None) -> Trial:
         """Draw a parameter from the current density. O(log P).
 
-        With the `position` of a record the trial stands there. It uses up the draw all the same: told a record
-        again, a learner relearns, and the draws after the last one are those that would have come.
+        With the `position` of a record the trial stands there. It uses up the draw all the same: told a
+        record again, a learner relearns, and the draws after the last one are those that would have come.
         """
         if position is None:
             return self._asked(self._epoch.tree.draw(self._random.random()))

@@ -33,28 +33,35 @@ class Round(msgspec.Struct, frozen=True, omit_defaults=True):
     info: Info | None = None
 
 
-def rounds(rows: Iterable[tuple[int, str]], asked: dict[int, Asked]) -> Iterator[Round]:
-    """The rounds that end in these events; `asked` holds the trials that are pending before, and after."""
+def rounds(rows: Iterable[tuple[int, str]], since: int) -> Iterator[Round]:
+    """The rounds that end at event `since` or later; KeyError where a trial was asked before these events."""
+    asked: dict[int, Asked] = {}
     for number, line in rows:
         event = events.decode(line)
         if isinstance(event, Asked):
             asked[event.trial] = event
         elif isinstance(event, Told | Failed | Forgotten):
-            trial = asked.pop(event.trial)
-            yield Round(
-                event=number,
-                trial=trial.trial,
-                at=event.at,
-                seconds=event.at - trial.at,
-                worker=trial.worker,
-                rho=trial.rho,
-                alpha=trial.alpha,
-                loss=event.loss if isinstance(event, Told) else None,
-                width=event.width if isinstance(event, Told) else None,
-                probability=event.probability if isinstance(event, Told) else None,
-                failure=_failure(event),
-                info=_together(trial, event),
-            )
+            trial = asked.pop(event.trial) if number >= since else asked.pop(event.trial, None)
+            if trial is not None and number >= since:
+                yield _round(number, trial, event)
+
+
+def _round(number: int, trial: Asked, event: Told | Failed | Forgotten) -> Round:
+    told = event if isinstance(event, Told) else None
+    return Round(
+        event=number,
+        trial=trial.trial,
+        at=event.at,
+        seconds=event.at - trial.at,
+        worker=trial.worker,
+        rho=trial.rho,
+        alpha=trial.alpha,
+        loss=told.loss if told else None,
+        width=told.width if told else None,
+        probability=told.probability if told else None,
+        failure=_failure(event),
+        info=_together(trial, event),
+    )
 
 
 def _failure(event: Told | Failed | Forgotten) -> str | None:

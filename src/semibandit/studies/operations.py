@@ -7,6 +7,7 @@ TypeError before the learner has moved.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,10 @@ from semibandit.studies.events import Asked, Changed, Event, Failed, Forgotten, 
 from semibandit.studies.replica import Replica
 from semibandit.studies.stores import Turn
 
-__all__ = ["ForgottenError", "ask", "change", "forget", "renew", "tell", "tidy"]
+__all__ = ["ForgottenError", "Operation", "ask", "change", "forget", "renew", "tell", "tidy"]
+
+# What is done in a turn.
+Operation = Callable[[Replica, Turn], Any]
 
 _LONGEST_TEXT = 500  # of a worker, a key, a failure, a note
 _MOST_INFO = 50  # entries of an info

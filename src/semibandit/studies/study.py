@@ -7,9 +7,11 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -19,17 +21,18 @@ from semibandit.strips import Space
 from semibandit.studies import events, operations
 from semibandit.studies.events import Asked, Info, Told
 from semibandit.studies.history import Round, rounds
+from semibandit.studies.operations import Operation
 from semibandit.studies.replica import Lease, Portrait, Replica
 from semibandit.studies.settings import Settings, check_name, first_event
 from semibandit.studies.stores import Store, Turn, UnknownStudyError, open_store
 
 __all__ = ["Study"]
 
-T = TypeVar("T")
-Operation = Callable[[Replica, Turn], Any]
-
 # Events that are read at once while catching up: bounds memory.
 _CHUNK = 20_000
+
+# How far before the first round of a history to look for where it was asked.
+_LOOK_BACK = 1000
 
 # What an operation answers to input that is wrong; the learner has not moved then.
 _REFUSED = (ValueError, TypeError)
@@ -85,13 +88,25 @@ class Study:
         worker: str | None = None,
         **settings: Any,
     ) -> None:
+        given = None if space is None else Settings.of(space, learner, seed, settings)
+        if given is None and (settings or seed is not None):
+            raise ValueError(f"settings of a learner need a space, got {', '.join(settings) or 'seed'} alone")
+        self._open(storage, name, given, worker)
+
+    @classmethod
+    def of_settings(
+        cls, storage: str, name: str, settings: Settings | None, worker: str | None = None
+    ) -> Study:
+        """Begin or join a study whose settings are plain data."""
+        study = cls.__new__(cls)
+        study._open(storage, name, settings, worker)
+        return study
+
+    def _open(self, storage: str, name: str, given: Settings | None, worker: str | None) -> None:
         self.storage, self.name = storage, check_name(name)
         self.worker = operations.check_text("worker", worker or f"{socket.gethostname()}:{os.getpid()}")
-        given = None if space is None else Settings.of(space, learner, seed, settings)
         if given is not None:
             given.make()  # what is wrong with the settings shows before there is a study
-        elif settings or seed is not None:
-            raise ValueError(f"settings of a learner need a space, got {', '.join(settings) or 'seed'} alone")
         self._lock = threading.RLock()
         self._replica: Replica | None = None
         self._store: Store = open_store(storage)
@@ -299,6 +314,12 @@ class Study:
         with self._lock:
             return self._at(event).portrait()
 
+    def portraits(self, since: int = 1) -> list[Portrait]:
+        """The portraits that were kept on the way, from an event on."""
+        with self._lock:
+            kept = self._store.portraits(self.id, since)
+        return [msgspec.msgpack.decode(portrait, type=Portrait) for portrait in kept]
+
     def at(self, event: int) -> Learner:
         """The learner as it was after an event, 1 being the creation."""
         with self._lock:
@@ -319,12 +340,18 @@ class Study:
         with self._lock:
             return self._store.read(self.id, since, limit)
 
-    def history(self, since: int = 1) -> list[Round]:
-        """The rounds that ended with event number `since` or later, in that order. O(events)."""
-        return [record for record in rounds(self._rows(), {}) if record.event >= since]
+    def history(self, since: int = 1, limit: int | None = None) -> list[Round]:
+        """The rounds that ended with event number `since` or later, in that order; at most `limit`.
 
-    def _rows(self) -> Iterator[tuple[int, str]]:
-        since = 1
+        O(events since), and those before in which these rounds were asked.
+        """
+        back = _LOOK_BACK
+        while True:
+            with suppress(KeyError):
+                return list(islice(rounds(self._rows(max(1, since - back)), since), limit))
+            back *= 8  # a round was asked even earlier
+
+    def _rows(self, since: int = 1) -> Iterator[tuple[int, str]]:
         while rows := self.events(since, _CHUNK):
             yield from rows
             since = rows[-1][0] + 1

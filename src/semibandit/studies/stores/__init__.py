@@ -11,7 +11,6 @@ A store gives events their order. It knows nothing of what is in them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
@@ -74,8 +73,8 @@ class Store(Protocol):
     def save_portrait(self, study: int, event: int, portrait: bytes) -> None:
         """Keep a picture of the study after an event."""
 
-    def portraits(self, study: int) -> Iterator[bytes]:
-        """All pictures, oldest first."""
+    def portraits(self, study: int, since: int = 1) -> list[bytes]:
+        """The pictures from an event on, oldest first."""
 
     def save_snapshot(self, study: int, event: int, replica: bytes) -> None:
         """Keep a snapshot; old ones are thinned out."""

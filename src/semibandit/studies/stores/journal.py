@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -113,8 +112,8 @@ class JournalStore:
     def save_portrait(self, study: int, event: int, portrait: bytes) -> None:
         """Journals are short: what is drawn of them is made again."""
 
-    def portraits(self, study: int) -> Iterator[bytes]:
-        return iter(())
+    def portraits(self, study: int, since: int = 1) -> list[bytes]:
+        return []
 
     def save_snapshot(self, study: int, event: int, replica: bytes) -> None:
         """Journals are short: they are replayed as a whole."""

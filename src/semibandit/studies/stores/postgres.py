@@ -226,9 +226,12 @@ class PostgresStore:
                 (study, event, portrait),
             )
 
-    def portraits(self, study: int) -> Iterator[bytes]:
-        rows = self._query("SELECT portrait FROM semibandit.portraits WHERE study = %s ORDER BY event", study)
-        return (portrait for (portrait,) in rows)
+    def portraits(self, study: int, since: int = 1) -> list[bytes]:
+        rows = self._query(
+            "SELECT portrait FROM semibandit.portraits WHERE study = %s AND event >= %s ORDER BY event",
+            study, since,
+        )  # fmt: skip
+        return [portrait for (portrait,) in rows]
 
     def save_snapshot(self, study: int, event: int, replica: bytes) -> None:
         connection = self._open()

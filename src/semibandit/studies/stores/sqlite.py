@@ -190,9 +190,11 @@ class SQLiteStore:
     def save_portrait(self, study: int, event: int, portrait: bytes) -> None:
         self._open().execute("INSERT OR REPLACE INTO portraits VALUES (?, ?, ?)", (study, event, portrait))
 
-    def portraits(self, study: int) -> Iterator[bytes]:
-        rows = self._open().execute("SELECT portrait FROM portraits WHERE study = ? ORDER BY event", (study,))
-        return (portrait for (portrait,) in rows.fetchall())
+    def portraits(self, study: int, since: int = 1) -> list[bytes]:
+        rows = self._open().execute(
+            "SELECT portrait FROM portraits WHERE study = ? AND event >= ? ORDER BY event", (study, since)
+        )
+        return [portrait for (portrait,) in rows]
 
     def save_snapshot(self, study: int, event: int, replica: bytes) -> None:
         connection = self._open()
