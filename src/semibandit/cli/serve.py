@@ -34,7 +34,7 @@ def serve(
     except ImportError:
         raise ImportError("the service needs uvicorn: pip install 'semibandit[serve]'") from None
     from semibandit.studies.service import make_app
-    from semibandit.studies.stores import open_store
+    from semibandit.studies.stores import open_store, public
 
     open_store(storage).close()  # what is wrong with the store shows before anybody is served
     config = uvicorn.Config(
@@ -43,9 +43,7 @@ def serve(
     )  # fmt: skip
     sock = config.bind_socket()
     name = f"[{host}]" if ":" in host else host
-    print(
-        f"semibandit serves {storage.partition('?')[0]} at http://{name}:{sock.getsockname()[1]}", flush=True
-    )
+    print(f"semibandit serves {public(storage)} at http://{name}:{sock.getsockname()[1]}", flush=True)
     uvicorn.Server(config).run(sockets=[sock])
 
 

@@ -133,12 +133,12 @@ def delete(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Delete a study with all its events."""
-    from semibandit.studies.stores import UnknownStudyError, open_store
+    from semibandit.studies.stores import UnknownStudyError, open_store, public
 
     store = open_store(storage)
     number = store.find(name)
     if number is None:
-        raise UnknownStudyError(f"there is no study {name!r} in {storage}")
+        raise UnknownStudyError(f"there is no study {name!r} in {public(storage)}")
     if not yes:
         typer.confirm(f"Delete the study {name!r} with all its events?", abort=True)
     store.delete(number)

@@ -64,6 +64,8 @@ class Portrait(msgspec.Struct):
     tally: Tally
     rho: float
     interval: tuple[float, float]
+    line: tuple[float, float]  # the ends of the line that carries the density
+    place: float  # of rho on that line
     cells: bytes  # the mass of each of the equal cells of the line, float32
     alpha: float | list[float] | None = None
 
@@ -217,14 +219,17 @@ class Replica:
 
     def portrait(self) -> Portrait:
         """What a page shows of this moment. O(P)."""
-        best = self.learner.recommend()
+        best, density = self.learner.recommend(), self.learner.density()
         alpha = getattr(best, "alpha", None)
+        place = self.learner.space.place(*((best.rho,) if alpha is None else (best.rho, alpha)))
         return Portrait(
             event=self.event,
             tally=msgspec.structs.replace(self.tally, failures=dict(self.tally.failures), forgotten=set()),
             rho=best.rho,
             interval=best.interval,
-            cells=cell_masses(self.learner.density()).astype("<f4").tobytes(),
+            line=(float(density.edges[0]), float(density.edges[-1])),
+            place=place,
+            cells=cell_masses(density).astype("<f4").tobytes(),
             alpha=list(alpha) if isinstance(alpha, tuple) else alpha,
         )
 

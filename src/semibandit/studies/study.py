@@ -24,7 +24,7 @@ from semibandit.studies.history import Round, rounds
 from semibandit.studies.operations import Operation
 from semibandit.studies.replica import Lease, Portrait, Replica
 from semibandit.studies.settings import Settings, check_name, first_event
-from semibandit.studies.stores import Store, Turn, UnknownStudyError, open_store
+from semibandit.studies.stores import Store, Turn, UnknownStudyError, open_store, public
 
 __all__ = ["Study"]
 
@@ -123,7 +123,7 @@ class Study:
             return study
         if given is None:
             raise UnknownStudyError(
-                f"there is no study {self.name!r} in {self.storage}; a space is needed to begin one"
+                f"there is no study {self.name!r} in {public(self.storage)}; a space is needed to begin one"
             )
         return self._store.create(self.name, first_event(given, time.time()))
 
@@ -148,7 +148,7 @@ class Study:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Study({self.storage!r}, {self.name!r})"
+        return f"Study({public(self.storage)!r}, {self.name!r})"
 
     # -- rounds ------------------------------------------------------------------------------------
 
@@ -252,7 +252,7 @@ class Study:
         if replica is None or not replica.follow(self._store.read(self.id, replica.event, 1)):
             first = self._store.read(self.id, 1, 1)
             if not first:
-                raise UnknownStudyError(f"the study {self.name!r} is no longer in {self.storage}")
+                raise UnknownStudyError(f"the study {self.name!r} is no longer in {public(self.storage)}")
             replica = Replica(first[0][1])
         last = math.inf if event is None else event
         while rows := self._store.read(self.id, replica.event, _CHUNK)[1:]:

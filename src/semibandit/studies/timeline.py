@@ -28,6 +28,7 @@ class Column(msgspec.Struct, frozen=True):
     rho: float
     lo: float
     hi: float
+    place: float
     masses: list[float]
     moving: float | None
     mean: float | None
@@ -45,7 +46,7 @@ class View(msgspec.Struct, frozen=True):
     now: float
     began: float
     at: float
-    span: tuple[float, float]
+    line: tuple[float, float]
     alphas: list[Any]
     settings: dict[str, Any]
     note: str
@@ -132,7 +133,7 @@ def view(timeline: Timeline, columns: bool = True) -> View:
         now=now,
         began=tally.began,
         at=tally.at,
-        span=learner.space.span,
+        line=newest.line,
         alphas=[alpha for alpha in alphas if alpha is not None],
         settings=msgspec.to_builtins(live.settings),
         note=tally.note,
@@ -177,6 +178,7 @@ def _column(portrait: Portrait, before: Portrait | None) -> Column:
         rho=portrait.rho,
         lo=portrait.interval[0],
         hi=portrait.interval[1],
+        place=portrait.place,
         masses=[round(mass, 6) for mass in portrait.masses()],
         moving=_mean(
             tally.loss - (earlier.loss if earlier else 0.0), tally.told - (earlier.told if earlier else 0)

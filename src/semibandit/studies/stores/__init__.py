@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-__all__ = ["DEFAULT_TIMEOUT", "Entry", "Store", "Turn", "UnknownStudyError", "open_store"]
+__all__ = ["DEFAULT_TIMEOUT", "Entry", "Store", "Turn", "UnknownStudyError", "open_store", "public"]
 
 # Seconds to wait for other processes that write.
 DEFAULT_TIMEOUT = 60.0
@@ -112,6 +112,12 @@ def open_store(url: str) -> Store:
 
         return JournalStore(url, _path_and_options(url)[0])
     raise ValueError(f"storage must be sqlite:///path, postgresql://... or journal:///path, got {url!r}")
+
+
+def public(url: str) -> str:
+    """An address without what is nobody's business: user, password, options."""
+    scheme, separator, rest = url.partition("?")[0].partition("://")
+    return scheme + separator + rest.rpartition("@")[2]
 
 
 def _path_and_options(url: str, *known: str) -> tuple[str, dict[str, str]]:
