@@ -3,18 +3,25 @@
 import os
 import shutil
 import tempfile
+import threading
+import time
 import uuid
 import warnings
 from urllib.parse import urlencode
 
 import pytest
 
+import semibandit as sb
+from study_workers import SPACE, missing, play
 
-def missing(what):
-    """Skip what cannot be tested here; where everything must be tested, fail."""
-    if os.environ.get("SEMIBANDIT_ALL_TESTS"):
-        pytest.fail(f"{what}, and SEMIBANDIT_ALL_TESTS asks for all tests")
-    pytest.skip(what)
+
+@pytest.fixture(autouse=True, scope="session")
+def _compiled(tmp_path_factory):
+    """Have all kernels ready, so that no process, request or browser has to wait for them."""
+    with sb.Study(f"sqlite:///{tmp_path_factory.mktemp('warm')}/x.db", "warm", space=SPACE, seed=0) as study:
+        play(study, 50, 0)
+        study.portrait()
+        study.at(study.n_events)
 
 
 @pytest.fixture(scope="session")
@@ -59,3 +66,44 @@ def storage(request, tmp_path):
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'studies.db'}"
     return request.getfixturevalue("database")
+
+
+class Server:
+    """A service in a thread of this process."""
+
+    def __init__(self, storage, token=None):
+        import uvicorn
+
+        from semibandit.studies.service import make_app
+
+        config = uvicorn.Config(
+            make_app(storage, token), port=0, log_level="warning", timeout_graceful_shutdown=1, ws="none"
+        )
+        self._socket = config.bind_socket()
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, args=([self._socket],))
+        self._thread.start()
+        self.port = self._socket.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        while not self._server.started:
+            assert self._thread.is_alive()
+            time.sleep(0.01)
+
+    def stop(self):
+        self._server.should_exit = True
+        self._thread.join()
+        self._socket.close()
+
+
+@pytest.fixture
+def serve():
+    """Start services; they end with the test."""
+    servers = []
+
+    def start(storage, token=None):
+        servers.append(Server(storage, token))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.stop()

@@ -22,14 +22,6 @@ pytestmark = [
 fork = multiprocessing.get_context("fork") if hasattr(os, "fork") else multiprocessing
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _compiled(tmp_path_factory):
-    """Have all kernels ready before processes fork, so that they need not get ready one by one."""
-    with sb.Study(f"sqlite:///{tmp_path_factory.mktemp('warm')}/x.db", "warm", space=SPACE, seed=0) as study:
-        play(study, 50, 0)
-        study.portrait()
-
-
 def work(storage, seed, rounds, results):
     """Play as a process of its own does; hand back what was told, and the learner."""
     with sb.Study(storage, "knob", worker=f"worker {seed}") as study:

@@ -262,8 +262,19 @@ async def _counts(desk: Desk) -> AsyncIterator[str]:
 
 def _streamed(messages: AsyncIterator[str]) -> Response:
     return StreamingResponse(
-        messages, media_type=STREAM, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        _until_cancelled(messages),
+        media_type=STREAM,
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
+
+
+async def _until_cancelled(messages: AsyncIterator[str]) -> AsyncIterator[str]:
+    """A service that stops ends its streams, and that is no error."""
+    try:
+        async for message in messages:
+            yield message
+    except asyncio.CancelledError:
+        return
 
 
 # -- the application -------------------------------------------------------------------------------

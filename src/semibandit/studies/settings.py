@@ -39,7 +39,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if not dataclasses.is_dataclass(space) or isinstance(space, type):
             raise TypeError(f"space must be an Interval or Strips, got {space!r}")
         _validate.choice("learner", learner, tuple(LEARNERS))
-        plain = msgspec.to_builtins([dataclasses.asdict(space), options], enc_hook=_plain)
+        # Through JSON, so that what is given compares equal to what comes out of a log.
+        text = msgspec.json.encode([dataclasses.asdict(space), options], enc_hook=_plain)
+        plain = msgspec.json.decode(text)
         return cls(plain[0], learner, seed, plain[1])
 
     def seeded(self) -> Settings:
