@@ -109,6 +109,7 @@ class Study:
             given.make()  # what is wrong with the settings shows before there is a study
         self._lock = threading.RLock()
         self._replica: Replica | None = None
+        self._busy = False  # other processes have been seen to write
         self._store: Store = open_store(storage)
         try:
             self.id = self._begin_or_find(given)
@@ -225,9 +226,11 @@ class Study:
         with self._lock:
             outcomes: list[Any] | None = None
             while outcomes is None:
-                replica = self._replica or self._rebuilt()
+                # Where others write as well, most of their events are lived through before it is our turn.
+                replica = self._current() if self._busy else self._replica or self._rebuilt()
                 self._replica = None
                 with self._store.turn(self.id, replica.event) as turn:
+                    self._busy = self._busy or len(turn.rows) > 1
                     if replica.follow(turn.rows):
                         before = replica.event
                         outcomes = [_attempt(operation, replica, turn) for operation in wanted]

@@ -93,7 +93,7 @@ function draw(where, traces, extra) {
   Plotly.react(where, traces, layout(extra), { responsive: true, displayModeBar: false });
 }
 const line = (x, y, name, color, more = {}) => ({ x, y, name, type: "scatter", mode: "lines", line: { color: style(color), width: 2, ...more } });
-const legend = { showlegend: true, legend: { orientation: "h", y: 1.12, x: 0, font: { size: 11 } } };
+const legend = { showlegend: true, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 11 } }, margin: { l: 48, r: 12, t: 44, b: 40 } };
 
 function cells(count) {
   const [lo, hi] = view.line;
