@@ -71,7 +71,12 @@ class JournalStore:
         if not self.lines:
             created = events.decode(line)
             assert isinstance(created, Created)
-            self._journal.begin(_write_settings(msgspec.convert(created.settings, Settings)))
+            try:
+                settings = _write_settings(msgspec.convert(created.settings, Settings))
+            except ValueError:
+                self.path.unlink()  # it is empty
+                raise
+            self._journal.begin(settings)
             self.lines.append(line)
         return _STUDY
 
