@@ -107,7 +107,9 @@ def test_thinning_keeps_the_newest_and_spreads_the_rest():
     assert kept[-1] == many[-1][0]
     gaps = [b - a for a, b in pairwise(kept)]
     assert max(gaps) <= 4 * 2048
-    assert superfluous([(1, 50_000_000), (2, 50_000_000)]) == [1]
+    assert superfluous([(1, 150_000_000), (2, 150_000_000)]) == [1]
+    growing = [(1000 * i, 10_000_000 * i) for i in range(1, 10)]  # the small ones at the beginning stay
+    assert superfluous(growing) == [8000, 6000, 7000, 4000]
     assert superfluous([(2, 500_000_000)]) == []
 
 

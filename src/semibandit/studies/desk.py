@@ -29,6 +29,7 @@ class Desk:
         self.study = Study(storage, name)
         self.timeline = Timeline(Study(storage, name), self.study)
         self._thread = ThreadPoolExecutor(1, f"study {self.study.id}")
+        self._viewer = ThreadPoolExecutor(1, f"view of study {self.study.id}")
         self._waiting: list[tuple[Operation, asyncio.Future[Any]]] = []
         self._working: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
@@ -62,6 +63,10 @@ class Desk:
         """Ask something of the study between two transactions."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, question, *arguments)
 
+    async def view(self, question: Any, *arguments: Any) -> Any:
+        """Ask something of the timeline, which keeps no worker waiting."""
+        return await asyncio.get_running_loop().run_in_executor(self._viewer, question, *arguments)
+
     def notify(self) -> None:
         """Wake those who wait for events."""
         self._changed.set()
@@ -77,6 +82,7 @@ class Desk:
     def close(self) -> None:
         """Close the study."""
         self._thread.shutdown(cancel_futures=True)
+        self._viewer.shutdown(cancel_futures=True)
         self.study.close()
         self.timeline.study.close()
 

@@ -71,7 +71,7 @@ async def show(request: Request) -> Response:
 
 
 async def _info(desk: Desk) -> api.StudyInfo:
-    return await desk.look(_describe, desk)  # type: ignore[no-any-return]
+    return await desk.view(_describe, desk)  # type: ignore[no-any-return]
 
 
 def _describe(desk: Desk) -> api.StudyInfo:
@@ -195,13 +195,13 @@ async def learner(request: Request) -> Response:
 
 async def whole_view(request: Request) -> Response:
     desk = await _desk(request)
-    return _json(await desk.look(view, desk.timeline))
+    return _json(await desk.view(view, desk.timeline))
 
 
 async def portrait(request: Request) -> Response:
     desk = await _desk(request)
     event = _number(request, "event", 1)
-    return _json(await asyncio.to_thread(desk.timeline.moment, event))
+    return _json(await desk.view(desk.timeline.moment, event))
 
 
 def _steps(learner: Any) -> tuple[list[float], list[float]]:
@@ -280,12 +280,13 @@ async def _until_cancelled(messages: AsyncIterator[str]) -> AsyncIterator[str]:
 # -- the application -------------------------------------------------------------------------------
 
 _STUDY = "/api/studies/{id}"
+# Those that are wanted most come first: paths are compared in this order.
 ENDPOINTS: list[tuple[Endpoint, Handler]] = [
+    (Endpoint("POST", _STUDY + "/ask", "Ask for a trial.", api.Answer, api.Ask), ask),
+    (Endpoint("POST", _STUDY + "/tell", "Tell what a trial has shown.", api.Done, api.Tell), tell),
     (Endpoint("GET", "/api/studies", "All studies.", api.Studies), list_studies),
     (Endpoint("POST", "/api/studies", "Begin a study, or join it.", api.StudyInfo, api.Begin), begin),
     (Endpoint("GET", _STUDY, "Where a study stands.", api.StudyInfo), show),
-    (Endpoint("POST", _STUDY + "/ask", "Ask for a trial.", api.Answer, api.Ask), ask),
-    (Endpoint("POST", _STUDY + "/tell", "Tell what a trial has shown.", api.Done, api.Tell), tell),
     (Endpoint("POST", _STUDY + "/forget", "Give a trial up.", api.Done, api.TrialNumber), forget),
     (Endpoint("POST", _STUDY + "/renew", "Keep a trial for longer.", api.Done, api.Renew), renew),
     (Endpoint("POST", _STUDY + "/change", "Change lease and note.", api.Done, api.Change), change),
