@@ -45,7 +45,7 @@ def test_every_public_name_exists():
     for name in semibandit.__all__:
         assert getattr(semibandit, name) is not None
     assert set(semibandit.__all__) == set(dir(semibandit))
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match="semibandit attribute nothing"):
         _ = semibandit.nothing
 
 

@@ -21,7 +21,7 @@ from semibandit.clustering import (
 from semibandit.clustering.prunings import check_clusters
 from semibandit.families.linkage.problem import Linkage
 from semibandit.learners.exp3_set import Exp3Set
-from semibandit.spaces import Interval
+from semibandit.spaces.interval import Interval
 
 try:
     from sklearn.base import BaseEstimator, ClusterMixin

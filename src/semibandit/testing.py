@@ -25,7 +25,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from semibandit import _validate
-from semibandit.spaces import Interval
+from semibandit.spaces.interval import Interval
 
 __all__ = [
     "CHECKS",

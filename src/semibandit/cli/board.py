@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from semibandit.game import History, rounds
-from semibandit.hindsight import Hindsight, RowHindsight, best_in_hindsight
-from semibandit.learners.base import Learner
+from semibandit.game.hindsight import Hindsight, RowHindsight, best_in_hindsight
+from semibandit.game.rounds import History, rounds
 from semibandit.learners.exp3_grid import Exp3Grid
 from semibandit.learners.exp3_set import Exp3Set
+from semibandit.learners.learner import Learner
 
 __all__ = ["Game"]
 

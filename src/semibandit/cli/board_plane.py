@@ -9,8 +9,8 @@ from typing import Any
 from rich.progress import Progress
 
 from semibandit.cli.board import Game
-from semibandit.hindsight import Hindsight, RowHindsight, mean_loss
-from semibandit.piecewise import PiecewiseConstant
+from semibandit.functions.constant import PiecewiseConstant
+from semibandit.game.hindsight import Hindsight, RowHindsight, mean_loss
 
 __all__ = ["PlaneGame"]
 
@@ -46,7 +46,7 @@ class PlaneGame(Game):
 
     def draw(self, png: Path, title: str, trees: bool) -> None:
         """The picture: heat maps over the square."""
-        from semibandit import plots_plane
+        from semibandit.plots import plane
 
         learner = self.learners.get("semi-bandit") or next(iter(self.learners.values()))
-        plots_plane.overview(self.histories, png, title, mean=self.mean, chosen=learner.recommend())
+        plane.overview(self.histories, png, title, mean=self.mean, chosen=learner.recommend())

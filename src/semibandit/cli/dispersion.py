@@ -15,7 +15,7 @@ from semibandit.cli.play_knapsack import Order, Partition, read_files
 if TYPE_CHECKING:
     from semibandit.dispersion.bounds import DispersionFunction
     from semibandit.dispersion.measuring import Dispersion
-    from semibandit.spaces import Interval
+    from semibandit.spaces.interval import Interval
 
 app = typer.Typer(
     help="Measure how dispersed the discontinuities of a stream are, and what regret that allows.",
@@ -70,7 +70,7 @@ def knapsack(
     png: Png = None,
 ) -> None:
     """Greedy knapsack, on random instances (beside Lemma 8 if they are smooth) or on files."""
-    from semibandit.spaces import Interval
+    from semibandit.spaces.interval import Interval
 
     options: dict[str, Any] = {"space": Interval(0.0, rho_max), "partition": partition.value}
     if files:
@@ -153,7 +153,7 @@ def edges(
     png: Png = None,
 ) -> None:
     """Discontinuities from files: one line per function, numbers separated by blanks or commas."""
-    from semibandit.spaces import Interval
+    from semibandit.spaces.interval import Interval
 
     functions = [function for file in files for function in read_edges(file)]
     report(functions, ", ".join(file.name for file in files), png=png, space=Interval(lo, hi))

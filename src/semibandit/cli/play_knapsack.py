@@ -58,7 +58,7 @@ def knapsack(
 ) -> None:
     """Greedy knapsack, by decreasing v / s^ρ: what to choose for ρ?"""
     from semibandit.cli.board import Game
-    from semibandit.spaces import Interval
+    from semibandit.spaces.interval import Interval
 
     options: dict[str, Any] = {"space": Interval(0.0, rho_max), "partition": partition.value}
     if files:

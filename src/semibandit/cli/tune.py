@@ -13,7 +13,7 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from semibandit.spaces import Interval
+    from semibandit.spaces.interval import Interval
     from semibandit.tuning import Summary, Tuner
 
 _INTERRUPTED = 130
@@ -129,7 +129,7 @@ def tune(
 
 def parse_space(text: str) -> Interval:
     """An interval from "LO:HI"."""
-    from semibandit.spaces import Interval
+    from semibandit.spaces.interval import Interval
 
     try:
         lo, hi = map(float, text.split(":"))

@@ -15,7 +15,7 @@ from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.dispersion.bounds.regret import Regret, Table, regret
 from semibandit.dispersion.breaks import Breaks, Samples, collect
-from semibandit.spaces import Interval
+from semibandit.spaces.interval import Interval
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -196,7 +196,7 @@ class Dispersion:
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Any:
         """Draw the counts and where the discontinuities lie; options as in `dispersion.plot.plot`."""
-        from semibandit.dispersion.plot import plot
+        from semibandit.plots.dispersion import plot
 
         return plot(self, path, **options)
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from semibandit._validate import FloatArray
 from semibandit.dispersion.measuring import Dispersion, measure
-from semibandit.spaces import Interval
+from semibandit.spaces.interval import Interval
 
 __all__ = ["PlaneDispersion", "WorstSegment", "measure_plane"]
 

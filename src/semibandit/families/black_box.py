@@ -12,8 +12,8 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit.families._dyadic import DyadicGrid
-from semibandit.piecewise import PiecewiseConstant
-from semibandit.spaces import Interval
+from semibandit.functions.constant import PiecewiseConstant
+from semibandit.spaces.interval import Interval
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from semibandit import _validate
 from semibandit.families.knapsack import Solution
-from semibandit.piecewise import PiecewiseConstant
-from semibandit.spaces import Interval
+from semibandit.functions.constant import PiecewiseConstant
+from semibandit.spaces.interval import Interval
 
 __all__ = ["IndependentSet"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from semibandit.piecewise import PiecewiseConstant
-from semibandit.piecewise_linear import Piecewise, PiecewiseLinear
-from semibandit.spaces import Interval
+from semibandit.functions.constant import PiecewiseConstant
+from semibandit.functions.linear import Piecewise, PiecewiseLinear
+from semibandit.spaces.interval import Interval
 
 __all__ = ["Explicit", "Problem"]
 

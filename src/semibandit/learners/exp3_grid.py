@@ -9,12 +9,12 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.learners.base import Learner, Trial
+from semibandit.functions.constant import PiecewiseConstant
+from semibandit.functions.linear import Piecewise
+from semibandit.learners.learner import Learner, Trial
 from semibandit.learners.rates import Rate
-from semibandit.piecewise import PiecewiseConstant
-from semibandit.piecewise_linear import Piecewise
-from semibandit.spaces import Interval
-from semibandit.strips import Space, Strips
+from semibandit.spaces.interval import Interval
+from semibandit.spaces.strips import Space, Strips
 from semibandit.weights.interval_tree import IntervalTree
 
 __all__ = ["Exp3Grid"]

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from semibandit._validate import FloatArray
+from semibandit.functions.constant import PiecewiseConstant
+from semibandit.functions.linear import PiecewiseLinear
 from semibandit.learners import _kernels
-from semibandit.learners.base import Learner, Trial
-from semibandit.piecewise import PiecewiseConstant
-from semibandit.piecewise_linear import PiecewiseLinear
-from semibandit.spaces import Interval
+from semibandit.learners.learner import Learner, Trial
+from semibandit.spaces.interval import Interval
 
 __all__ = ["Exp3Set"]
 

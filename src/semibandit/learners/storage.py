@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from semibandit.functions.constant import PiecewiseConstant
 from semibandit.learners.rates import Rate
-from semibandit.piecewise import PiecewiseConstant
-from semibandit.strips import space_from_dict
+from semibandit.spaces.strips import space_from_dict
 
 if TYPE_CHECKING:
-    from semibandit.learners.base import Epoch, Learner
+    from semibandit.learners.learner import Epoch, Learner
 
 __all__ = ["load", "save"]
 
@@ -152,9 +152,9 @@ def _describe_epoch(epoch: Epoch) -> SavedEpoch:
 
 
 def _restore(saved: Saved) -> Learner:
-    from semibandit.learners.base import Epoch, Trial
     from semibandit.learners.exp3_grid import Exp3Grid
     from semibandit.learners.exp3_set import Exp3Set
+    from semibandit.learners.learner import Epoch, Trial
     from semibandit.weights.interval_tree import IntervalTree
     from semibandit.weights.linear_pieces import LinearPieces
 

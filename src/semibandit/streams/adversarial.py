@@ -8,8 +8,8 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit.families.problem import Explicit
-from semibandit.piecewise import PiecewiseConstant
-from semibandit.spaces import Interval
+from semibandit.functions.constant import PiecewiseConstant
+from semibandit.spaces.interval import Interval
 from semibandit.streams.stream import Stream
 
 __all__ = ["concentrated", "halving"]

@@ -14,7 +14,7 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit.families.knapsack import Knapsack
-from semibandit.spaces import Interval
+from semibandit.spaces.interval import Interval
 
 __all__ = ["InstanceFileError", "KnapsackFiles", "read_knapsacks"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.families.knapsack import Knapsack
-from semibandit.spaces import Interval
+from semibandit.spaces.interval import Interval
 from semibandit.streams.stream import Stream
 
 __all__ = ["KINDS", "knapsack"]

@@ -6,7 +6,7 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit.families.seeding import Seeding
-from semibandit.spaces import Interval
+from semibandit.spaces.interval import Interval
 from semibandit.streams.stream import Stream
 
 __all__ = ["seeding"]

@@ -6,7 +6,7 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit.families.problem import Explicit
-from semibandit.piecewise import PiecewiseConstant
+from semibandit.functions.constant import PiecewiseConstant
 from semibandit.streams.stream import Stream
 
 __all__ = ["synthetic"]

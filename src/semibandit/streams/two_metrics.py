@@ -11,9 +11,9 @@ from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.clustering.target import TargetDistance
 from semibandit.families.metric_linkage import MetricLinkage
-from semibandit.spaces import Interval
+from semibandit.spaces.interval import Interval
+from semibandit.spaces.strips import Strips
 from semibandit.streams.stream import Stream
-from semibandit.strips import Strips
 
 __all__ = ["digits_two_metrics"]
 

@@ -14,11 +14,11 @@ from typing import Any
 
 from semibandit import _validate
 from semibandit.families.black_box import BlackBox
-from semibandit.learners.base import Learner, Recommendation, Trial
+from semibandit.functions.constant import PiecewiseConstant
 from semibandit.learners.exp3_grid import Exp3Grid
 from semibandit.learners.exp3_set import Exp3Set
-from semibandit.piecewise import PiecewiseConstant
-from semibandit.spaces import Interval
+from semibandit.learners.learner import Learner, Recommendation, Trial
+from semibandit.spaces.interval import Interval
 from semibandit.tuning.command import Command, Outcome
 from semibandit.tuning.journal import VERSION, Journal, Round, Settings
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.piecewise_linear import PiecewiseLinear
+from semibandit.functions.linear import PiecewiseLinear
 from semibandit.weights import _kernels as scaled
 from semibandit.weights import _linear_kernels as k
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.piecewise import PiecewiseConstant
-from semibandit.spaces import Interval
+from semibandit.functions.constant import PiecewiseConstant
+from semibandit.spaces.interval import Interval
 
 __all__ = ["Knapsack", "Solution"]
 

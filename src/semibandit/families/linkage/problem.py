@@ -14,8 +14,8 @@ from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.clustering.costs import TreeCost
 from semibandit.clustering.trees import diameters, layout
-from semibandit.piecewise import PiecewiseConstant
-from semibandit.spaces import Interval
+from semibandit.functions.constant import PiecewiseConstant
+from semibandit.spaces.interval import Interval
 
 if TYPE_CHECKING:
     from semibandit.families.linkage.pieces import Engine, Run

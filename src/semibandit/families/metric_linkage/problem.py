@@ -11,9 +11,9 @@ import numpy as np
 from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.families.linkage.problem import Linkage
-from semibandit.piecewise import PiecewiseConstant
-from semibandit.spaces import Interval
-from semibandit.strips import Strips
+from semibandit.functions.constant import PiecewiseConstant
+from semibandit.spaces.interval import Interval
+from semibandit.spaces.strips import Strips
 
 if TYPE_CHECKING:
     from semibandit.families.metric_linkage.curves import CriticalCurve

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from semibandit import _double_double as dd
 from semibandit._jit import kernel
-from semibandit._merge import order_of
+from semibandit.functions._merge import order_of
 
 FloatArray = npt.NDArray[np.float64]
 

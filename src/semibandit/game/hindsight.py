@@ -9,9 +9,9 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.piecewise import PiecewiseConstant
-from semibandit.piecewise_linear import Piecewise, PiecewiseLinear
-from semibandit.strips import Alpha, Strips
+from semibandit.functions.constant import PiecewiseConstant
+from semibandit.functions.linear import Piecewise, PiecewiseLinear
+from semibandit.spaces.strips import Alpha, Strips
 
 __all__ = ["Hindsight", "RowHindsight", "best_in_hindsight", "mean_loss"]
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.piecewise import PiecewiseConstant, _fault, _frozen
+from semibandit.functions.constant import PiecewiseConstant, _fault, _frozen
 
 __all__ = ["Piecewise", "PiecewiseLinear"]
 
@@ -278,7 +278,7 @@ class PiecewiseLinear:
         linear = [PiecewiseLinear.of(function) for function in functions]
         if not linear:
             raise ValueError("functions must hold at least one function, got none")
-        from semibandit._merge_linear import add_up
+        from semibandit.functions._merge_linear import add_up
 
         ends = np.column_stack(
             (np.concatenate([f.left for f in linear]), np.concatenate([f.right for f in linear]))

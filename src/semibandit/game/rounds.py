@@ -14,13 +14,13 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.hindsight import Hindsight, RowHindsight, best_in_hindsight
-from semibandit.learners.base import Learner, Trial
+from semibandit.functions.constant import PiecewiseConstant
+from semibandit.functions.linear import Piecewise, PiecewiseLinear
+from semibandit.game.hindsight import Hindsight, RowHindsight, best_in_hindsight
 from semibandit.learners.exp3_grid import Exp3Grid
-from semibandit.piecewise import PiecewiseConstant
-from semibandit.piecewise_linear import Piecewise, PiecewiseLinear
-from semibandit.spaces import Interval
-from semibandit.strips import Alpha, Space, Strips
+from semibandit.learners.learner import Learner, Trial
+from semibandit.spaces.interval import Interval
+from semibandit.spaces.strips import Alpha, Space, Strips
 from semibandit.weights.linear_pieces import Exponential
 
 __all__ = ["FEEDBACK", "History", "Round", "play", "rounds"]

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.piecewise import PiecewiseConstant
-from semibandit.piecewise_linear import Piecewise
-from semibandit.spaces import Interval
+from semibandit.functions.constant import PiecewiseConstant
+from semibandit.functions.linear import Piecewise
+from semibandit.spaces.interval import Interval
 
 __all__ = ["Alpha", "Space", "Strips", "space_from_dict"]
 

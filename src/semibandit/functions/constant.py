@@ -248,7 +248,7 @@ class PiecewiseConstant:
         if set(map(type, functions)) != {PiecewiseConstant}:
             i = next(i for i, f in enumerate(functions) if type(f) is not PiecewiseConstant)
             raise TypeError(f"functions[{i}] must be a PiecewiseConstant, got {functions[i]!r}")
-        from semibandit._merge import add_up
+        from semibandit.functions._merge import add_up
 
         edges = [f.edges for f in functions]
         sizes = np.array([e.size for e in edges])

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from semibandit import plots
 from semibandit._validate import FloatArray
-from semibandit.game import History
-from semibandit.hindsight import mean_loss
-from semibandit.piecewise import PiecewiseConstant
-from semibandit.strips import Strips
+from semibandit.functions.constant import PiecewiseConstant
+from semibandit.game.hindsight import mean_loss
+from semibandit.game.rounds import History
+from semibandit.plots import games as plots
+from semibandit.spaces.strips import Strips
 
 __all__ = ["density", "instance", "loss", "marginal", "overview"]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import semibandit as sb
-from semibandit import hindsight
+from semibandit.game import hindsight
 
 
 def brute_force(functions):

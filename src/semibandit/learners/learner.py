@@ -13,11 +13,11 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
+from semibandit.functions.constant import PiecewiseConstant
 from semibandit.learners import _kernels, _linear, storage
 from semibandit.learners.rates import AdaptiveRate, Rate, as_rate
-from semibandit.piecewise import PiecewiseConstant
-from semibandit.spaces import Interval
-from semibandit.strips import Alpha, Space, Strips
+from semibandit.spaces.interval import Interval
+from semibandit.spaces.strips import Alpha, Space, Strips
 from semibandit.weights.interval_tree import IntervalTree
 from semibandit.weights.linear_pieces import Exponential, LinearPieces
 

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 import semibandit as sb
-from semibandit import plots, plots_plane
+from semibandit import plots
+from semibandit.plots import plane
 
 
 @pytest.fixture(scope="module")
@@ -15,14 +16,14 @@ def game():
 def test_heat_maps_show_rows_and_what_was_revealed(game):
     history, learner = game
     chosen = learner.recommend()
-    ax = plots_plane.density(history, chosen=chosen)
+    ax = plane.density(history, chosen=chosen)
     values = np.asarray(ax.collections[0].get_array()).reshape(3, -1)
     assert (values**2).mean() == pytest.approx(1)
     points = {line.get_label(): (line.get_xdata()[0], line.get_ydata()[0]) for line in ax.lines}
     assert points["chosen"] == (chosen.rho, chosen.alpha)
     assert points["best in hindsight"] == history.best().parameters
     problem = history.problems[0]
-    ax = plots_plane.instance(problem, 0.4, 0.5)
+    ax = plane.instance(problem, 0.4, 0.5)
     seen = problem.reveal(0.4, 0.5)
     assert len(ax.patches) == sum(len(problem.space.row(seen, row).domain) for row in range(3))
 
@@ -30,20 +31,20 @@ def test_heat_maps_show_rows_and_what_was_revealed(game):
 def test_marginals_are_densities(game):
     history, _ = game
     for of, bins in (("alpha", 3), ("rho", 64)):
-        values = np.asarray(plots_plane.marginal(history, of=of).collections[0].get_array())
+        values = np.asarray(plane.marginal(history, of=of).collections[0].get_array())
         assert values.reshape(bins, -1).shape[1] == 15
         assert (values.reshape(bins, -1) ** 2).mean(axis=0) == pytest.approx(1)
 
 
 def test_overview_writes_a_picture(game, tmp_path):
     history, learner = game
-    plots_plane.overview({"semi-bandit": history}, tmp_path / "game.png", chosen=learner.recommend())
+    plane.overview({"semi-bandit": history}, tmp_path / "game.png", chosen=learner.recommend())
     assert (tmp_path / "game.png").stat().st_size > 10_000
 
 
 def test_pictures_of_one_parameter_say_where_to_go(game):
-    with pytest.raises(TypeError, match=r"plots_plane\.density"):
+    with pytest.raises(TypeError, match=r"plots\.plane\.density"):
         plots.density(game[0])
     stream = sb.streams.synthetic(3)
     with pytest.raises(TypeError, match="need Strips"):
-        plots_plane.density(sb.play(sb.Exp3Set(sb.Interval(0, 1), seed=0), stream))
+        plane.density(sb.play(sb.Exp3Set(sb.Interval(0, 1), seed=0), stream))

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from semibandit.game import History
-from semibandit.piecewise_linear import Piecewise, PiecewiseLinear
-from semibandit.spaces import Interval
+from semibandit.functions.linear import Piecewise, PiecewiseLinear
+from semibandit.game.rounds import History
+from semibandit.spaces.interval import Interval
 
 __all__ = ["dendrogram", "density", "loss_function", "overview", "regret", "widths"]
 
@@ -55,7 +55,7 @@ def density(history: History, ax: Any = None) -> Any:
     """The learner's density over ρ through time; darker is likelier, the line is the best fixed ρ."""
     ax = _axes(ax)
     if not isinstance(history.space, Interval):
-        raise TypeError("a density of two parameters is drawn by plots_plane.density")
+        raise TypeError("a density of two parameters is drawn by plots.plane.density")
     times, edges, shares = history.densities()
     per_length = shares / np.diff(edges)
     right = np.append(times[1:], max(len(history), times[-1] + 1))

@@ -1,0 +1,9 @@
+"""Pictures of games, of games with two parameters (`plots.plane`), and of dispersion (`plots.dispersion`).
+
+Each function draws into the axes given, or into new ones, and returns them. Needs the `plot` extra.
+"""
+
+from semibandit.plots import dispersion, plane
+from semibandit.plots.games import dendrogram, density, loss_function, overview, regret, widths
+
+__all__ = ["dendrogram", "density", "dispersion", "loss_function", "overview", "plane", "regret", "widths"]
