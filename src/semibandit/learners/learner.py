@@ -13,12 +13,11 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 import numpy as np
 
 from semibandit import _validate
-from semibandit._validate import FloatArray
 from semibandit.learners import storage
 from semibandit.learners.rates import AdaptiveRate, Rate, as_rate
 from semibandit.learners.trials import Epoch, Trial
 from semibandit.spaces import Alpha, Line, Space
-from semibandit.weights import IntervalTree, Weights
+from semibandit.weights import IntervalTree, Rule, Seen, Weights
 
 __all__ = ["Learner", "Recommendation"]
 
@@ -40,18 +39,6 @@ def _one_at_a_time(method: Callable[Concatenate[L, P], R]) -> Callable[Concatena
             return method(self, *args, **options)
 
     return locked
-
-
-class Told(NamedTuple):
-    """What was told, on the line: edges and losses in [0, 1] (at both ends of each piece; nan: not seen).
-
-    `paid` is the loss at the parameter that was played; `whole` says that everything was seen.
-    """
-
-    edges: FloatArray
-    losses: tuple[FloatArray, FloatArray]
-    paid: float
-    whole: bool
 
 
 def generator(seed: int | None) -> np.random.Generator:
@@ -129,7 +116,8 @@ class Learner:
         self.n_late = 0
         self.gap_sum = 0.0
         self.join_error = 0.0
-        self.last_probability = math.nan
+        self.clip_sum = 0.0
+        self.last_probabilities: tuple[float, ...] = ()
         self._loss_mean = 0.0
         self._loss_squares = 0.0  # Σ (loss - mean)², by Welford's recurrence
         self._name = uuid.uuid4().hex
@@ -177,20 +165,22 @@ class Learner:
         return Trial(trial_id, self._rho(x), self._name, position, self.space.alphas[row])
 
     @_one_at_a_time
-    def tell(self, trial: Trial, seen: Any, *, probability: float | None = None) -> None:
+    def tell(self, trial: Trial, seen: Any, *, probability: Any = None) -> None:
         """Learn from what a trial has shown; None: the run failed, which is counted and changes nothing else.
 
         Trials may be told late and in any order: the estimate uses the probability at the time of the ask.
-        `probability` is that of a tell on record (`last_probability`), to be used again as it was.
+        `probability` is that of a tell on record (`last_probabilities`), to be used again as it was.
         """
         epoch = self._epoch_of(trial)
-        if probability is not None:
-            probability = _validate.number("probability", probability, low=0.0, high=1.0)
         if seen is None:
             self.n_failed += 1
             self._finish(trial, epoch)
             return
-        self._learn(trial, epoch, self._read(trial, seen), probability)
+        told = self._read(trial, seen)
+        if probability is not None:
+            p = np.atleast_1d(_validate.floats("probability", probability))
+            told = told._replace(p=_validate.vector("probability", p, length=told.chances().size, low=0.0))
+        self._learn(trial, epoch, told)
 
     @_one_at_a_time
     def forget(self, trial: Trial) -> None:
@@ -225,7 +215,7 @@ class Learner:
 
     # -- one step of Algorithm 1 -----------------------------------------------------------------
 
-    def _read(self, trial: Trial, seen: Any) -> Told:
+    def _read(self, trial: Trial, seen: Any) -> Seen:
         """Check what a user has told, and lay it on the line."""
         raise NotImplementedError
 
@@ -235,35 +225,39 @@ class Learner:
             return (self.high - values) / self.high
         return values if self.high == 1.0 else values / self.high
 
-    def _learn(self, trial: Trial, epoch: Epoch, told: Told, probability: float | None) -> None:
+    def _learn(self, trial: Trial, epoch: Epoch, seen: Seen) -> None:
         late = epoch is not self._epoch or epoch.n_updates != epoch.asked_at[trial.id]
-        if told.whole:
-            p = 1.0
-        elif probability is not None:
-            p = probability
-        else:
-            p = epoch.share_when_asked(trial.id, told.edges, told.losses[0]) if late else -1.0
-        # Seen as a whole, p is 1 and a shift changes all weights alike: that is Hedge, with nothing to clip.
-        shifted = self.baseline is not None and not told.whole
-        shift, floor = (self._low_baseline(), -1.0 / self.current_rate) if shifted else (0.0, -math.inf)
-        learned = self._epoch.weights.learn(
-            told.edges, told.losses, p, shift, self.exploration, floor, self.current_rate
-        )
+        if late:
+            seen = seen._replace(shares_at_ask=functools.partial(epoch.shares_when_asked, trial.id))
+        learned = self._epoch.weights.learn(seen, self._rule(seen.whole))
         self._finish(trial, epoch)
         if learned.weights is not self._epoch.weights:  # pending trials keep the old ones
             self._epoch = Epoch(learned.weights)
         elif self._epoch.asked_at and learned.factors is not None:
-            self._epoch.append(told.edges, learned.factors)
+            self._epoch.append(seen.edges, learned.factors)
         else:
             self._epoch.offset += 1
-        self.last_probability = learned.p
+        self.last_probabilities = tuple(learned.p.tolist())
         self.n_told += 1
         self.n_late += late
         self.gap_sum += learned.gap
-        delta = told.paid - self._loss_mean
+        self.clip_sum += learned.clipped
+        delta = seen.paid - self._loss_mean
         self._loss_mean += delta / self.n_told
-        self._loss_squares += delta * (told.paid - self._loss_mean)
+        self._loss_squares += delta * (seen.paid - self._loss_mean)
         self._adjust()
+
+    def _rule(self, whole: bool) -> Rule:
+        """How losses become estimates in the next step."""
+        # Seen as a whole, p is 1 and a shift changes all weights alike: that is Hedge, with nothing to clip.
+        if whole or self.baseline is None:
+            return Rule(0.0, self.exploration, -math.inf, self.current_rate)
+        return Rule(self._low_baseline(), self.exploration, -1.0 / self.current_rate, self.current_rate)
+
+    @property
+    def last_probability(self) -> float:
+        """The probability that the parameter played in the last round was seen; nan before the first."""
+        return self.last_probabilities[0] if self.last_probabilities else math.nan
 
     def _low_baseline(self) -> float:
         """The b of `baseline="low"`: the smaller of mean - σ/2 and 0.8·mean of the losses paid so far, or 0.
