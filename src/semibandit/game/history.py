@@ -187,9 +187,12 @@ class History:
 
     def _binned(self, density: Any) -> FloatArray:
         """The probability in equal bins of each row; what lies in a margin counts to the end bins."""
-        bins, rows = self._bins(), self.space.line.rows(density)
-        bins[0], bins[-1] = rows[0].edges[0], rows[0].edges[-1]
-        return np.array([row.between(bins) for row in rows])
+        n_rows, ends = self.space.line.n_rows, self.space.line.ends
+        starts = np.linspace(*ends, n_rows + 1)[:-1, None]
+        bins = self._bins()[:-1] + (starts - starts[0])
+        bins[:, :1] = starts
+        shares: FloatArray = density.between(np.append(bins.ravel(), ends[1]))
+        return shares.reshape(n_rows, -1)
 
     # -- tables ----------------------------------------------------------------------------------
 
