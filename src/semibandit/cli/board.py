@@ -16,8 +16,7 @@ from rich.table import Table
 from semibandit import dispersion, plots
 from semibandit.cli.problems import Case
 from semibandit.game import FEEDBACK, History, Kept, mean_loss, rounds
-from semibandit.learners import Exp3Grid, Exp3Set
-from semibandit.learners.learner import Learner
+from semibandit.learners import Exp3Grid, Exp3Set, Learner
 
 __all__ = ["Board"]
 
@@ -218,5 +217,4 @@ def _table(title: str, **options: Any) -> Table:
 
 def _shown(point: Any) -> str:
     """The parameters of a recommendation, or of the best in hindsight."""
-    knobs = [point.rho] if point.alpha is None else [point.rho, *np.ravel(point.alpha)]
-    return ", ".join(f"{x:.4g}" for x in knobs)
+    return ", ".join(f"{x:.4g}" for x in np.hstack(point.parameters))

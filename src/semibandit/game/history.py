@@ -13,7 +13,7 @@ import numpy as np
 
 from semibandit._validate import FloatArray
 from semibandit.game.hindsight import Hindsight, best_in_hindsight
-from semibandit.learners.learner import Learner
+from semibandit.learners import Learner
 from semibandit.spaces import Alpha, Space
 
 __all__ = ["History", "Round"]

@@ -9,8 +9,7 @@ from typing import Any
 from semibandit import _validate
 from semibandit.functions import Piecewise
 from semibandit.game.history import History, Round
-from semibandit.learners.exp3_grid import Exp3Grid
-from semibandit.learners.learner import Learner, Trial
+from semibandit.learners import Exp3Grid, Learner, Trial
 from semibandit.spaces import Space
 
 __all__ = ["FEEDBACK", "play", "rounds"]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from semibandit.learners.learner import Recommendation
+from semibandit.learners import Recommendation
 from semibandit.tuning.journal import Round
 
 __all__ = ["Comparison", "Summary", "summarise"]

@@ -11,12 +11,10 @@ from types import TracebackType
 from typing import Any
 
 from semibandit import _validate
-from semibandit.families.black_box import BlackBox
-from semibandit.functions.constant import PiecewiseConstant
-from semibandit.learners.exp3_grid import Exp3Grid
-from semibandit.learners.exp3_set import Exp3Set
-from semibandit.learners.learner import Learner, Trial
-from semibandit.spaces.interval import Interval
+from semibandit.families import BlackBox
+from semibandit.functions import PiecewiseConstant
+from semibandit.learners import Exp3Grid, Exp3Set, Learner, Trial
+from semibandit.spaces import Interval
 from semibandit.tuning.command import Command, Outcome
 from semibandit.tuning.journal import VERSION, Journal, Round, Settings
 from semibandit.tuning.summary import Summary, summarise
@@ -110,7 +108,7 @@ class Tuner:
             self.settings = self._agree(settings)
             self.learner = _learner(self.settings)
             for record in self.journal.rounds:
-                self._learn(self.learner.ask_again(record.position), record)
+                self._learn(self.learner.ask(position=record.position), record)
         except BaseException:
             self.close()
             raise
