@@ -185,8 +185,7 @@ class _Theory:
             table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]
         eps = T**-0.5
         promised = "unknown" if self.f is None else f"{self.f(T, eps):.0f}"
-        text = f"losses that break on one interval of {eps:.2g}"
-        table.add_row(text, f"{measured.D(eps)}", promised, self.name)
+        table.add_row(f"losses that break within {eps:.2g}", f"{measured.D(eps)}", promised, self.name)
         table.add_row("β", f"{measured.beta:.2f}")
         if "semi-bandit" in histories:
             regret = histories["semi-bandit"].regret()[-1]
@@ -199,8 +198,9 @@ class _Theory:
             return "no proof", "--provable has one"
         if self.regret is None:
             return "unknown", "Theorem 3"
-        value = f"{self.regret.value:.0f}" if self.regret.value < self.measured.T else "none below T"
-        return value, f"Theorem 3, {self.measured.pieces:.3g} sets a round"
+        if self.regret.value >= self.measured.T:
+            return "no bound", "Theorem 3 (above T)"
+        return f"{self.regret.value:.0f}", f"Theorem 3, {self.measured.pieces:.3g} sets"
 
 
 def _watched(progress: Progress, name: str, problems: Sequence[Any]) -> Iterable[Any]:
