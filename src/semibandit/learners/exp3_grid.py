@@ -103,7 +103,7 @@ class Exp3Grid(Learner):
     def density(self) -> PiecewiseConstant:
         """The probability of each cell, spread evenly over it. O(N)."""
         lo, hi = self.space.line.span
-        shares = self._epoch.weights.density().values
+        shares = super().density().values
         edges = np.linspace(lo, hi, self.n_arms + 1)
         return PiecewiseConstant(edges, shares * (self.n_arms / (hi - lo)))
 

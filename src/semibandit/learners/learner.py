@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from os import PathLike
-from typing import Any, NamedTuple, Self
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 import numpy as np
 
@@ -22,6 +24,22 @@ __all__ = ["Learner", "Recommendation"]
 
 # Pieces within this distance of the best logarithm of the weight count as equally good.
 _EQUALLY_GOOD = 1e-9
+_SALT = 0x5E4B1A2D
+
+P = ParamSpec("P")
+R = TypeVar("R")
+L = TypeVar("L", bound="Learner")
+
+
+def _one_at_a_time(method: Callable[Concatenate[L, P], R]) -> Callable[Concatenate[L, P], R]:
+    """Let one thread at a time into a learner: kernels run without Python's own lock."""
+
+    @functools.wraps(method)
+    def locked(self: L, /, *args: P.args, **options: P.kwargs) -> R:
+        with self._lock:
+            return method(self, *args, **options)
+
+    return locked
 
 
 class Told(NamedTuple):
@@ -34,6 +52,11 @@ class Told(NamedTuple):
     losses: tuple[FloatArray, FloatArray]
     paid: float
     whole: bool
+
+
+def generator(seed: int | None) -> np.random.Generator:
+    """What a learner draws from: salted, so that a simulator with the same seed draws something else."""
+    return np.random.default_rng(None if seed is None else [seed, _SALT])
 
 
 class _Deployed(NamedTuple):
@@ -66,7 +89,10 @@ class Recommendation(_Deployed):
 
 
 class Learner:
-    """Continuous Exp3-SET (Algorithm 1) on weights that draw and integrate; see the subclasses."""
+    """Continuous Exp3-SET (Algorithm 1) on weights that draw and integrate; see the subclasses.
+
+    A learner may be shared by threads: each of its methods runs alone.
+    """
 
     def __init__(
         self,
@@ -107,7 +133,8 @@ class Learner:
         self._loss_mean = 0.0
         self._loss_squares = 0.0  # Σ (loss - mean)², by Welford's recurrence
         self._name = uuid.uuid4().hex
-        self._random = np.random.default_rng(seed)
+        self._random = generator(seed)
+        self._lock = threading.RLock()
         self._pending: dict[int, tuple[Trial, Epoch]] = {}
         self._epoch = Epoch(self._initial_weights())
         self.current_rate = self.rate.after(0, 0.0, math.inf)
@@ -125,6 +152,7 @@ class Learner:
 
     # -- the protocol ----------------------------------------------------------------------------
 
+    @_one_at_a_time
     def ask(self, *, position: float | None = None) -> Trial:
         """Draw a parameter from the current density. O(log P).
 
@@ -148,6 +176,7 @@ class Learner:
         row, x = self._line.read(position)
         return Trial(trial_id, self._rho(x), self._name, position, self.space.alphas[row])
 
+    @_one_at_a_time
     def tell(self, trial: Trial, seen: Any, *, probability: float | None = None) -> None:
         """Learn from what a trial has shown; None: the run failed, which is counted and changes nothing else.
 
@@ -163,6 +192,7 @@ class Learner:
             return
         self._learn(trial, epoch, self._read(trial, seen), probability)
 
+    @_one_at_a_time
     def forget(self, trial: Trial) -> None:
         """Give a pending trial up; nothing is learned from it."""
         self._finish(trial, self._epoch_of(trial))
@@ -170,7 +200,8 @@ class Learner:
     @property
     def pending(self) -> tuple[Trial, ...]:
         """The trials that were asked and not yet told, oldest first."""
-        return tuple(trial for trial, _ in self._pending.values())
+        with self._lock:
+            return tuple(trial for trial, _ in self._pending.values())
 
     def _epoch_of(self, trial: Trial) -> Epoch:
         if not isinstance(trial, Trial):
@@ -265,6 +296,7 @@ class Learner:
         """The number of pieces of the density."""
         return len(self._epoch.weights)
 
+    @_one_at_a_time
     def density(self) -> Any:
         """The density that the next parameter is drawn from. O(P).
 
@@ -273,6 +305,7 @@ class Learner:
         """
         return self._epoch.weights.density()
 
+    @_one_at_a_time
     def recommend(self) -> Recommendation:
         """The value to deploy: the middle of the (widest) interval with the least estimated loss. O(P).
 
@@ -306,6 +339,7 @@ class Learner:
 
     # -- saving ----------------------------------------------------------------------------------
 
+    @_one_at_a_time
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to a file, atomically: `semibandit.load` continues with the same future draws."""
         storage.save(self, path)
@@ -321,6 +355,12 @@ class Learner:
             "exploration": self.exploration,
             "max_pieces": self.max_pieces,
         }
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.RLock())
 
     def __repr__(self) -> str:
         shown = [repr(self.space), *self._shown()]
