@@ -39,6 +39,7 @@ __all__ = [
     "sequence_piece",
     "sequence_pieces",
     "snap",
+    "spare",
     "tree_pieces",
 ]
 
@@ -46,7 +47,8 @@ __all__ = [
 _TINY = 2.0**-500
 
 _MOST_SPARE = 1 << 26
-_spare = threading.local()
+# What a thread keeps for its next engine.
+spare = threading.local()
 
 
 def snap(rho: float) -> float:
@@ -180,8 +182,8 @@ def engine(D: FloatArray, linkage: str) -> Iterator[Engine]:
     """
     kind = ("single-complete", "average-complete", "single-average").index(linkage)
     size = pool_size(D.shape[0], kind)
-    memory: FloatArray | None = getattr(_spare, "memory", None)
-    _spare.memory = None
+    memory: FloatArray | None = getattr(spare, "memory", None)
+    spare.memory = None
     if memory is None or memory.size < size:
         memory = np.empty(size)
     rows = new_rows(D, kind, memory)
@@ -189,7 +191,7 @@ def engine(D: FloatArray, linkage: str) -> Iterator[Engine]:
         yield _Generic(rows) if kind == 2 else Reducible(rows)
     finally:
         if memory.nbytes <= _MOST_SPARE:
-            _spare.memory = memory
+            spare.memory = memory
 
 
 def maximal_piece(engine: Engine, run: Run, rho: float) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semibandit import _validate
-from semibandit.families._dyadic import DyadicGrid
+from semibandit.families.black_box.grid import DyadicGrid
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.spaces.interval import Interval
 
@@ -32,14 +32,15 @@ class BlackBox:
     Parameters
     ----------
     run
-        Called as run(instance, rho); any output that can be compared. It must not depend on anything else:
-        fix the seeds. Outputs are kept, so return a new object each time.
+        The algorithm, called as run(instance, rho). Its output is anything that can be compared, and must not
+        depend on anything else: fix the seeds. Outputs are kept, so return a new object each time.
     instance
-        Passed on to `run`.
+        What is passed on to `run`.
     space
-        Where rho lives.
+        The interval that rho lives in.
     loss
-        Called as loss(output), or as loss(instance, output) where it has two parameters without a default.
+        The loss of an output, called as loss(output), or as loss(instance, output) where it has two
+        parameters without a default.
     tolerance
         Ends of intervals are found to this distance, on a grid of 2^⌈log₂(width/tolerance)⌉ cells. Pieces
         that no grid point falls into are not seen from outside.
@@ -47,7 +48,7 @@ class BlackBox:
         Whether two outputs are the same; by default `same_output`, which compares arrays, also inside of
         tuples, lists and dicts, and holds nan equal to nan.
     exact
-        Bisect on below the tolerance, down to neighbouring doubles: ends are then exact.
+        Whether to bisect on below the tolerance, down to neighbouring doubles: ends are then exact.
     check
         This many random points inside of each interval revealed are run and compared.
     on_recurrence
@@ -65,7 +66,7 @@ class BlackBox:
     high, maximize
         The largest loss, and whether losses are utilities: for the learner that plays the problem.
     seed
-        For the points of `check`.
+        The seed of the points of `check`.
 
     Attributes
     ----------
@@ -157,11 +158,13 @@ class BlackBox:
     # -- the three kinds of feedback -------------------------------------------------------------
 
     def loss(self, rho: float) -> float:
-        """Bandit: one run."""
+        """The loss at rho (bandit feedback): one run."""
         return self._value(self.output(rho))
 
     def reveal(self, rho: float) -> PiecewiseConstant:
-        """Semi-bandit: the interval around rho with the same output, in O(log(width/tolerance)) runs.
+        """The loss on the interval around rho with the same output (semi-bandit feedback, Algorithm 5).
+
+        This takes O(log(width/tolerance)) runs.
 
         An interval runs from the first grid point with this output to the first one with another, so that
         any rho of a piece reveals the same interval to the bit. The one exception is a rho in the very cell
@@ -178,7 +181,7 @@ class BlackBox:
         return PiecewiseConstant.constant(lo, hi, self._value(output))
 
     def losses(self, resolution: float | None = None, n_jobs: int | None = None) -> PiecewiseConstant:
-        """Full information: all pieces, by bisecting between grid points whose outputs differ.
+        """The loss everywhere (full information), by bisecting between grid points whose outputs differ.
 
         Sees every piece that holds a grid point if the algorithm is piecewise-unique, and those at least
         `resolution` wide in any case. O(width/resolution + P·log(resolution/tolerance)) runs for P pieces.
