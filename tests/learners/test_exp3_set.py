@@ -124,7 +124,8 @@ def test_a_repeated_factor_of_two_in_the_scale_changes_nothing():
         for learner, transform in learners.values():
             trial = learner.ask()
             rhos.add(trial.rho)
-            lo, hi, value = loss.piece(trial.rho)
+            piece = loss.piece(trial.rho)
+            lo, hi, value = *piece.edges.tolist(), *piece.values.tolist()
             learner.tell(trial, PiecewiseConstant.constant(lo, hi, transform(value)))
         assert len(rhos) == 1
     densities = {learner.density() for learner, _ in learners.values()}
@@ -139,7 +140,8 @@ def test_other_scales_agree_up_to_rounding(high):
         loss = random_loss(rng)
         a, b = plain.ask(), scaled.ask()
         assert a.rho == pytest.approx(b.rho, abs=1e-9)
-        lo, hi, value = loss.piece(a.rho)
+        piece = loss.piece(a.rho)
+        lo, hi, value = *piece.edges.tolist(), *piece.values.tolist()
         plain.tell(a, PiecewiseConstant.constant(lo, hi, value))
         scaled.tell(b, PiecewiseConstant.constant(lo, hi, min(value * high, high)))
 
@@ -155,7 +157,8 @@ def test_margin_is_the_projected_game_on_the_enlarged_space():
         a, b = inner.ask(), outer.ask()
         assert a.rho == min(max(b.rho, 0.0), 1.0)
         outside += b.rho != a.rho
-        lo, hi, value = loss.piece(a.rho)
+        piece = loss.piece(a.rho)
+        lo, hi, value = *piece.edges.tolist(), *piece.values.tolist()
         inner.tell(a, PiecewiseConstant.constant(lo, hi, value))
         lo, hi = (-r0 if lo == 0.0 else lo), (1 + r0 if hi == 1.0 else hi)
         outer.tell(b, PiecewiseConstant.constant(lo, hi, value))

@@ -165,7 +165,7 @@ def test_one_row_is_an_interval(options, margin):
         a, b = one.ask(), row.ask()
         assert (a.rho, a.alpha, b.rho, b.alpha) == (b.rho, None, a.rho, 0.5)
         function = random_function(rng, -1, 2)
-        seen = function if t % 5 == 0 else PiecewiseConstant.constant(*function.piece(a.rho))
+        seen = function if t % 5 == 0 else function.piece(a.rho)
         one.tell(a, seen)
         row.tell(b, seen)
         assert one.last_probability == row.last_probability
@@ -307,7 +307,7 @@ class Plane:
 
     def reveal(self, rho, alpha):
         row = self.space.row_of(alpha)
-        return self.space.lay_rows({row: PiecewiseConstant.constant(*self.functions[row].piece(rho))})
+        return self.space.lay_rows({row: self.functions[row].piece(rho)})
 
     def losses(self):
         return self.space.lay_rows(self.functions)
@@ -324,7 +324,7 @@ def test_games_on_rows(feedback, tmp_path):
         rho, alpha = history.rho[t], history.alpha[t]
         assert history.loss[t] == problem.loss(rho, alpha)
         if feedback == "semi-bandit":
-            piece = problem.functions[space.row_of(alpha)].piece(rho)[:2]
+            piece = problem.functions[space.row_of(alpha)].piece(rho).domain[0]
             assert (history.lo[t], history.hi[t]) == pytest.approx(piece, abs=1e-14)
     best = history.best()
     totals = [PiecewiseConstant.sum([p.functions[row] for p in problems]) for row in range(4)]

@@ -114,7 +114,7 @@ def test_learning_multiplies_the_weights():
         seen = np.nan_to_num(np.where(inside, estimate(np.clip(middles, edges[0], edges[-1])), 0.0))
         assert mean == pytest.approx(shares @ seen, abs=1e-5)
         whole = np.unique([0.0, *edges, 1.0])
-        spread = (-0.7 * np.nan_to_num(side) for side in estimate._spread(whole))
+        spread = (-0.7 * np.nan_to_num(side) for side in estimate.spread(whole))
         total = total + PiecewiseLinear(whole, *spread)
     exact = reference.pieces(total)
     norm = reference.exponential_integral(exact, 0, 1)

@@ -14,8 +14,8 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
+from semibandit.functions import Piecewise, PiecewiseLinear
 from semibandit.functions.constant import PiecewiseConstant
-from semibandit.functions.linear import Piecewise, PiecewiseLinear
 from semibandit.game.hindsight import Hindsight, RowHindsight, best_in_hindsight
 from semibandit.learners.exp3_grid import Exp3Grid
 from semibandit.learners.learner import Learner, Trial

@@ -9,8 +9,8 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
+from semibandit.functions import Piecewise
 from semibandit.functions.constant import PiecewiseConstant
-from semibandit.functions.linear import Piecewise
 from semibandit.learners.learner import Learner, Trial
 from semibandit.learners.rates import Rate
 from semibandit.spaces.interval import Interval

@@ -13,8 +13,8 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
+from semibandit.functions import Piecewise, PiecewiseLinear
 from semibandit.functions.constant import PiecewiseConstant
-from semibandit.functions.linear import Piecewise, PiecewiseLinear
 
 __all__ = ["Interval"]
 

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
+from semibandit.functions import Piecewise
 from semibandit.functions.constant import PiecewiseConstant
-from semibandit.functions.linear import Piecewise
 from semibandit.spaces.interval import Interval
 
 __all__ = ["Alpha", "Space", "Strips", "space_from_dict"]
@@ -208,7 +208,7 @@ class Strips:
             return self._laid_close(edges[::2], edges[1::2], values)
         steps = np.full(edges.size - 1, math.nan)
         steps[::2] = values
-        return PiecewiseConstant._trusted(edges, steps)
+        return PiecewiseConstant.trusted(edges, steps)
 
     def _laid_close(self, left: FloatArray, right: FloatArray, values: FloatArray) -> PiecewiseConstant:
         """The same where intervals touch, or are narrower than the doubles of the line."""
@@ -241,7 +241,7 @@ class Strips:
         a, b = starts[row], starts[row + 1]
         inner = function.edges[(function.edges > a) & (function.edges < b)]
         edges = np.concatenate(([a], inner, [b]))
-        values = function._spread(edges)
+        values, _ = function.spread(edges)
         edges = edges - offsets[row]
         margin = self.interval.margin if starts is self._starts_with_margin else 0.0
         edges[0], edges[-1] = self.interval.lo - margin, self.interval.hi + margin
@@ -257,7 +257,7 @@ class Strips:
         starts, _ = self._layout(function)
         inside = starts[(starts > function.edges[0]) & (starts < function.edges[-1])]
         edges = np.union1d(function.edges, inside)
-        low = np.concatenate(([False], function._spread(edges) == function.min(), [False]))
+        low = np.concatenate(([False], function.spread(edges)[0] == function.min(), [False]))
         joined = low[1:] & low[:-1] & ~np.isin(edges, inside)
         first = edges[low[1:] & ~joined]
         last = edges[low[:-1] & ~joined]

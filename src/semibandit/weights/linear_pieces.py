@@ -162,7 +162,7 @@ class LinearPieces:
         joined = LinearPieces(edges, left + shift, right + shift)
         line = PiecewiseLinear(edges, joined._pieces.left, joined._pieces.right)
         offset = joined.log_total() - self.log_total()
-        new_left, new_right = line._spread(p.edges)
+        new_left, new_right = line.spread(p.edges)
         change = max(np.abs(new_left - offset - p.left).max(), np.abs(new_right - offset - p.right).max())
         return joined, float(change)
 
