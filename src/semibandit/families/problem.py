@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol, runtime_checkable
 
 from semibandit.functions import Piecewise
-from semibandit.spaces.interval import Interval
-from semibandit.spaces.strips import Space
+from semibandit.spaces import Interval, Space
 
 __all__ = ["Explicit", "Problem"]
 
@@ -64,7 +63,7 @@ class Explicit:
     def __init__(self, function: Piecewise) -> None:
         if not isinstance(function, Piecewise):
             raise TypeError(f"function must be a piecewise function, got {function!r}")
-        if len(function.domain) != 1 or function.domain[0] != (function.edges[0], function.edges[-1]):
+        if not function.whole:
             raise ValueError(f"function must be seen everywhere on its span, got {function!r}")
         self.function = function
         self.space = Interval(*function.domain[0])
@@ -75,8 +74,7 @@ class Explicit:
 
     def reveal(self, rho: float) -> Piecewise:
         """The piece around rho."""
-        rho = self.space.check(rho)
-        return self.function.piece(rho)
+        return self.function.piece(self.space.check(rho))
 
     def losses(self) -> Piecewise:
         """The whole function."""
