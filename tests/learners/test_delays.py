@@ -46,7 +46,7 @@ def play_late(learner, flat, kinds, n_trials=160, n_pending=30, seed=0, checkpoi
     masses = density.values * density.widths
     assert density.edges.tolist() == flat.weights.edges
     np.testing.assert_allclose(masses, flat.weights.masses(), atol=1e-8)
-    learner._epoch.tree._check()
+    learner._epoch.weights._check()
     return rates
 
 

@@ -90,6 +90,12 @@ class PiecewiseConstant(Piecewise):
         """The mean of each piece is its value."""
         return self.values
 
+    def continued(self, lo: float, hi: float) -> PiecewiseConstant:
+        """The function on the wider [lo, hi]: its first and its last piece grow."""
+        edges = np.array(self.edges)
+        edges[0], edges[-1] = lo, hi
+        return self.trusted(edges, self.values)
+
     def argmin(self) -> tuple[float, float]:
         """The widest interval (lo, hi) on which the minimum is attained, the leftmost of equals."""
         lowest = self.min()

@@ -96,6 +96,16 @@ class PiecewiseLinear(Piecewise):
         value = left * (1.0 - share) + right * share
         return np.clip(value, np.minimum(left, right), np.maximum(left, right))
 
+    def continued(self, lo: float, hi: float) -> PiecewiseLinear:
+        """The function on the wider [lo, hi], with the values at its ends beyond them."""
+        left, right = self.left, self.right
+        before, after = [lo][: int(lo < self.edges[0])], [hi][: int(hi > self.edges[-1])]
+        return self.trusted(
+            np.concatenate((before, self.edges, after)),
+            np.concatenate((left[:1][: len(before)], left, right[-1:][: len(after)])),
+            np.concatenate((left[:1][: len(before)], right, right[-1:][: len(after)])),
+        )
+
     @property
     def slopes(self) -> FloatArray:
         """The slope of each piece."""

@@ -92,6 +92,10 @@ class Piecewise:
         """The values of the given pieces, continued if need be, at x."""
         raise NotImplementedError
 
+    def continued(self, lo: float, hi: float) -> Self:
+        """The function on the wider [lo, hi], with the values at its ends beyond them."""
+        raise NotImplementedError
+
     def argmin(self) -> tuple[float, float]:
         """Where the minimum is attained."""
         raise NotImplementedError

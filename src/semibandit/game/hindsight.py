@@ -111,8 +111,8 @@ def _best_of(total: Piecewise, count: int, space: Any, maximize: bool) -> Hindsi
     best = total.min() / count
     value = -best if maximize else best
     if isinstance(space, Strips) and isinstance(total, PiecewiseConstant):
-        lo, hi = space.argmin(total)
-        return RowHindsight(space.stretch(lo, hi, total), value, space.alphas[space.row_at(lo)])
+        row, interval = space.line.argmin(total)
+        return RowHindsight(interval, value, space.alphas[row])
     return Hindsight(total.argmin(), value)
 
 
