@@ -304,7 +304,7 @@ BROKEN = {
     NoHigh: "a problem must have an attribute 'high'",
     AnotherRow: r"reveal\(0.0, 0.0\) must be seen at rho, but is seen on \[0.0, 0.4\d*\] at alpha = 0.5",
     LastRowFails: r"the right end of the space, 1.0, 1.0, cannot be played: ZeroDivisionError",
-    OneWay: r"must form a partition, but reveal\(0.\d+, 0.0\) is seen on .* at alpha = 0.0 and .* at alpha = 1.0",
+    OneWay: r"must form a partition, but reveal\(0.\d+, 0.0\) is seen on .* and .* at alpha = 1.0",
     OtherRowWrong: r"OtherRowWrong: (losses\(\)|reveal).* is 0\.\d+, but",
     RowMissing: r"RowMissing: losses\(\)\(1.0\) must be in \[0, high\] = \[0, 1\], got nan",
     NoLosses: "a problem must have a method 'losses'",

@@ -43,10 +43,14 @@ _ROUNDING = 1e-9  # relative to the width of the space for places, to the larges
 
 
 class Point(NamedTuple):
-    """A parameter rho in a row of the space; an `Interval` is row 0."""
+    """A parameter rho in a row of the space, and what names the row; an `Interval` is one row, alpha None."""
 
     row: int
     rho: float
+    alpha: Any
+
+    def __str__(self) -> str:
+        return repr(self.rho) if self.alpha is None else f"{self.rho!r}, {self.alpha!r}"
 
 
 class Stretch(NamedTuple):
@@ -55,10 +59,15 @@ class Stretch(NamedTuple):
     row: int
     lo: float
     hi: float
+    alpha: Any
 
     def holds(self, point: Point) -> bool:
         """Whether a point lies in the interval, ends and all."""
         return point.row == self.row and self.lo <= point.rho <= self.hi
+
+    def __str__(self) -> str:
+        at = "" if self.alpha is None else f" at alpha = {self.alpha!r}"
+        return f"[{self.lo!r}, {self.hi!r}]{at}"
 
 
 Stretches = tuple[Stretch, ...]
@@ -104,26 +113,21 @@ def check_ends(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float
     it = _Subject(problem, n_points, seed, tolerance)
     for row in range(it.n_rows):
         for name, rho in (("left", it.interval.lo), ("right", it.interval.hi)):
-            end = Point(row, rho)
+            end = it.point(row, rho)
             try:
                 problem.loss(*it.parameters(end))
                 seen = it.reveal(end)
             except Exception as error:
-                it.fail(f"the {name} end of the space, {it.show(end)}, cannot be played: {error!r}", error)
+                it.fail(f"the {name} end of the space, {end}, cannot be played: {error!r}", error)
             it.require_covered(end, seen)
-            it.require_equal(
-                f"reveal({it.show(end)}) at the {name} end",
-                it.value(seen, end),
-                f"loss({it.show(end)})",
-                it.loss(end),
-            )
+            it.require_loss(f"reveal({end}) at the {name} end", it.value(seen, end), end)
 
 
 def check_values(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float | None = None) -> None:
     """All losses are numbers in [0, high]."""
     it = _Subject(problem, n_points, seed, tolerance)
     for point in it.points:
-        it.require_in_range(f"loss({it.show(point)})", it.loss(point))
+        it.require_in_range(f"loss({point})", it.loss(point))
     for x in it.losses.edges[:-1].tolist():
         it.require_in_range(f"losses()({x!r})", float(it.losses(x)))
 
@@ -134,15 +138,24 @@ def check_repeatable(problem: Any, n_points: int = 50, seed: int = 0, tolerance:
     for point in it.points:
         first, second = it.loss(point), it.loss(point)
         if first != second:
-            it.fail(
-                f"loss({it.show(point)}) was {first!r} and then {second!r}: fix the randomness of a problem"
-            )
-        sets = it.domain(it.reveal(point)), it.domain(it.reveal(point))
-        if sets[0] != sets[1]:
-            it.fail(
-                f"reveal({it.show(point)}) was seen on {it.show_all(sets[0])} and then on "
-                f"{it.show_all(sets[1])}"
-            )
+            it.fail(f"loss({point}) was {first!r} and then {second!r}: fix the randomness of a problem")
+        ours, again = it.domain(it.reveal(point)), it.domain(it.reveal(point))
+        if ours != again:
+            it.fail(f"reveal({point}) was seen on {_show(ours)} and then on {_show(again)}")
+
+
+def check_losses(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float | None = None) -> None:
+    """`losses` is seen on the whole space and agrees with `loss` and `reveal`."""
+    it = _Subject(problem, n_points, seed, tolerance)
+    whole = tuple(it.stretch(row, it.interval.lo, it.interval.hi) for row in range(it.n_rows))
+    if it.domain(it.losses) != whole:
+        it.fail(f"losses() must be seen on the whole space {_show(whole)}, got {_show(it.domain(it.losses))}")
+    for point in it.points:
+        it.require_loss(f"losses() at {point}", it.value(it.losses, point), point)
+        seen = it.reveal(point)
+        for other in it.inside(it.domain(seen)):
+            ours, theirs = it.value(it.losses, other), it.value(seen, other)
+            it.require_equal(f"losses() at {other}", ours, f"reveal({point})", theirs)
 
 
 def check_reveal(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float | None = None) -> None:
@@ -152,12 +165,7 @@ def check_reveal(problem: Any, n_points: int = 50, seed: int = 0, tolerance: flo
         seen = it.reveal(point)
         it.require_covered(point, seen)
         for other in (point, *it.inside(it.domain(seen))):
-            it.require_equal(
-                f"reveal({it.show(point)}) at {it.show(other)}",
-                it.value(seen, other),
-                f"loss({it.show(other)})",
-                it.loss(other),
-            )
+            it.require_loss(f"reveal({point}) at {other}", it.value(seen, other), other)
 
 
 def check_partition(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float | None = None) -> None:
@@ -165,45 +173,15 @@ def check_partition(problem: Any, n_points: int = 50, seed: int = 0, tolerance: 
     it = _Subject(problem, n_points, seed, tolerance)
     for point in it.points:
         ours = it.domain(it.reveal(point))
-        say = f"feedback sets must form a partition, but reveal({it.show(point)}) is seen on "
+        say = f"feedback sets must form a partition, but reveal({point}) is seen on {_show(ours)} and "
         for other in it.inside(ours):
             theirs = it.domain(it.reveal(other))
             if not it.same_place(ours, theirs):
-                it.fail(
-                    f"{say}{it.show_all(ours)} and reveal({it.show(other)}), a point of it, on "
-                    f"{it.show_all(theirs)}"
-                )
+                it.fail(f"{say}reveal({other}), a point of it, on {_show(theirs)}")
         for other in it.just_outside(ours):
             theirs = it.domain(it.reveal(other))
             if _overlap(ours, theirs) > 4.0 * it.tolerance:
-                it.fail(
-                    f"{say}{it.show_all(ours)} and reveal({it.show(other)}), a point outside of it, on "
-                    f"{it.show_all(theirs)}, which overlap"
-                )
-
-
-def check_losses(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float | None = None) -> None:
-    """`losses` is seen on the whole space and agrees with `loss` and `reveal`."""
-    it = _Subject(problem, n_points, seed, tolerance)
-    whole = tuple(Stretch(row, it.interval.lo, it.interval.hi) for row in range(it.n_rows))
-    if it.domain(it.losses) != whole:
-        it.fail(
-            f"losses() must be seen on the whole space {it.show_all(whole)}, "
-            f"got {it.show_all(it.domain(it.losses))}"
-        )
-    for point in it.points:
-        expected = f"loss({it.show(point)})"
-        it.require_equal(
-            f"losses() at {it.show(point)}", it.value(it.losses, point), expected, it.loss(point)
-        )
-        seen = it.reveal(point)
-        for other in it.inside(it.domain(seen)):
-            it.require_equal(
-                f"losses() at {it.show(other)}",
-                it.value(it.losses, other),
-                f"reveal({it.show(point)})",
-                it.value(seen, other),
-            )
+                it.fail(f"{say}reveal({other}), a point outside of it, on {_show(theirs)}, which overlap")
 
 
 CHECKS: tuple[Callable[..., None], ...] = (
@@ -256,7 +234,7 @@ class _Subject:
         in_pieces = lo[piece] + u * (hi[piece] - lo[piece])
         beside_edges = np.where(u < 0.5, lo[piece] + self.step, hi[piece] - self.step)
         drawn = np.choose(np.arange(n_points) % 3, [anywhere, in_pieces, beside_edges])
-        points = map(Point, rows[piece].tolist(), drawn.tolist())
+        points = map(self.point, rows[piece].tolist(), drawn.tolist())
         return [point for point in points if point.rho in self.interval and self.is_clear(point)]
 
     # -- playing ---------------------------------------------------------------------------------
@@ -265,7 +243,7 @@ class _Subject:
         """The loss of one plain run."""
         loss = self.problem.loss(*self.parameters(point))
         if not isinstance(loss, int | float | np.floating | np.integer):
-            self.fail(f"loss({self.show(point)}) must be a number, got {loss!r}")
+            self.fail(f"loss({point}) must be a number, got {loss!r}")
         return float(loss)
 
     def reveal(self, point: Point) -> Any:
@@ -274,18 +252,24 @@ class _Subject:
 
     def parameters(self, point: Point) -> tuple[Any, ...]:
         """What the methods of the problem take."""
-        return self.space.parameters(*point)
+        return self.space.parameters(point.row, point.rho)
 
     def value(self, function: Any, point: Point) -> float:
         """The value of a function on the line of the space."""
-        return float(function(self.space.line.at(*point)))
+        return float(function(self.space.line.at(point.row, point.rho)))
 
     def domain(self, function: Any) -> Stretches:
         """Where a function on the line of the space is seen, row by row."""
         rows = enumerate(self.space.line.rows(function))
-        return tuple(Stretch(row, lo, hi) for row, part in rows for lo, hi in part.domain)
+        return tuple(self.stretch(row, lo, hi) for row, part in rows for lo, hi in part.domain)
 
     # -- points to try ---------------------------------------------------------------------------
+
+    def point(self, row: int, rho: float) -> Point:
+        return Point(row, rho, self.space.alphas[row])
+
+    def stretch(self, row: int, lo: float, hi: float) -> Stretch:
+        return Stretch(row, lo, hi, self.space.alphas[row])
 
     def is_clear(self, point: Point) -> bool:
         """Whether a point is further from all edges of the loss than ends may be off."""
@@ -293,18 +277,18 @@ class _Subject:
 
     def inside(self, stretches: Stretches) -> Iterator[Point]:
         """Two points in each stretch, clear of its ends."""
-        for row, lo, hi in stretches:
+        for row, lo, hi, _ in stretches:
             for u in self.random.random(2).tolist():
-                point = Point(row, lo + u * (hi - lo))
+                point = self.point(row, lo + u * (hi - lo))
                 clear = min(point.rho - lo, hi - point.rho) > 2.0 * self.tolerance
                 if clear and self.is_clear(point):
                     yield point
 
     def just_outside(self, stretches: Stretches) -> Iterator[Point]:
         """The points next to the ends of the stretches."""
-        for row, lo, hi in stretches:
+        for row, lo, hi, _ in stretches:
             for rho in (lo - self.step, hi + self.step):
-                point = Point(row, rho)
+                point = self.point(row, rho)
                 if rho in self.interval and not any(stretch.holds(point) for stretch in stretches):
                     yield point
 
@@ -320,32 +304,18 @@ class _Subject:
     def fail(self, message: str, cause: BaseException | None = None) -> NoReturn:
         raise AssertionError(f"{self.name}: {message}") from cause
 
-    def show(self, point: Point) -> str:
-        return ", ".join(map(repr, self.parameters(point)))
-
-    def show_all(self, stretches: Stretches) -> str:
-        alphas = self.space.alphas
-        return (
-            " and ".join(
-                f"[{lo!r}, {hi!r}]" + ("" if alphas[row] is None else f" at alpha = {alphas[row]!r}")
-                for row, lo, hi in stretches
-            )
-            or "nothing"
-        )
-
     def require_covered(self, point: Point, seen: Any) -> None:
         if not isinstance(seen, Piecewise):
-            self.fail(
-                f"reveal({self.show(point)}) must return a PiecewiseConstant or PiecewiseLinear, got {seen!r}"
-            )
+            self.fail(f"reveal({point}) must return a PiecewiseConstant or PiecewiseLinear, got {seen!r}")
         stretches = self.domain(seen)
         if not any(stretch.holds(point) for stretch in stretches):
-            self.fail(
-                f"reveal({self.show(point)}) must be seen at rho, but is seen on {self.show_all(stretches)}"
-            )
+            self.fail(f"reveal({point}) must be seen at rho, but is seen on {_show(stretches)}")
         lo, hi = self.space.line.span
         if seen.domain[0][0] < lo or seen.domain[-1][1] > hi:
-            self.fail(f"reveal({self.show(point)}) must stay in {self.space!r}, but is seen on {seen.domain}")
+            self.fail(f"reveal({point}) must stay in {self.space!r}, but is seen on {seen.domain}")
+
+    def require_loss(self, what: str, value: float, point: Point) -> None:
+        self.require_equal(what, value, f"loss({point})", self.loss(point))
 
     def require_equal(self, what: str, value: float, reference: str, expected: float) -> None:
         if not math.isclose(value, expected, rel_tol=_ROUNDING, abs_tol=_ROUNDING * self.high):
@@ -358,3 +328,7 @@ class _Subject:
 
 def _overlap(ours: Stretches, theirs: Stretches) -> float:
     return sum(max(min(a.hi, b.hi) - max(a.lo, b.lo), 0.0) for a in ours for b in theirs if a.row == b.row)
+
+
+def _show(stretches: Stretches) -> str:
+    return " and ".join(map(str, stretches)) or "nothing"

@@ -202,33 +202,27 @@ class BlackBox:
 
     # -- searching -------------------------------------------------------------------------------
 
+    def _bisect(self, same: float, other: float, output: Any) -> tuple[float, float]:
+        """A point with this output and one without it, brought together to where the output changes."""
+        while (middle := self._grid.between(min(same, other), max(same, other))) is not None:
+            same, other = (middle, other) if self._same(middle, output) else (same, middle)
+        return same, other
+
     def _left_end(self, rho: float, output: Any) -> tuple[float, float]:
         """The leftmost point known to have rho's output, and the rightmost before it known not to."""
-        same, other = rho, self.space.lo
-        if self._same(other, output):
-            return other, other
-        while (middle := self._grid.between(other, same)) is not None:
-            if self._same(middle, output):
-                same = middle
-            else:
-                other = middle
-        return same, other
+        lo = self.space.lo
+        return (lo, lo) if self._same(lo, output) else self._bisect(rho, lo, output)
 
     def _right_end(self, rho: float, output: Any, runs_left: int) -> float:
         """The leftmost point past rho known to have another output, or the right end of the space."""
-        same, other = rho, self.space.hi
-        if same == other:
-            return other
+        hi = self.space.hi
+        if rho == hi:
+            return hi
         # Looking at the end first ends the search where the piece reaches it; only if the runs allow.
-        probes = self._grid.most_probes(same, other)
-        if (self.exact or 0 < probes < runs_left) and self._same(other, output):
-            return other
-        while (middle := self._grid.between(same, other)) is not None:
-            if self._same(middle, output):
-                same = middle
-            else:
-                other = middle
-        return other
+        probes = self._grid.most_probes(rho, hi)
+        if (self.exact or 0 < probes < runs_left) and self._same(hi, output):
+            return hi
+        return self._bisect(rho, hi, output)[1]
 
     def _checked(self, rho: float, output: Any, lo: float, hi: float) -> tuple[float, float]:
         """[lo, hi) if the random points inside have the same output; else an error, or a smaller interval."""
@@ -243,17 +237,8 @@ class BlackBox:
                     f"[{lo!r}, {hi!r}), but {gap!r} inside has another output; rho's comes back beyond it. "
                     f"on_recurrence='shrink' keeps the part around rho"
                 )
-            lo, hi = self._within(rho, output, lo, hi, gap)
-
-    def _within(self, rho: float, output: Any, lo: float, hi: float, gap: float) -> tuple[float, float]:
-        """The part of [lo, hi) around rho that stops before a point with another output."""
-        same, other = rho, gap
-        while (middle := self._grid.between(min(same, other), max(same, other))) is not None:
-            if self._same(middle, output):
-                same = middle
-            else:
-                other = middle
-        return (lo, other) if gap > rho else (same, hi)
+            same, other = self._bisect(rho, gap, output)
+            lo, hi = (lo, other) if gap > rho else (same, hi)
 
     def _edges_between(self, points: list[float], pool: Executor | None) -> list[float]:
         """The points at which the output changes, found side by side, one probe in each bracket at a time."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -89,13 +90,17 @@ class Kept(NamedTuple):
     doubt_hi: FloatArray | None = None
 
 
-class Engine(Protocol):
+class Engine(ABC):
     """One way to build trees. Its runs share working memory, so it serves one thread."""
 
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+
+    @abstractmethod
     def run(self, rho: float) -> Run:
         """The tree at rho."""
-        ...
 
+    @abstractmethod
     def keep_tree(
         self, run: Run, rho: float, lo: float, hi: float, doubt: FloatArray | None = None
     ) -> Kept | None:
@@ -103,29 +108,25 @@ class Engine(Protocol):
 
         A doubt, from the interval next to this one, may show at once that there is none.
         """
-        ...
 
+    @abstractmethod
     def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
         """The interval around rho in [lo, hi) with the merge sequence of this run, which is one at rho."""
-        ...
 
+    @abstractmethod
     def reorder(self, run: Run, rho: float) -> Run:
         """The run at rho, where the tree is known to be the same."""
-        ...
 
+    @abstractmethod
     def keep_order(self, run: Run, rho: float, hi: float) -> float:
         """Where the merges of this run change their order, right of rho in a certified [rho, hi); or hi."""
-        ...
 
 
-class Reducible:
+class Reducible(Engine):
     """The nearest-neighbour chain: a tree in O(n²), a certificate in O(n²)."""
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-
     def run(self, rho: float) -> Run:
-        tree = chain_tree(self._rows, rho)
+        tree = chain_tree(self.rows, rho)
         return Run(*tree, merge_order(tree[0], tree[3], rho))
 
     def keep_tree(
@@ -134,11 +135,11 @@ class Reducible:
         order = merge_order(run.into, run.lines, rho)
         if doubt is not None and refutes(doubt, run.tree, order, rho):
             return None
-        good, lo, hi, doubts = tree_interval(self._rows, run.tree, order, rho, lo, hi)
+        good, lo, hi, doubts = tree_interval(self.rows, run.tree, order, rho, lo, hi)
         return Kept(lo, hi, doubts[0], doubts[1]) if good else None
 
     def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
-        _, lo, hi, _ = tree_interval(self._rows, run.tree, run.order, rho, lo, hi)
+        _, lo, hi, _ = tree_interval(self.rows, run.tree, run.order, rho, lo, hi)
         return order_interval(run.into, run.lines, run.order, rho, lo, hi)
 
     def reorder(self, run: Run, rho: float) -> Run:
@@ -148,14 +149,11 @@ class Reducible:
         return order_interval(run.into, run.lines, run.order, rho, rho, hi)[1]
 
 
-class _Generic:
+class _Generic(Engine):
     """Always the closest pair: for a linkage that is not reducible."""
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-
     def run(self, rho: float) -> Run:
-        tree, order = greedy_tree(self._rows, rho)
+        tree, order = greedy_tree(self.rows, rho)
         return Run(*tree, order)
 
     def keep_tree(
@@ -165,7 +163,7 @@ class _Generic:
         return Kept(*self.keep_sequence(here, rho, lo, hi)) if here.key == run.key else None
 
     def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
-        return sequence_interval(self._rows, run.tree, run.order, rho, lo, hi)
+        return sequence_interval(self.rows, run.tree, run.order, rho, lo, hi)
 
     def reorder(self, run: Run, rho: float) -> Run:
         return self.run(rho)
