@@ -46,13 +46,6 @@ class Knapsack(Valued):
         The feedback sets of `reveal` and the pieces of `losses`. "output": the maximal intervals with the
         same selected set. "order": those with the same order of the items (Algorithm 2 of the paper).
 
-    Attributes
-    ----------
-    high
-        The upper end of the loss: it lies in [0, high].
-    maximize
-        Whether more is better: true for loss="utility" alone.
-
     Notes
     -----
     Items i and j swap at the double nearest, to 43 significant bits, to

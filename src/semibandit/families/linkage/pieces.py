@@ -28,7 +28,7 @@ from semibandit.families.linkage._kernels.certificate import (
 from semibandit.families.linkage._kernels.chain import chain_tree
 from semibandit.families.linkage._kernels.exact import END, LAST
 from semibandit.families.linkage._kernels.generic import greedy_tree, sequence_interval
-from semibandit.families.linkage._kernels.rows import Rows, new_rows, pool_size
+from semibandit.families.linkage._kernels.rows import Rows, TreeArrays, new_rows, pool_size
 
 __all__ = [
     "END",
@@ -68,7 +68,7 @@ class Run:
     order: IntArray
 
     @property
-    def tree(self) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+    def tree(self) -> TreeArrays:
         """The tree, as the kernels take it."""
         return self.into, self.part, self.size, self.lines
 
