@@ -9,13 +9,15 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit.functions import Piecewise, PiecewiseConstant
-from semibandit.learners.learner import Learner, Told
+from semibandit.learners.learner import Learner
 from semibandit.learners.rates import Rate
 from semibandit.learners.trials import Trial
 from semibandit.spaces import Line, Space
-from semibandit.weights import IntervalTree
+from semibandit.weights import IntervalTree, Seen
 
 __all__ = ["Exp3Grid"]
+
+_ONE_SET = np.zeros(1, np.int64)
 
 
 class Exp3Grid(Learner):
@@ -92,18 +94,18 @@ class Exp3Grid(Learner):
         row, middle = self._line.read(self._cell(position) + 0.5)
         return Trial(trial_id, self._rho(middle), self._name, position, self.space.alphas[row])
 
-    def _read(self, trial: Trial, seen: Any) -> Told:
+    def _read(self, trial: Trial, seen: Any) -> Seen:
         if isinstance(seen, Piecewise):
             seen = seen(self.space.place(*trial.parameters))
         value = _validate.number("the loss told", seen, low=0.0, high=self.high)
         loss = float(self._scaled(value))
         cell, losses = self._cell(trial.position), np.array([loss])
-        return Told(np.array([cell, cell + 1.0]), (losses, losses), loss, self.n_arms == 1)
+        return Seen(np.array([cell, cell + 1.0]), (losses, losses), _ONE_SET, loss, self.n_arms == 1)
 
     def density(self) -> PiecewiseConstant:
         """The probability of each cell, spread evenly over it. O(N)."""
         lo, hi = self.space.line.span
-        shares = self._epoch.weights.density().values
+        shares = super().density().values
         edges = np.linspace(lo, hi, self.n_arms + 1)
         return PiecewiseConstant(edges, shares * (self.n_arms / (hi - lo)))
 

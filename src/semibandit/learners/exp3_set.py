@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from semibandit.functions import Piecewise
 from semibandit.learners._survey import NOT_COVERED, OUT_OF_RANGE, survey
-from semibandit.learners.learner import Learner, Told
+from semibandit.learners.learner import Learner
 from semibandit.learners.trials import Trial
+from semibandit.weights import Seen
 
 __all__ = ["Exp3Set"]
 
@@ -59,7 +62,7 @@ class Exp3Set(Learner):
     Recommendation(rho=0.8, interval=(0.6, 1.0))
     """
 
-    def _read(self, trial: Trial, seen: Any) -> Told:
+    def _read(self, trial: Trial, seen: Any) -> Seen:
         if not isinstance(seen, Piecewise):
             raise TypeError(
                 f"seen must be a PiecewiseConstant or PiecewiseLinear that covers {trial.named()}, "
@@ -78,6 +81,8 @@ class Exp3Set(Learner):
             raise ValueError(f"the values told must be in [0, {self.high:g}], got {value!r}")
         if status == NOT_COVERED:
             raise ValueError(f"the function told must cover {trial.named()}, got {seen!r}")
-        whole = whole and (float(edges[0]), float(edges[-1])) == self._line.ends
+        sets = np.where(np.isnan(left), -1, 0)
         left = self._scaled(left)
-        return Told(edges, (left, left if steps else self._scaled(right)), float(self._scaled(value)), whole)
+        losses = left, left if steps else self._scaled(right)
+        whole = whole and (float(edges[0]), float(edges[-1])) == self._line.ends
+        return Seen(edges, losses, sets, float(self._scaled(value)), whole)

@@ -2,38 +2,48 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from os import PathLike
-from typing import Any, NamedTuple, Self
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 import numpy as np
 
 from semibandit import _validate
-from semibandit._validate import FloatArray
 from semibandit.learners import storage
 from semibandit.learners.rates import AdaptiveRate, Rate, as_rate
 from semibandit.learners.trials import Epoch, Trial
 from semibandit.spaces import Alpha, Line, Space
-from semibandit.weights import IntervalTree, Weights
+from semibandit.weights import IntervalTree, Rule, Seen, Weights
 
 __all__ = ["Learner", "Recommendation"]
 
 # Pieces within this distance of the best logarithm of the weight count as equally good.
 _EQUALLY_GOOD = 1e-9
+_SALT = 0x5E4B1A2D
+
+P = ParamSpec("P")
+R = TypeVar("R")
+L = TypeVar("L", bound="Learner")
 
 
-class Told(NamedTuple):
-    """What was told, on the line: edges and losses in [0, 1] (at both ends of each piece; nan: not seen).
+def _one_at_a_time(method: Callable[Concatenate[L, P], R]) -> Callable[Concatenate[L, P], R]:
+    """Let one thread at a time into a learner: kernels run without Python's own lock."""
 
-    `paid` is the loss at the parameter that was played; `whole` says that everything was seen.
-    """
+    @functools.wraps(method)
+    def locked(self: L, /, *args: P.args, **options: P.kwargs) -> R:
+        with self._lock:
+            return method(self, *args, **options)
 
-    edges: FloatArray
-    losses: tuple[FloatArray, FloatArray]
-    paid: float
-    whole: bool
+    return locked
+
+
+def generator(seed: int | None) -> np.random.Generator:
+    """What a learner draws from: salted, so that a simulator with the same seed draws something else."""
+    return np.random.default_rng(None if seed is None else [seed, _SALT])
 
 
 class _Deployed(NamedTuple):
@@ -66,7 +76,10 @@ class Recommendation(_Deployed):
 
 
 class Learner:
-    """Continuous Exp3-SET (Algorithm 1) on weights that draw and integrate; see the subclasses."""
+    """Continuous Exp3-SET (Algorithm 1) on weights that draw and integrate; see the subclasses.
+
+    A learner may be shared by threads: each of its methods runs alone.
+    """
 
     def __init__(
         self,
@@ -103,11 +116,13 @@ class Learner:
         self.n_late = 0
         self.gap_sum = 0.0
         self.join_error = 0.0
-        self.last_probability = math.nan
+        self.clip_sum = 0.0
+        self.last_probabilities: tuple[float, ...] = ()
         self._loss_mean = 0.0
         self._loss_squares = 0.0  # Σ (loss - mean)², by Welford's recurrence
         self._name = uuid.uuid4().hex
-        self._random = np.random.default_rng(seed)
+        self._random = generator(seed)
+        self._lock = threading.RLock()
         self._pending: dict[int, tuple[Trial, Epoch]] = {}
         self._epoch = Epoch(self._initial_weights())
         self.current_rate = self.rate.after(0, 0.0, math.inf)
@@ -125,6 +140,7 @@ class Learner:
 
     # -- the protocol ----------------------------------------------------------------------------
 
+    @_one_at_a_time
     def ask(self, *, position: float | None = None) -> Trial:
         """Draw a parameter from the current density. O(log P).
 
@@ -148,21 +164,25 @@ class Learner:
         row, x = self._line.read(position)
         return Trial(trial_id, self._rho(x), self._name, position, self.space.alphas[row])
 
-    def tell(self, trial: Trial, seen: Any, *, probability: float | None = None) -> None:
+    @_one_at_a_time
+    def tell(self, trial: Trial, seen: Any, *, probability: Any = None) -> None:
         """Learn from what a trial has shown; None: the run failed, which is counted and changes nothing else.
 
         Trials may be told late and in any order: the estimate uses the probability at the time of the ask.
-        `probability` is that of a tell on record (`last_probability`), to be used again as it was.
+        `probability` is that of a tell on record (`last_probabilities`), to be used again as it was.
         """
         epoch = self._epoch_of(trial)
-        if probability is not None:
-            probability = _validate.number("probability", probability, low=0.0, high=1.0)
         if seen is None:
             self.n_failed += 1
             self._finish(trial, epoch)
             return
-        self._learn(trial, epoch, self._read(trial, seen), probability)
+        told = self._read(trial, seen)
+        if probability is not None:
+            p = np.atleast_1d(_validate.floats("probability", probability))
+            told = told._replace(p=_validate.vector("probability", p, length=told.chances().size, low=0.0))
+        self._learn(trial, epoch, told)
 
+    @_one_at_a_time
     def forget(self, trial: Trial) -> None:
         """Give a pending trial up; nothing is learned from it."""
         self._finish(trial, self._epoch_of(trial))
@@ -170,7 +190,8 @@ class Learner:
     @property
     def pending(self) -> tuple[Trial, ...]:
         """The trials that were asked and not yet told, oldest first."""
-        return tuple(trial for trial, _ in self._pending.values())
+        with self._lock:
+            return tuple(trial for trial, _ in self._pending.values())
 
     def _epoch_of(self, trial: Trial) -> Epoch:
         if not isinstance(trial, Trial):
@@ -194,7 +215,7 @@ class Learner:
 
     # -- one step of Algorithm 1 -----------------------------------------------------------------
 
-    def _read(self, trial: Trial, seen: Any) -> Told:
+    def _read(self, trial: Trial, seen: Any) -> Seen:
         """Check what a user has told, and lay it on the line."""
         raise NotImplementedError
 
@@ -204,35 +225,39 @@ class Learner:
             return (self.high - values) / self.high
         return values if self.high == 1.0 else values / self.high
 
-    def _learn(self, trial: Trial, epoch: Epoch, told: Told, probability: float | None) -> None:
+    def _learn(self, trial: Trial, epoch: Epoch, seen: Seen) -> None:
         late = epoch is not self._epoch or epoch.n_updates != epoch.asked_at[trial.id]
-        if told.whole:
-            p = 1.0
-        elif probability is not None:
-            p = probability
-        else:
-            p = epoch.share_when_asked(trial.id, told.edges, told.losses[0]) if late else -1.0
-        # Seen as a whole, p is 1 and a shift changes all weights alike: that is Hedge, with nothing to clip.
-        shifted = self.baseline is not None and not told.whole
-        shift, floor = (self._low_baseline(), -1.0 / self.current_rate) if shifted else (0.0, -math.inf)
-        learned = self._epoch.weights.learn(
-            told.edges, told.losses, p, shift, self.exploration, floor, self.current_rate
-        )
+        if late:
+            seen = seen._replace(shares_at_ask=functools.partial(epoch.shares_when_asked, trial.id))
+        learned = self._epoch.weights.learn(seen, self._rule(seen.whole))
         self._finish(trial, epoch)
         if learned.weights is not self._epoch.weights:  # pending trials keep the old ones
             self._epoch = Epoch(learned.weights)
         elif self._epoch.asked_at and learned.factors is not None:
-            self._epoch.append(told.edges, learned.factors)
+            self._epoch.append(seen.edges, learned.factors)
         else:
             self._epoch.offset += 1
-        self.last_probability = learned.p
+        self.last_probabilities = tuple(learned.p.tolist())
         self.n_told += 1
         self.n_late += late
         self.gap_sum += learned.gap
-        delta = told.paid - self._loss_mean
+        self.clip_sum += learned.clipped
+        delta = seen.paid - self._loss_mean
         self._loss_mean += delta / self.n_told
-        self._loss_squares += delta * (told.paid - self._loss_mean)
+        self._loss_squares += delta * (seen.paid - self._loss_mean)
         self._adjust()
+
+    def _rule(self, whole: bool) -> Rule:
+        """How losses become estimates in the next step."""
+        # Seen as a whole, p is 1 and a shift changes all weights alike: that is Hedge, with nothing to clip.
+        if whole or self.baseline is None:
+            return Rule(0.0, self.exploration, -math.inf, self.current_rate)
+        return Rule(self._low_baseline(), self.exploration, -1.0 / self.current_rate, self.current_rate)
+
+    @property
+    def last_probability(self) -> float:
+        """The probability that the parameter played in the last round was seen; nan before the first."""
+        return self.last_probabilities[0] if self.last_probabilities else math.nan
 
     def _low_baseline(self) -> float:
         """The b of `baseline="low"`: the smaller of mean - σ/2 and 0.8·mean of the losses paid so far, or 0.
@@ -265,6 +290,7 @@ class Learner:
         """The number of pieces of the density."""
         return len(self._epoch.weights)
 
+    @_one_at_a_time
     def density(self) -> Any:
         """The density that the next parameter is drawn from. O(P).
 
@@ -273,6 +299,7 @@ class Learner:
         """
         return self._epoch.weights.density()
 
+    @_one_at_a_time
     def recommend(self) -> Recommendation:
         """The value to deploy: the middle of the (widest) interval with the least estimated loss. O(P).
 
@@ -306,6 +333,7 @@ class Learner:
 
     # -- saving ----------------------------------------------------------------------------------
 
+    @_one_at_a_time
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to a file, atomically: `semibandit.load` continues with the same future draws."""
         storage.save(self, path)
@@ -321,6 +349,12 @@ class Learner:
             "exploration": self.exploration,
             "max_pieces": self.max_pieces,
         }
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.RLock())
 
     def __repr__(self) -> str:
         shown = [repr(self.space), *self._shown()]

@@ -34,7 +34,7 @@ VERSION = 1
 
 # The numbers of a learner that are neither configuration nor weights.
 _COUNTERS = (
-    "n_asked", "n_told", "n_failed", "n_late", "gap_sum", "join_error", "last_probability", "current_rate",
+    "n_asked", "n_told", "n_failed", "n_late", "gap_sum", "join_error", "clip_sum", "current_rate",
     "_loss_mean", "_loss_squares",
 )  # fmt: skip
 
@@ -65,6 +65,7 @@ class Saved(msgspec.Struct):
     rate: Rate
     config: dict[str, int | float | bool | str | None]
     counters: dict[str, int | float]
+    last_probabilities: list[float]
     name: str
     random: str
     pending: list[tuple[int, float, float, int]]  # id, rho, position, epoch
@@ -135,6 +136,7 @@ def _describe(learner: Learner) -> Saved:
         rate=config.pop("rate"),
         config=config,
         counters={name: getattr(learner, name) for name in _COUNTERS},
+        last_probabilities=list(learner.last_probabilities),
         name=learner._name,
         random=json.dumps(learner._random.bit_generator.state),
         pending=[(t.id, t.rho, t.position, place[id(e)]) for t, e in learner._pending.values()],
@@ -162,6 +164,7 @@ def _restore(saved: Saved) -> Learner:
     learner = kinds[saved.kind](spaces.restore(saved.space), rate=saved.rate, **config)
     for name in _COUNTERS:
         setattr(learner, name, saved.counters[name])
+    learner.last_probabilities = tuple(saved.last_probabilities)
     learner._name = saved.name
     learner._random.bit_generator.state = json.loads(saved.random)
     epochs = []

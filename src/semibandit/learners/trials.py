@@ -72,19 +72,16 @@ class Epoch:
         del self.updates[: needed - self.offset]
         self.offset = needed
 
-    def share_when_asked(self, trial_id: int, edges: FloatArray, seen: FloatArray) -> float:
-        """The probability, at the time of the ask, of the pieces that are not nan. O(k log P)."""
+    def shares_when_asked(self, trial_id: int, edges: FloatArray) -> FloatArray:
+        """The probabilities between consecutive edges as they were at the time of the ask. O(k log P)."""
         missed = self.updates[self.asked_at[trial_id] - self.offset :]
-        undo = PiecewiseConstant.sum(missed) if missed else PiecewiseConstant(self.weights.ends, [0.0])
+        lo, hi = self.weights.ends
+        undo = PiecewiseConstant.sum(missed) if missed else PiecewiseConstant.constant(lo, hi, 0.0)
         cells = np.union1d(edges, undo.edges)
         left = cells[:-1]
         logs = self.weights.log_shares(cells) - undo(left)
         weights = np.exp(logs - logs.max())
-        return float(weights[~np.isnan(_look_up(edges, seen, left, outside=np.nan))].sum() / weights.sum())
-
-
-def _look_up(edges: FloatArray, values: FloatArray, x: FloatArray, outside: float) -> FloatArray:
-    """The step function (edges, values) at points x, with a value outside of it."""
-    index = np.searchsorted(edges, x, side="right") - 1
-    inside = (index >= 0) & (index < values.size)
-    return np.where(inside, values[np.where(inside, index, 0)], outside)
+        piece = np.searchsorted(edges, left, side="right") - 1
+        inside = (piece >= 0) & (piece < edges.size - 1)
+        shares = np.bincount(piece[inside], weights[inside], minlength=edges.size - 1)
+        return np.asarray(shares / weights.sum())

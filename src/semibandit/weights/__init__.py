@@ -14,9 +14,18 @@ from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise
 from semibandit.weights.exponential import ExponentialDensity, ExponentialPieces
 from semibandit.weights.interval_tree import IntervalTree
-from semibandit.weights.learned import Learned
+from semibandit.weights.steps import Learned, Rule, Seen
 
-__all__ = ["ExponentialDensity", "ExponentialPieces", "IntervalTree", "Learned", "Weights", "restore"]
+__all__ = [
+    "ExponentialDensity",
+    "ExponentialPieces",
+    "IntervalTree",
+    "Learned",
+    "Rule",
+    "Seen",
+    "Weights",
+    "restore",
+]
 
 
 class Weights(Protocol):
@@ -39,17 +48,8 @@ class Weights(Protocol):
         """The logarithm of the share of the mass between consecutive edges."""
         ...
 
-    def learn(
-        self,
-        edges: FloatArray,
-        losses: tuple[FloatArray, FloatArray],
-        p: float,
-        shift: float,
-        explore: float,
-        floor: float,
-        rate: float,
-    ) -> Learned:
-        """One step of Algorithm 1; see `IntervalTree.learn`."""
+    def learn(self, seen: Seen, rule: Rule) -> Learned:
+        """One step of Algorithm 1."""
         ...
 
     def raised_to(self, power: float) -> Weights:

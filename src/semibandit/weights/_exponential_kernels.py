@@ -167,6 +167,15 @@ def integrate_all(p: Pieces, lo: Any, hi: Any) -> tuple[Any, Any]:
 
 
 @kernel
+def ratios(mant: Any, expo: Any, m: float, e: int) -> Any:
+    """Scaled numbers over another one, at most 1."""
+    out = np.empty(mant.size)
+    for i in range(mant.size):
+        out[i] = min(ratio(mant[i], expo[i], m, e), 1.0)
+    return out
+
+
+@kernel
 def refine(p: Pieces, cuts: Any) -> Pieces:
     """The same function, cut at increasing points inside its span. O(P + cuts)."""
     n = p.left.size + cuts.size

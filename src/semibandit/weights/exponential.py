@@ -13,8 +13,8 @@ from semibandit._validate import FloatArray
 from semibandit.functions import PiecewiseLinear
 from semibandit.weights import _exponential_kernels as k
 from semibandit.weights import _scaled as scaled
-from semibandit.weights._step import SMALLEST_SHARE
-from semibandit.weights.learned import Learned
+from semibandit.weights._step import chances
+from semibandit.weights.steps import Learned, Rule, Seen
 
 __all__ = ["ExponentialDensity", "ExponentialPieces"]
 
@@ -80,29 +80,22 @@ class ExponentialPieces:
         part = k.total(*k.integrate_all(self._pieces, *self._intervals(lo, hi)))
         return min(scaled.ratio(*part, *self._total()), 1.0)
 
-    def learn(
-        self,
-        edges: FloatArray,
-        losses: tuple[FloatArray, FloatArray],
-        p: float,
-        shift: float,
-        explore: float,
-        floor: float,
-        rate: float,
-    ) -> Learned:
-        """One step of Algorithm 1: new weights, multiplied by exp(-rate · estimate). O(P).
-
-        The arguments are those of `IntervalTree.learn`.
-        """
-        if p < 0.0:
-            seen = ~np.isnan(losses[0])
-            p = self.share(edges[:-1][seen], edges[1:][seen])
-        p = max(float(p), SMALLEST_SHARE)
-        estimates = (np.column_stack(losses) - shift) / (p + explore)
-        pieces, mean = k.learn(self._pieces, *_raised(edges, estimates, floor), rate)
+    def learn(self, seen: Seen, rule: Rule) -> Learned:
+        """One step of Algorithm 1: new weights, multiplied by exp(-rate · estimate). O(P)."""
+        told = seen.sets >= 0
+        shares, p = seen.late_shares(), seen.chances()
+        if not shares.size:
+            shares = np.zeros(told.size)
+            mant, expo = k.integrate_all(self._pieces, seen.edges[:-1][told], seen.edges[1:][told])
+            shares[told] = k.ratios(mant, expo, *self._total())
+        chances(seen.sets, shares, seen.draws, p)
+        exact = (np.column_stack(seen.losses) - rule.shift) / (p[seen.sets] + rule.explore)[:, None]
+        exact[~told] = np.nan
+        pieces, mean = k.learn(self._pieces, *_raised(seen.edges, exact, rule.floor), rule.rate)
         after = ExponentialPieces._of(pieces)
-        gap = mean + (after.log_total() - self.log_total()) / rate
-        return Learned(after, p, max(float(gap), 0.0))
+        gap = mean + (after.log_total() - self.log_total()) / rule.rate
+        clipped = max(float(rule.floor - np.nanmin(exact)), 0.0)
+        return Learned(after, p, max(float(gap), 0.0), None, clipped)
 
     def _intervals(self, lo: Any, hi: Any) -> tuple[FloatArray, FloatArray]:
         lo = np.atleast_1d(np.asarray(lo, dtype=np.float64))

@@ -16,7 +16,7 @@ from semibandit.weights import _tree_kernels as k
 from semibandit.weights._invariants import FAULTS, first_fault
 from semibandit.weights._step import learn
 from semibandit.weights.exponential import ExponentialPieces
-from semibandit.weights.learned import Learned
+from semibandit.weights.steps import Learned, Rule, Seen
 
 __all__ = ["IntervalTree"]
 
@@ -129,30 +129,21 @@ class IntervalTree:
             raise ValueError("lo and hi must be those of disjoint intervals in increasing order")
         return lo, hi
 
-    def learn(
-        self,
-        edges: FloatArray,
-        losses: tuple[FloatArray, FloatArray],
-        p: float,
-        shift: float,
-        explore: float,
-        floor: float,
-        rate: float,
-    ) -> Learned:
+    def learn(self, seen: Seen, rule: Rule) -> Learned:
         """One step of Algorithm 1, in place: multiply by exp(-rate · estimate). O(m log P) for m pieces.
 
-        The estimate is (loss - shift) / (p + explore), at least `floor`, on the pieces between `edges` whose
-        losses, given at both ends of each, are not nan. p is the probability of what was seen at the time of
-        the draw; negative: take today's. Losses with a slope turn the weights into `ExponentialPieces`.
+        Losses with a slope turn the weights into `ExponentialPieces`.
         """
-        left, right = losses
+        left, right = seen.losses
         if left is not right:
             steps, logs = self.pieces()
-            return ExponentialPieces(steps, logs, logs).learn(edges, losses, p, shift, explore, floor, rate)
+            return ExponentialPieces(steps, logs, logs).learn(seen, rule)
         self._reserve(left.size)
-        factors = np.zeros(left.size)
-        p, gap = learn(self._nodes, edges, left, factors, p, shift, explore, floor, rate)
-        return Learned(self, p, gap, factors)
+        factors, p = np.zeros(left.size), seen.chances()
+        gap, clipped = learn(
+            self._nodes, seen.edges, left, seen.sets, seen.late_shares(), seen.draws, p, factors, rule
+        )
+        return Learned(self, p, gap, factors, clipped)
 
     # -- the whole function ----------------------------------------------------------------------
 
