@@ -133,7 +133,7 @@ def full_information() -> None:
 def memory(n: int) -> None:
     problem = sb.Linkage(pdist(points(n)), Free())
     problem.reveal(0.5)
-    pieces._spare.memory = None  # what a thread keeps for its next run counts too
+    pieces.spare.memory = None  # what a thread keeps for its next run counts too
     tracemalloc.start()
     problem.reveal(0.5)
     peak = tracemalloc.get_traced_memory()[1]

@@ -11,15 +11,15 @@ from measure import at_most, ratio, seconds
 from scipy.spatial.distance import pdist, squareform
 
 import semibandit as sb
-from semibandit.families.metric_linkage.search import Search
-from semibandit.streams.two_metrics import _digits
+from semibandit.families.linkage.search import Search
+from semibandit.streams.two_metrics import embedded_digits
 
 ROWS = sb.Strips(64, sb.Interval(0, 1))
 
 
 def digits(n: int, seed: int) -> sb.MetricLinkage:
     rng = np.random.default_rng(seed)
-    pixels, embedded, classes = _digits()
+    pixels, embedded, classes = embedded_digits()
     points = np.concatenate([rng.choice(members, n // 5, replace=False) for members in classes[:5]])
     d0, d1 = (squareform(d / d.mean()) for d in (pdist(pixels[points]), pdist(embedded[points])))
     return sb.MetricLinkage(d0, d1, sb.clustering.TargetDistance(np.repeat(range(5), n // 5)), space=ROWS)
@@ -34,7 +34,7 @@ def reveal(n: int, instances: int = 24) -> None:
         problem = digits(n, seed)
         rho, alpha = float(rng.random()), problem.space.alphas[rng.integers(64)]
         one = sb.Linkage(problem.distances(alpha), problem.cost)
-        search = Search(*problem._scaled, problem._alphas, 0)
+        search = Search(problem.distances(0.0), problem.distances(1.0), problem.space.alphas, 0)
         pieces.append(len(search.connected(problem.space.row_of(alpha), rho)[1]))
         visits.append(pieces[-1] + search.missed)
         ours_here, theirs_here = in_turn(
