@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from measure import at_least, at_most, ratio, seconds
+from measure import at_least, at_most, finish, ratio, seconds
 
 import semibandit as sb
 from semibandit.dispersion.breaks import collect
@@ -65,3 +65,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+    finish()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from measure import at_most, ratio, seconds
+from measure import at_most, finish, ratio, seconds
 from scipy.spatial.distance import pdist, squareform
 
 import semibandit as sb
@@ -138,3 +138,4 @@ if __name__ == "__main__":
     reveal(100)
     learner()
     dispersion()
+    finish()

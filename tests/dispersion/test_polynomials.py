@@ -43,7 +43,7 @@ def test_theorem_4(name, d, R):
         hit = ((roots >= lo) & (roots < lo + eps)).any(axis=1).sum()
         lower, _ = proportion_limits(hit, N)
         assert lower <= bounds.root_probability(eps, d, R, kappa)
-        places = np.linspace(lo, lo + eps, 11)
+        places = np.linspace(lo, lo + eps, 4)
         assert lower <= eps * max(bounds.root_density(d, R, kappa, at=x) for x in places) * 1.02
 
 
@@ -62,7 +62,7 @@ def test_the_closed_form_is_the_largest_term_at_one(d, R):
     assert top == pytest.approx(
         (2 * R) ** (d - 1) * math.sqrt(d**2 + R**2 / 3 * sum(i * i for i in range(d)))
     )
-    assert max(bounds.root_density(d, R, 1.0, at=x) for x in np.linspace(0, 1 + R, 60)) <= top
+    assert max(bounds.root_density(d, R, 1.0, at=x) for x in np.linspace(0, 1 + R, 60)) <= top * (1 + 1e-12)
     assert bounds.affine_root_density(np.eye(d + 1, d), np.eye(d + 1)[d], R, 1.0) <= 1.002 * top
 
 
