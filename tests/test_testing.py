@@ -21,7 +21,7 @@ class Family:
         return self.function(rho)
 
     def reveal(self, rho):
-        return sb.PiecewiseConstant.constant(*self.function.piece(rho))
+        return self.function.piece(rho)
 
     def losses(self):
         return self.function
@@ -137,7 +137,8 @@ class Forgetful(Family):
         self.asked = set()
 
     def reveal(self, rho):
-        lo, hi, loss = self.function.piece(rho)
+        piece = self.function.piece(rho)
+        lo, hi, loss = *piece.edges.tolist(), *piece.values.tolist()
         first = rho not in self.asked
         self.asked.add(rho)
         return sb.PiecewiseConstant.constant(lo, hi if first else 0.5 * (rho + hi), loss)
@@ -152,7 +153,8 @@ class Anchored(Family):
     """Safe, but where the interval begins depends on where rho stands."""
 
     def reveal(self, rho):
-        lo, hi, loss = self.function.piece(rho)
+        piece = self.function.piece(rho)
+        lo, hi, loss = *piece.edges.tolist(), *piece.values.tolist()
         return sb.PiecewiseConstant.constant(max(lo, min(rho, 0.99) - 0.05), hi, loss)
 
 
@@ -160,7 +162,8 @@ class TooWide(Family):
     """The interval runs over into the next piece."""
 
     def reveal(self, rho):
-        lo, hi, loss = self.function.piece(rho)
+        piece = self.function.piece(rho)
+        lo, hi, loss = *piece.edges.tolist(), *piece.values.tolist()
         return sb.PiecewiseConstant.constant(lo, min(hi + 0.1, 1), loss)
 
 
@@ -176,7 +179,8 @@ class Overlapping(Family):
 
 class OutOfTheSpace(Family):
     def reveal(self, rho):
-        lo, hi, loss = self.function.piece(rho)
+        piece = self.function.piece(rho)
+        lo, hi, loss = *piece.edges.tolist(), *piece.values.tolist()
         return sb.PiecewiseConstant.constant(lo, hi + (hi == 1), loss)
 
 

@@ -66,7 +66,8 @@ def check_problem(problem: Any, n_points: int = 50, seed: int = 0, tolerance: fl
 
     >>> class Biased(sb.Explicit):
     ...     def reveal(self, rho):  # safe, but it depends on where in the piece rho stands
-    ...         lo, hi, loss = self.function.piece(rho)
+    ...         piece = self.function.piece(rho)
+    ...         lo, hi, loss = *piece.edges.tolist(), *piece.values.tolist()
     ...         return sb.PiecewiseConstant.constant(max(lo, rho - 0.1), hi, loss)
     >>> check_problem(Biased(sb.PiecewiseConstant([0, 0.4, 1], [0.9, 0.1])))
     Traceback (most recent call last):

@@ -154,7 +154,7 @@ def test_the_sets_are_a_partition():
             assert not np.isnan(seen(space.place(rho, space.alphas[row])))
             for lo, hi in seen.domain:
                 x = lo + rng.random() * (hi - lo)
-                assert problem.reveal(space.project(x), space.alpha_at(x)) == seen
+                assert problem.reveal(*space.parameters(*space.line.read(x))) == seen
 
 
 def test_reveal_is_a_part_of_losses():

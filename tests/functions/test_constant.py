@@ -152,7 +152,8 @@ def test_evaluation_is_right_continuous_with_a_closed_end(f, data):
     for x, got, want in zip(points, f(np.array(points)).tolist(), wants, strict=True):
         assert math.isnan(got) if want is None else Fraction(got) == want
         np.testing.assert_equal(f(x), got)
-        lo, hi, value = f.piece(x)
+        piece = f.piece(x)
+        lo, hi, value = *piece.edges.tolist(), *piece.values.tolist()
         assert lo <= x < hi or x == hi == f.edges[-1]
         np.testing.assert_equal(value, got)
 

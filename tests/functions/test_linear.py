@@ -165,8 +165,8 @@ def test_compress():
 def test_domain_piece_slopes():
     f = PiecewiseLinear([0, 1, 2, 4], [0, NAN, 1], [1, NAN, 0])
     assert f.domain == ((0.0, 1.0), (2.0, 4.0))
-    assert f.piece(3) == (2.0, 4.0, 1.0, 0.0)
-    assert f.piece(4) == (2.0, 4.0, 1.0, 0.0)
+    assert f.piece(3) == PiecewiseLinear.line(2.0, 4.0, 1.0, 0.0)
+    assert f.piece(4) == f.piece(3)
     assert f.slopes[[0, 2]].tolist() == [1.0, -0.5]
     assert len(f) == 3
     assert math.isnan(f(1.5))

@@ -24,7 +24,7 @@ def test_history_agrees_with_the_problems(feedback):
         lo, hi = history.lo[t], history.hi[t]
         assert lo <= history.rho[t] <= hi
         if feedback == "semi-bandit":
-            assert (lo, hi) == problem.losses().piece(history.rho[t])[:2]
+            assert (lo, hi) == problem.losses().piece(history.rho[t]).domain[0]
     assert (history.probability > 0).all()
     assert (history.learner_seconds > 0).all()
     if feedback == "full":

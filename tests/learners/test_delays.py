@@ -46,7 +46,7 @@ def play_late(learner, flat, kinds, n_trials=160, n_pending=30, seed=0, checkpoi
     masses = density.values * density.widths
     assert density.edges.tolist() == flat.weights.edges
     np.testing.assert_allclose(masses, flat.weights.masses(), atol=1e-8)
-    learner._epoch.tree._check()
+    learner._epoch.weights._check()
     return rates
 
 
@@ -90,7 +90,8 @@ def test_late_tells_with_a_margin():
         pairs = [(inner.ask(), outer.ask()) for _ in range(8)]
         rng.shuffle(pairs)
         for a, b in pairs:
-            lo, hi, value = random_loss(rng).piece(a.rho)
+            piece = random_loss(rng).piece(a.rho)
+            lo, hi, value = *piece.edges.tolist(), *piece.values.tolist()
             inner.tell(a, PiecewiseConstant.constant(lo, hi, value))
             lo, hi = (-r0 if lo == 0.0 else lo), (1 + r0 if hi == 1.0 else hi)
             outer.tell(b, PiecewiseConstant.constant(lo, hi, value))

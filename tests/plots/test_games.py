@@ -17,7 +17,7 @@ def test_loss_function_shades_what_was_revealed():
     rho = float(HISTORY.rho[3])
     ax = sb.plots.loss_function(problem, rho)
     shaded = ax.patches[-1].get_window_extent().transformed(ax.transData.inverted())
-    lo, hi, _ = problem.losses().piece(rho)
+    lo, hi = problem.losses().piece(rho).edges
     assert (shaded.x0, shaded.x1) == pytest.approx((lo, hi))
 
 

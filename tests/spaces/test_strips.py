@@ -26,7 +26,7 @@ def test_rows_are_evenly_spaced_and_reach_both_ends():
     grid = sb.Strips((2, 3), UNIT, (UNIT, sb.Interval(0, 10)))
     assert grid.alphas == ((0, 0), (0, 5), (0, 10), (1, 0), (1, 5), (1, 10))
     assert [grid.row_of(alpha) for alpha in grid.alphas] == list(range(6))
-    assert grid.alpha_at(grid.place(0.3, (1, 5))) == (1, 5)
+    assert grid.parameters(*grid.line.read(grid.place(0.25, (1, 5)))) == (0.25, (1, 5))
 
 
 @pytest.mark.parametrize(("T", "d"), [(1, 2), (100, 2), (1000, 2), (10_000, 2), (100, 3), (1000, 4)])
@@ -74,7 +74,7 @@ def test_on_the_unit_interval_rows_are_exact():
             x = space.place(edge, space.alphas[row])
             for point in (np.nextafter(x, 0), x, np.nextafter(x, 100)):
                 inside = seen.edges[0] <= point < seen.edges[-1]
-                assert inside == (lo <= space.project(point) < hi)
+                assert inside == (lo <= space.line.read(point)[1] < hi)
 
 
 def test_the_ends_of_rows_belong_to_their_rows():
@@ -84,9 +84,9 @@ def test_the_ends_of_rows_belong_to_their_rows():
         for rho in (0.0, 1.0):
             x = space.place(rho, alpha)
             assert laid(x) == row / 10
-            assert space.alpha_at(x) == alpha
-            assert space.point(x) == x
-            assert space.around(laid, x) == (0, 1)
+            assert space.line.read(x)[0] == row
+            assert space.line.home(x) == x
+            assert space.line.around(laid, x) == (0, 1)
 
 
 def test_rows_come_back_from_the_line():
@@ -122,8 +122,8 @@ def test_the_best_stretch_lies_in_one_row():
     space = sb.Strips(3, UNIT)
     f = space.lay_rows({0: PiecewiseConstant([0, 0.6, 1], [1, 0]), 1: PiecewiseConstant([0, 0.5, 1], [0, 1])})
     assert f.argmin() == (0.6, 1.5)
-    assert space.argmin(f) == (1.0, 1.5)
-    assert space.argmin(PiecewiseConstant([0, 3], [0.2])) == (0, 1)
+    assert space.line.argmin(f) == (1, (0.0, 0.5))
+    assert space.line.argmin(PiecewiseConstant([0, 3], [0.2])) == (0, (0, 1))
 
 
 def test_bad_spaces_and_functions_are_named():
@@ -165,7 +165,7 @@ def test_one_row_is_an_interval(options, margin):
         a, b = one.ask(), row.ask()
         assert (a.rho, a.alpha, b.rho, b.alpha) == (b.rho, None, a.rho, 0.5)
         function = random_function(rng, -1, 2)
-        seen = function if t % 5 == 0 else PiecewiseConstant.constant(*function.piece(a.rho))
+        seen = function if t % 5 == 0 else function.piece(a.rho)
         one.tell(a, seen)
         row.tell(b, seen)
         assert one.last_probability == row.last_probability
@@ -193,7 +193,7 @@ def test_a_union_of_intervals_is_one_set():
 
 def test_margins_belong_to_the_ends_of_their_rows():
     space = sb.Strips(3, sb.Interval(0, 1, margin=0.5))
-    assert space.line == (-0.5, 5.5)
+    assert space.line.ends == (-0.5, 5.5)
     learner = sb.Exp3Set(space, rate=1.0, baseline=None, seed=1)
     at_ends = 0
     for _ in range(60):
@@ -307,7 +307,7 @@ class Plane:
 
     def reveal(self, rho, alpha):
         row = self.space.row_of(alpha)
-        return self.space.lay_rows({row: PiecewiseConstant.constant(*self.functions[row].piece(rho))})
+        return self.space.lay_rows({row: self.functions[row].piece(rho)})
 
     def losses(self):
         return self.space.lay_rows(self.functions)
@@ -324,7 +324,7 @@ def test_games_on_rows(feedback, tmp_path):
         rho, alpha = history.rho[t], history.alpha[t]
         assert history.loss[t] == problem.loss(rho, alpha)
         if feedback == "semi-bandit":
-            piece = problem.functions[space.row_of(alpha)].piece(rho)[:2]
+            piece = problem.functions[space.row_of(alpha)].piece(rho).domain[0]
             assert (history.lo[t], history.hi[t]) == pytest.approx(piece, abs=1e-14)
     best = history.best()
     totals = [PiecewiseConstant.sum([p.functions[row] for p in problems]) for row in range(4)]

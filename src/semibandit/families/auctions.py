@@ -75,7 +75,7 @@ class _Sale:
 
     def reveal(self, rho: float) -> PiecewiseLinear:
         """The loss on the interval around rho where as many are sold (semi-bandit feedback). O(log n)."""
-        return PiecewiseLinear.line(*self._function.piece(self.space.check(rho)))
+        return self._function.piece(self.space.check(rho))
 
     def losses(self) -> PiecewiseLinear:
         """The loss at every price (full information). O(n log n)."""

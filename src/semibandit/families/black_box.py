@@ -78,7 +78,8 @@ class BlackBox:
     Examples
     --------
     >>> problem = BlackBox(lambda x, rho: rho >= x, 0.3, Interval(0, 1), lambda above: 0.2 if above else 0.9)
-    >>> lo, hi, loss = problem.reveal(0.7).piece(0.7)
+    >>> piece = problem.reveal(0.7).piece(0.7)
+    >>> lo, hi, loss = *piece.edges.tolist(), *piece.values.tolist()
     >>> abs(lo - 0.3) < 1e-9, hi, loss
     (True, 1.0, 0.2)
     >>> problem.n_runs <= problem.most_runs == 61

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from semibandit.functions.constant import PiecewiseConstant
-from semibandit.functions.linear import Piecewise, PiecewiseLinear
+from semibandit.functions import Piecewise
 from semibandit.spaces.interval import Interval
 
 __all__ = ["Explicit", "Problem"]
@@ -57,9 +56,7 @@ class Explicit:
     def reveal(self, rho: float) -> Piecewise:
         """The piece around rho."""
         rho = self.space.check(rho)
-        if isinstance(self.function, PiecewiseLinear):
-            return PiecewiseLinear.line(*self.function.piece(rho))
-        return PiecewiseConstant.constant(*self.function.piece(rho))
+        return self.function.piece(rho)
 
     def losses(self) -> Piecewise:
         """The whole function."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
+from semibandit.functions import Piecewise
 from semibandit.functions.constant import PiecewiseConstant
-from semibandit.functions.linear import Piecewise, PiecewiseLinear
 from semibandit.spaces.strips import Alpha, Strips
 
 __all__ = ["Hindsight", "RowHindsight", "best_in_hindsight", "mean_loss"]
@@ -111,8 +111,8 @@ def _best_of(total: Piecewise, count: int, space: Any, maximize: bool) -> Hindsi
     best = total.min() / count
     value = -best if maximize else best
     if isinstance(space, Strips) and isinstance(total, PiecewiseConstant):
-        lo, hi = space.argmin(total)
-        return RowHindsight(space.stretch(lo, hi, total), value, space.alphas[space.row_at(lo)])
+        row, interval = space.line.argmin(total)
+        return RowHindsight(interval, value, space.alphas[row])
     return Hindsight(total.argmin(), value)
 
 
@@ -169,9 +169,7 @@ class _RunningSum:
 
     def _merge(self) -> None:
         parts = self._waiting if self._sum is None else [self._sum, *self._waiting]
-        steps = [part for part in parts if isinstance(part, PiecewiseConstant)]
-        total = PiecewiseConstant.sum(steps) if len(steps) == len(parts) else PiecewiseLinear.sum(parts)
-        self._sum = total.compress()
+        self._sum = Piecewise.total(parts).compress()
         self._waiting, self._n_waiting = [], 0
 
     def result(self) -> Piecewise:
@@ -195,11 +193,7 @@ class _Cells:
     def add(self, function: Piecewise) -> None:
         first = np.searchsorted(function.edges, self.edges[:-1], side="right") - 1
         last = np.searchsorted(function.edges, self.edges[1:], side="left")
-        if isinstance(function, PiecewiseConstant):
-            lowest = function.values
-        else:
-            lowest = np.minimum(function.left, function.right)
-        self.low += _minimum_between(lowest, first, last)
+        self.low += _minimum_between(function.lowest, first, last)
         self.value += function(self.edges[:-1])
 
     def candidates(self) -> PiecewiseConstant:

@@ -14,14 +14,14 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
+from semibandit.functions import Piecewise, PiecewiseLinear
 from semibandit.functions.constant import PiecewiseConstant
-from semibandit.functions.linear import Piecewise, PiecewiseLinear
 from semibandit.game.hindsight import Hindsight, RowHindsight, best_in_hindsight
 from semibandit.learners.exp3_grid import Exp3Grid
-from semibandit.learners.learner import Learner, Trial
+from semibandit.learners.learner import Learner
+from semibandit.learners.trials import Trial
+from semibandit.spaces import Alpha, Space, Strips
 from semibandit.spaces.interval import Interval
-from semibandit.spaces.strips import Alpha, Space, Strips
-from semibandit.weights.linear_pieces import Exponential
 
 __all__ = ["FEEDBACK", "History", "Round", "play", "rounds"]
 
@@ -96,15 +96,8 @@ def _rounds(learner: Learner, problems: Iterable[Any], feedback: str) -> Iterato
 
 def _require_same_space(space: Space, problem: Any, t: int) -> None:
     theirs = getattr(problem, "space", None)
-    if isinstance(theirs, Interval | Strips) and _described(theirs) != _described(space):
-        raise ValueError(f"problem {t} lives on {_described(theirs)}, the learner on {_described(space)}")
-
-
-def _described(space: Space) -> str:
-    """What a learner and its problems must agree on; margins are the learner's own."""
-    if isinstance(space, Interval):
-        return f"[{space.lo:g}, {space.hi:g}]"
-    return f"{space.n_rows} rows of {_described(space.interval)} over {space.over}"
+    if isinstance(theirs, Space) and theirs.describe() != space.describe():
+        raise ValueError(f"problem {t} lives on {theirs.describe()}, the learner on {space.describe()}")
 
 
 def _look(space: Space, problem: Any, trial: Trial, feedback: str) -> tuple[Any, float, tuple[float, float]]:
@@ -122,7 +115,7 @@ def _look(space: Space, problem: Any, trial: Trial, feedback: str) -> tuple[Any,
             f"got {seen!r}"
         )
     x = space.place(*trial.parameters)
-    return seen, seen(x), space.around(seen, x)
+    return seen, seen(x), space.line.around(seen, x)
 
 
 def play(
@@ -286,20 +279,17 @@ class History:
 
 def _bins(space: Space) -> FloatArray:
     if isinstance(space, Interval):
-        return np.linspace(space.lo, space.hi, _SNAPSHOT_BINS + 1)
+        return np.linspace(space.interval.lo, space.interval.hi, _SNAPSHOT_BINS + 1)
     return np.linspace(space.interval.lo, space.interval.hi, _ROW_BINS + 1)
 
 
-def _binned(density: PiecewiseConstant | Exponential, space: Space) -> FloatArray:
+def _binned(density: Any, space: Space) -> FloatArray:
     """The probability in each of equal bins of the space; what lies in a margin counts to the end bins."""
-    if isinstance(space, Strips) and isinstance(density, PiecewiseConstant):
+    if isinstance(space, Strips):
         return np.array([_binned_row(space.row(density, i), _bins(space)) for i in range(len(space))])
     return _binned_row(density, _bins(space))
 
 
-def _binned_row(density: PiecewiseConstant | Exponential, edges: FloatArray) -> FloatArray:
+def _binned_row(density: Any, edges: FloatArray) -> FloatArray:
     edges[0], edges[-1] = density.edges[0], density.edges[-1]
-    if isinstance(density, Exponential):
-        return density.between(edges)
-    cumulative = np.concatenate(([0.0], np.cumsum(density.values * density.widths)))
-    return np.diff(np.interp(edges, density.edges, cumulative))
+    return np.asarray(density.between(edges))

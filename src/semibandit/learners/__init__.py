@@ -2,9 +2,10 @@
 
 from semibandit.learners.exp3_grid import Exp3Grid
 from semibandit.learners.exp3_set import Exp3Set
-from semibandit.learners.learner import Learner, Recommendation, Trial
+from semibandit.learners.learner import Learner, Recommendation
 from semibandit.learners.rates import AdaptiveRate, FixedRate, TheoremRate
 from semibandit.learners.storage import load
+from semibandit.learners.trials import Trial
 
 __all__ = [
     "AdaptiveRate",

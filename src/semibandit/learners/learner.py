@@ -5,37 +5,55 @@ from __future__ import annotations
 import math
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.functions.constant import PiecewiseConstant
-from semibandit.learners import _kernels, _linear, storage
+from semibandit.learners import storage
 from semibandit.learners.rates import AdaptiveRate, Rate, as_rate
-from semibandit.spaces.interval import Interval
-from semibandit.spaces.strips import Alpha, Space, Strips
-from semibandit.weights.interval_tree import IntervalTree
-from semibandit.weights.linear_pieces import Exponential, LinearPieces
+from semibandit.learners.trials import Epoch, Trial
+from semibandit.spaces import Alpha, Line, Space
+from semibandit.weights import IntervalTree, Weights
 
-__all__ = ["Learner", "Recommendation", "RowRecommendation", "Trial"]
+__all__ = ["Learner", "Recommendation"]
 
 # Pieces within this distance of the best logarithm of the weight count as equally good.
 _EQUALLY_GOOD = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """One question: play `rho` (and `alpha`, on `Strips`), then tell the learner what was seen."""
+class Told(NamedTuple):
+    """What was told, on the line: edges and losses in [0, 1] (at both ends of each piece; nan: not seen).
 
-    id: int
+    `paid` is the loss at the parameter that was played; `whole` says that everything was seen.
+    """
+
+    edges: FloatArray
+    losses: tuple[FloatArray, FloatArray]
+    paid: float
+    whole: bool
+
+
+class _Deployed(NamedTuple):
     rho: float
-    learner: str = field(repr=False)
-    position: float = field(repr=False)
-    alpha: Alpha | None = None
+    interval: tuple[float, float]
+
+
+class Recommendation(_Deployed):
+    """The value to deploy, and the interval that it stands for; on `Strips` also the `alpha` of its row.
+
+    Unpacks as (rho, interval).
+    """
+
+    alpha: Alpha | None
+
+    def __new__(cls, rho: float, interval: tuple[float, float], alpha: Alpha | None = None) -> Self:
+        """The pair of rho and interval, with alpha as an attribute."""
+        recommendation = super().__new__(cls, rho, interval)
+        recommendation.alpha = alpha
+        return recommendation
 
     @property
     def parameters(self) -> tuple[Any, ...]:
@@ -44,70 +62,11 @@ class Trial:
 
     def __repr__(self) -> str:
         alpha = "" if self.alpha is None else f", alpha={self.alpha!r}"
-        return f"Trial(id={self.id!r}, rho={self.rho!r}{alpha})"
-
-
-class Recommendation(NamedTuple):
-    """The value to deploy, and the interval that it stands for."""
-
-    rho: float
-    interval: tuple[float, float]
-
-
-class RowRecommendation(NamedTuple):
-    """The parameters to deploy, and the interval of rho, in the row of alpha, that they stand for."""
-
-    rho: float
-    interval: tuple[float, float]
-    alpha: Alpha
-
-
-class Epoch:
-    """The weights between two rebuildings, and the updates that a pending trial has not seen.
-
-    The probability of a set is needed as it was when the trial was asked. Undoing the updates told since
-    then gives it back without keeping old weights.
-    """
-
-    def __init__(self, tree: IntervalTree | LinearPieces) -> None:
-        self.tree = tree
-        self.updates: list[PiecewiseConstant] = []  # log factors on the whole line
-        self.offset = 0  # updates dropped from the front of the list
-        self.asked_at: dict[int, int] = {}  # pending trial -> updates before it
-
-    @property
-    def n_updates(self) -> int:
-        """Updates so far, dropped ones included."""
-        return self.offset + len(self.updates)
-
-    def append(self, edges: FloatArray, factors: FloatArray) -> None:
-        """Remember an update, for the pending trials."""
-        lo, hi = self.tree.ends
-        if edges[0] > lo:
-            edges, factors = np.append(lo, edges), np.append(0.0, factors)
-        if edges[-1] < hi:
-            edges, factors = np.append(edges, hi), np.append(factors, 0.0)
-        self.updates.append(PiecewiseConstant(edges, factors))
-
-    def drop_unneeded(self) -> None:
-        """Forget the updates that every pending trial has seen."""
-        needed = min(self.asked_at.values(), default=self.n_updates)
-        del self.updates[: needed - self.offset]
-        self.offset = needed
-
-    def share_when_asked(self, trial_id: int, edges: FloatArray, seen: FloatArray) -> float:
-        """The probability, at the time of the ask, of the pieces that are not nan. O(k log P)."""
-        missed = self.updates[self.asked_at[trial_id] - self.offset :]
-        undo = PiecewiseConstant.sum(missed) if missed else PiecewiseConstant(self.tree.ends, [0.0])
-        cells = np.union1d(edges, undo.edges)
-        left = cells[:-1]
-        logs = self.tree.log_shares(cells) - undo(left)
-        weights = np.exp(logs - logs.max())
-        return float(weights[~np.isnan(_look_up(edges, seen, left, outside=np.nan))].sum() / weights.sum())
+        return f"Recommendation(rho={self.rho!r}, interval={self.interval!r}{alpha})"
 
 
 class Learner:
-    """Continuous Exp3-SET (Algorithm 1) on an interval tree (Algorithm 4); see the subclasses."""
+    """Continuous Exp3-SET (Algorithm 1) on weights that draw and integrate; see the subclasses."""
 
     def __init__(
         self,
@@ -122,12 +81,12 @@ class Learner:
         max_pieces: int | None = None,
         seed: int | None = None,
     ) -> None:
-        if not isinstance(space, Interval | Strips):
+        if not isinstance(space, Space):
             raise TypeError(f"space must be an Interval or Strips, got {space!r}")
         if baseline not in ("low", None):
             raise ValueError(f"baseline must be 'low' or None, got {baseline!r}")
         self.space = space
-        self._laid = self._lay_out(space)
+        self._line = self._lay_out(space)
         self.horizon = None if horizon is None else _validate.integer("horizon", horizon, low=1)
         self.rate = as_rate(rate, self.horizon)
         self.high = _validate.number("high", high, low=0.0, open=True)
@@ -141,6 +100,7 @@ class Learner:
         self.n_asked = 0
         self.n_told = 0
         self.n_failed = 0
+        self.n_late = 0
         self.gap_sum = 0.0
         self.join_error = 0.0
         self.last_probability = math.nan
@@ -149,60 +109,59 @@ class Learner:
         self._name = uuid.uuid4().hex
         self._random = np.random.default_rng(seed)
         self._pending: dict[int, tuple[Trial, Epoch]] = {}
-        self._epoch = Epoch(self._initial_tree())
+        self._epoch = Epoch(self._initial_weights())
         self.current_rate = self.rate.after(0, 0.0, math.inf)
 
-    def _lay_out(self, space: Space) -> Space:
-        """The space whose line carries the weights."""
-        return space
+    def _lay_out(self, space: Space) -> Line:
+        """The line that carries the weights."""
+        return space.line
 
-    def _initial_tree(self) -> IntervalTree:
-        return IntervalTree(*self._laid.line)
+    def _initial_weights(self) -> Weights:
+        return IntervalTree(*self._line.ends)
 
-    def _parameter(self, position: float) -> float:
-        """The parameter that a point of the line stands for."""
-        return self.space.project(position)
-
-    def _to_space(self, lo: float, hi: float) -> tuple[float, float]:
-        """The interval of the parameter that [lo, hi) on the line stands for."""
-        return self.space.stretch(lo, hi)
+    def _rho(self, x: float) -> float:
+        """The parameter that a place in a row of the line stands for."""
+        return x
 
     # -- the protocol ----------------------------------------------------------------------------
 
-    def ask(self) -> Trial:
-        """Draw a parameter from the current density. O(log P)."""
-        return self._asked(self._epoch.tree.draw(self._random.random()))
+    def ask(self, *, position: float | None = None) -> Trial:
+        """Draw a parameter from the current density. O(log P).
 
-    def ask_again(self, position: float) -> Trial:
-        """The trial of a record, whose draw fell on `position`: told the same again, a learner relearns.
-
-        Uses up the draw, so that those after the last record are the ones that would have come.
+        With the `position` of a trial on record, the trial stands there instead of where the draw falls, and
+        the draw is used up: told the same again, a learner relearns, and goes on as it would have.
         """
-        lo, hi = self._epoch.tree.ends
-        position = _validate.number("position", position, low=lo, high=hi)
-        self._random.random()
-        return self._asked(position)
+        if position is not None:
+            lo, hi = self._line.ends
+            position = _validate.number("position", position, low=lo, high=hi)
+        drawn = self._epoch.weights.draw(self._random.random())
+        return self._asked(drawn if position is None else position)
 
     def _asked(self, position: float) -> Trial:
-        alpha = self._laid.alpha_at(position)
-        trial = Trial(self.n_asked, self._parameter(position), self._name, position, alpha)
+        trial = self._trial(self.n_asked, position)
         self.n_asked += 1
         self._pending[trial.id] = trial, self._epoch
         self._epoch.asked_at[trial.id] = self._epoch.n_updates
         return trial
 
-    def tell(self, trial: Trial, seen: Any) -> None:
+    def _trial(self, trial_id: int, position: float) -> Trial:
+        row, x = self._line.read(position)
+        return Trial(trial_id, self._rho(x), self._name, position, self.space.alphas[row])
+
+    def tell(self, trial: Trial, seen: Any, *, probability: float | None = None) -> None:
         """Learn from what a trial has shown; None: the run failed, which is counted and changes nothing else.
 
         Trials may be told late and in any order: the estimate uses the probability at the time of the ask.
+        `probability` is that of a tell on record (`last_probability`), to be used again as it was.
         """
         epoch = self._epoch_of(trial)
+        if probability is not None:
+            probability = _validate.number("probability", probability, low=0.0, high=1.0)
         if seen is None:
             self.n_failed += 1
             self._finish(trial, epoch)
             return
-        edges, losses, loss, whole = self._read(trial, seen)
-        self._learn(trial, epoch, edges, losses, loss, whole)
+        self._learn(trial, epoch, self._read(trial, seen), probability)
 
     def forget(self, trial: Trial) -> None:
         """Give a pending trial up; nothing is learned from it."""
@@ -235,11 +194,8 @@ class Learner:
 
     # -- one step of Algorithm 1 -----------------------------------------------------------------
 
-    def _read(self, trial: Trial, seen: Any) -> tuple[FloatArray, FloatArray, float, bool]:
-        """Edges and losses in [0, 1] on the line, the loss that was paid, and whether all was seen.
-
-        Losses are a value for each piece, or two columns: at the left and at the right end of it.
-        """
+    def _read(self, trial: Trial, seen: Any) -> Told:
+        """Check what a user has told, and lay it on the line."""
         raise NotImplementedError
 
     def _scaled(self, values: Any) -> Any:
@@ -248,36 +204,34 @@ class Learner:
             return (self.high - values) / self.high
         return values if self.high == 1.0 else values / self.high
 
-    def _learn(
-        self, trial: Trial, epoch: Epoch, edges: FloatArray, losses: FloatArray, loss: float, whole: bool
-    ) -> None:
+    def _learn(self, trial: Trial, epoch: Epoch, told: Told, probability: float | None) -> None:
         late = epoch is not self._epoch or epoch.n_updates != epoch.asked_at[trial.id]
-        seen = losses if losses.ndim == 1 else losses[:, 0]
-        p = 1.0 if whole else epoch.share_when_asked(trial.id, edges, seen) if late else -1.0
-        # Seen as a whole, p is 1 and a shift changes all weights alike: that is Hedge, with nothing to clip.
-        shifted = self.baseline is not None and not whole
-        shift, floor = (self._low_baseline(), -1.0 / self.current_rate) if shifted else (0.0, -math.inf)
-        tree = self._epoch.tree
-        step = p, shift, self.exploration, floor, self.current_rate
-        if isinstance(tree, LinearPieces) or losses.ndim == 2:
-            weights, p, gap = _linear.learn(tree, edges, losses, *step)
-            self._finish(trial, epoch)
-            self._epoch = Epoch(weights)  # these weights never change, so pending trials keep the old ones
+        if told.whole:
+            p = 1.0
+        elif probability is not None:
+            p = probability
         else:
-            tree._reserve(losses.size)
-            factors = np.zeros(losses.size)
-            p, gap = _kernels.learn(tree._nodes, edges, losses, factors, *step)
-            self._finish(trial, epoch)
-            if self._epoch.asked_at:
-                self._epoch.append(edges, factors)
-            else:
-                self._epoch.offset += 1
-        self.last_probability = p
+            p = epoch.share_when_asked(trial.id, told.edges, told.losses[0]) if late else -1.0
+        # Seen as a whole, p is 1 and a shift changes all weights alike: that is Hedge, with nothing to clip.
+        shifted = self.baseline is not None and not told.whole
+        shift, floor = (self._low_baseline(), -1.0 / self.current_rate) if shifted else (0.0, -math.inf)
+        learned = self._epoch.weights.learn(
+            told.edges, told.losses, p, shift, self.exploration, floor, self.current_rate
+        )
+        self._finish(trial, epoch)
+        if learned.weights is not self._epoch.weights:  # pending trials keep the old ones
+            self._epoch = Epoch(learned.weights)
+        elif self._epoch.asked_at and learned.factors is not None:
+            self._epoch.append(told.edges, learned.factors)
+        else:
+            self._epoch.offset += 1
+        self.last_probability = learned.p
         self.n_told += 1
-        self.gap_sum += gap
-        delta = loss - self._loss_mean
+        self.n_late += late
+        self.gap_sum += learned.gap
+        delta = told.paid - self._loss_mean
         self._loss_mean += delta / self.n_told
-        self._loss_squares += delta * (loss - self._loss_mean)
+        self._loss_squares += delta * (told.paid - self._loss_mean)
         self._adjust()
 
     def _low_baseline(self) -> float:
@@ -295,13 +249,13 @@ class Learner:
         rate = self.rate.after(self.n_told, self.gap_sum, self.current_rate)
         if rate != self.current_rate:
             power = rate / self.current_rate
-            self._epoch = Epoch(self._epoch.tree.raised_to(power))
+            self._epoch = Epoch(self._epoch.weights.raised_to(power))
             self.join_error *= power
             self.current_rate = rate
-        if self.max_pieces is not None and len(self._epoch.tree) > self.max_pieces:
+        if self.max_pieces is not None and len(self._epoch.weights) > self.max_pieces:
             # Down to half, so that the cost of a join is spread over many rounds.
-            tree, error = self._epoch.tree.joined(max(self.max_pieces // 2, 1))
-            self._epoch = Epoch(tree)
+            weights, error = self._epoch.weights.joined(max(self.max_pieces // 2, 1))
+            self._epoch = Epoch(weights)
             self.join_error += error
 
     # -- reading off the weights -----------------------------------------------------------------
@@ -309,46 +263,46 @@ class Learner:
     @property
     def n_pieces(self) -> int:
         """The number of pieces of the density."""
-        return len(self._epoch.tree)
+        return len(self._epoch.weights)
 
-    def density(self) -> PiecewiseConstant | Exponential:
+    def density(self) -> Any:
         """The density that the next parameter is drawn from. O(P).
 
-        A step function; an `Exponential`, which can be called and integrated as well, once the learner has
-        been told a piecewise linear loss.
+        A step function; an `ExponentialDensity`, which can be called and integrated as well, once the
+        learner has been told a piecewise linear loss.
         """
-        tree = self._epoch.tree
-        if isinstance(tree, LinearPieces):
-            return Exponential(tree)
-        edges, logs = tree.pieces()
-        weights = np.exp(logs)
-        return PiecewiseConstant(edges, weights / np.dot(weights, np.diff(edges)))
+        return self._epoch.weights.density()
 
-    def recommend(self) -> Recommendation | RowRecommendation:
+    def recommend(self) -> Recommendation:
         """The value to deploy: the middle of the (widest) interval with the least estimated loss. O(P).
 
         On `Strips` together with the alpha of the row that the interval is in.
         """
-        tree = self._epoch.tree
-        if isinstance(tree, LinearPieces):
-            best = tree.argmax(_EQUALLY_GOOD)
-        else:
-            edges, logs = tree.pieces()
-            best = self._laid.argmin(PiecewiseConstant(edges, np.where(logs >= -_EQUALLY_GOOD, 0.0, 1.0)))
-        rho = self._parameter(0.5 * best[0] + 0.5 * best[1])
-        alpha = self._laid.alpha_at(best[0])
-        if alpha is None:
-            return Recommendation(rho, self._to_space(*best))
-        return RowRecommendation(rho, self._to_space(*best), alpha)
+        log = self._epoch.weights.log()
+        behind = log.of_ends(log.edges, *(np.where(end >= -_EQUALLY_GOOD, 0.0, -end) for end in log.ends))
+        row, (lo, hi) = self._line.argmin(behind)
+        lo, hi = self._rho(lo), self._rho(hi)
+        return Recommendation(0.5 * lo + 0.5 * hi, (lo, hi), self.space.alphas[row])
 
     @property
     def guarantee(self) -> str:
-        """What is proved of this configuration."""
+        """What is proved of this configuration, in a sentence."""
         if self.baseline is not None:
-            return "no regret proof (the baseline clips estimates; without it there is one)"
+            return "no regret proof (the baseline clips estimates; with baseline=None there is one)"
         if self.exploration:
-            return "no regret proof in expectation (implicit exploration biases estimates)"
-        return "an expected regret bounded as in Theorem 3"
+            bound = "an expected regret of at most (λ/2 + γ)·T·M + d·ln(R/r)/λ + T·L·r + f(T, r)"
+        else:
+            bound = "an expected regret bounded as in Theorem 3"
+        reservations = [f"against the best of {self._comparator()}", "if the sets told form a partition"]
+        if self.n_late:
+            reservations.append("up to the delay of late tells, which the theorem does not know")
+        if self.join_error:
+            reservations.append(f"up to joins, which moved the log-weights by {self.join_error:.2g} at most")
+        return f"{bound}, {', '.join(reservations)}"
+
+    def _comparator(self) -> str:
+        rows = len(self.space.alphas)
+        return "all parameters" if rows == 1 else f"all parameters in the {rows} rows"
 
     # -- saving ----------------------------------------------------------------------------------
 
@@ -382,10 +336,3 @@ class Learner:
         for name, value in self._config().items():
             if name not in defaults or value != defaults[name]:
                 yield f"{name}={value!r}"
-
-
-def _look_up(edges: FloatArray, values: FloatArray, x: FloatArray, outside: float) -> FloatArray:
-    """The step function (edges, values) at points x, with a value outside of it."""
-    index = np.searchsorted(edges, x, side="right") - 1
-    inside = (index >= 0) & (index < values.size)
-    return np.where(inside, values[np.where(inside, index, 0)], outside)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from semibandit.functions.linear import Piecewise, PiecewiseLinear
+from semibandit.functions import Piecewise
 from semibandit.game.rounds import History
 from semibandit.spaces.interval import Interval
 
@@ -92,11 +92,8 @@ def loss_function(problem: Any, rho: float | None = None, ax: Any = None) -> Any
     """One instance's whole loss function; what a run at `rho` reveals is shaded."""
     ax = _axes(ax)
     function: Piecewise = problem.losses()
-    if isinstance(function, PiecewiseLinear):
-        x = np.repeat(function.edges, 2)[1:-1]
-        ax.plot(x, np.column_stack((function.left, function.right)).ravel(), color="black", lw=1.2)
-    else:
-        ax.stairs(function.values, function.edges, baseline=None, color="black", lw=1.2)
+    x = np.repeat(function.edges, 2)[1:-1]
+    ax.plot(x, np.column_stack(function.ends).ravel(), color="black", lw=1.2)
     if rho is not None:
         for lo, hi in problem.reveal(rho).domain:
             ax.axvspan(lo, hi, color=_COLOURS["semi-bandit"], alpha=0.2, lw=0, label="revealed")

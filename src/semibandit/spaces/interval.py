@@ -1,20 +1,16 @@
-"""Parameter spaces: where the knob may stand.
-
-A learner keeps its weights on a line. A space says which line that is, which parameter a point of the
-line stands for, and where on the line the feedback for a parameter belongs.
-"""
+"""One real parameter."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from semibandit import _validate
-from semibandit._validate import FloatArray
-from semibandit.functions.constant import PiecewiseConstant
-from semibandit.functions.linear import Piecewise, PiecewiseLinear
+from semibandit.spaces.line import Line
 
 __all__ = ["Interval"]
 
@@ -49,7 +45,7 @@ class Interval:
         object.__setattr__(self, "margin", _validate.number("margin", self.margin, low=0.0))
         if not self.lo < self.hi:
             raise ValueError(f"lo must be below hi, got lo = {self.lo} and hi = {self.hi}")
-        if not math.isfinite(self.line[1] - self.line[0]):
+        if not math.isfinite((self.hi + self.margin) - (self.lo - self.margin)):
             raise ValueError(
                 f"the length of the space must be finite, got lo = {self.lo}, hi = {self.hi} "
                 f"and margin = {self.margin}"
@@ -69,67 +65,38 @@ class Interval:
 
     @property
     def span(self) -> tuple[float, float]:
-        """The ends of the line that functions of the parameter are on; margins aside."""
+        """The ends, (lo, hi)."""
         return self.lo, self.hi
 
-    # -- the line that a learner works on --------------------------------------------------------
+    # -- a space of one row ------------------------------------------------------------------------
 
     @property
-    def line(self) -> tuple[float, float]:
-        """The ends of the line that carries the weights."""
-        return self.lo - self.margin, self.hi + self.margin
+    def interval(self) -> Interval:
+        """Where rho lives: here."""
+        return self
 
-    def project(self, x: float) -> float:
-        """The parameter that the point x of the line stands for."""
-        return min(max(x, self.lo), self.hi)
+    @property
+    def alphas(self) -> tuple[None]:
+        """The further parameters of each row: there is one row, and there are none."""
+        return (None,)
 
-    def point(self, x: float) -> float:
-        """The point of the line where the parameter that x stands for lies: itself, but for margins."""
-        return min(max(x, self.lo), self.hi)
-
-    def alpha_at(self, x: float) -> None:
-        """There is no second parameter here."""
+    @cached_property
+    def line(self) -> Line:
+        """The line that a learner works on."""
+        return Line(self.lo, self.hi, self.margin)
 
     def place(self, rho: float) -> float:
-        """The point of the line that stands for rho."""
+        """The point of the line that functions are on which stands for rho."""
         return self.check(rho)
 
-    def stretch(self, lo: float, hi: float) -> tuple[float, float]:
-        """The parameters that [lo, hi) on the line stands for."""
-        return self.project(lo), self.project(hi)
+    def parameters(self, row: int, rho: float) -> tuple[Any, ...]:
+        """What the methods of a problem take."""
+        return (rho,)
 
-    def around(self, function: Piecewise, x: float) -> tuple[float, float]:
-        """The parameters around x at which a function is seen."""
-        return next((lo, hi) for lo, hi in reversed(function.domain) if lo <= x <= hi)
+    def describe(self) -> str:
+        """What a learner and its problems must agree on; margins are the learner's own."""
+        return f"[{self.lo:g}, {self.hi:g}]"
 
-    def argmin(self, function: PiecewiseConstant) -> tuple[float, float]:
-        """The widest stretch of the line on which the minimum is attained."""
-        return function.argmin()
-
-    def lay(self, seen: PiecewiseConstant) -> tuple[FloatArray, FloatArray]:
-        """The edges and values of `seen` on the line: what touches an end covers the margin beyond it."""
-        self._require_inside(seen)
-        edges, values = seen.edges, seen.values
-        if self.margin > 0.0 and (edges[0] == self.lo or edges[-1] == self.hi):
-            edges = edges.copy()
-            edges[0] -= self.margin if edges[0] == self.lo else 0.0
-            edges[-1] += self.margin if edges[-1] == self.hi else 0.0
-        return edges, values
-
-    def lay_linear(self, seen: PiecewiseLinear) -> tuple[FloatArray, FloatArray]:
-        """The edges of `seen` on the line, and both ends of each piece; in a margin the value at its end."""
-        self._require_inside(seen)
-        edges, ends = seen.edges, np.column_stack((seen.left, seen.right))
-        a, b = self.line
-        if a < edges[0] == self.lo:
-            edges, ends = np.append(a, edges), np.vstack((ends[0, [0, 0]], ends))
-        if b > edges[-1] == self.hi:
-            edges, ends = np.append(edges, b), np.vstack((ends, ends[-1, [1, 1]]))
-        return edges, ends
-
-    def _require_inside(self, seen: Piecewise) -> None:
-        if seen.edges[0] < self.lo or seen.edges[-1] > self.hi:
-            raise ValueError(
-                f"the function told must lie inside [{self.lo:g}, {self.hi:g}], "
-                f"got one on [{float(seen.edges[0])!r}, {float(seen.edges[-1])!r}]"
-            )
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; `spaces.restore` undoes it."""
+        return asdict(self)

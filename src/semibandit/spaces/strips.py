@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import InitVar, dataclass
+from dataclasses import InitVar, asdict, dataclass
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -15,11 +14,11 @@ import numpy.typing as npt
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.functions.constant import PiecewiseConstant
-from semibandit.functions.linear import Piecewise
+from semibandit.functions import Piecewise, PiecewiseConstant
 from semibandit.spaces.interval import Interval
+from semibandit.spaces.line import Line
 
-__all__ = ["Alpha", "Space", "Strips", "space_from_dict"]
+__all__ = ["Alpha", "Strips"]
 
 # What names a row: a number, or one for each further parameter.
 Alpha = float | tuple[float, ...]
@@ -56,8 +55,8 @@ class Strips:
     >>> space = Strips(3, Interval(0, 1))
     >>> space.alphas
     (0.0, 0.5, 1.0)
-    >>> space.place(0.25, alpha=0.5), space.project(1.25), space.alpha_at(1.25)
-    (1.25, 0.25, 0.5)
+    >>> space.place(0.25, alpha=0.5), space.line.read(1.25)
+    (1.25, (1, 0.25))
     >>> space.lay_rows({0: PiecewiseConstant([0.2, 0.4], [0.7]), 2: PiecewiseConstant([0, 1], [0.1])})
     PiecewiseConstant([0.2, 0.4, 2.0, 3.0], [0.7, nan, 0.1])
     >>> len(Strips(None, Interval(0, 1), horizon=1000)), len(Strips((4, 5), Interval(0, 1)))
@@ -85,7 +84,9 @@ class Strips:
             )
         object.__setattr__(self, "n_rows", counts[0] if n_axes == 1 else counts)
         object.__setattr__(self, "over", axes[0] if n_axes == 1 else axes)
-        if not (np.diff(self._starts) > 0.0).all() or not math.isfinite(self.line[1] - self.line[0]):
+        if not (np.diff(self.line.starts) > 0.0).all() or not math.isfinite(
+            self.line.ends[1] - self.line.ends[0]
+        ):
             raise ValueError(f"{len(self)} rows over {self.interval!r} do not fit on a line of doubles")
 
     # -- rows --------------------------------------------------------------------------------------
@@ -133,10 +134,45 @@ class Strips:
         """(rho, alpha) as floats, alpha exactly that of its row, or an error that names the space."""
         return self.interval.check(rho), self.alphas[self.row_of(alpha)]
 
+    @cached_property
+    def line(self) -> Line:
+        """The line that a learner works on: the rows, end to end."""
+        return Line(self.interval.lo, self.interval.hi, self.interval.margin, len(self))
+
     @property
     def span(self) -> tuple[float, float]:
         """The ends of the line that functions of the parameters are on; margins aside."""
-        return float(self._starts[0]), float(self._starts[-1])
+        return self.line.span
+
+    def place(self, rho: float, alpha: Any) -> float:
+        """The point of the line that functions are on which stands for (rho, alpha)."""
+        return self.line.at(self.row_of(alpha), self.interval.check(rho))
+
+    def parameters(self, row: int, rho: float) -> tuple[Any, ...]:
+        """What the methods of a problem take."""
+        return rho, self.alphas[row]
+
+    def describe(self) -> str:
+        """What a learner and its problems must agree on; margins are the learner's own."""
+        return f"{self.n_rows} rows of {self.interval.describe()} over {self.over}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; `spaces.restore` undoes it."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Strips:
+        """Undo `to_dict`."""
+        n_rows, over = data["n_rows"], data["over"]
+        return cls(
+            tuple(n_rows) if isinstance(n_rows, list | tuple) else n_rows,
+            Interval(**data["interval"]),
+            Interval(**over) if isinstance(over, dict) else tuple(Interval(**axis) for axis in over),
+        )
+
+    def row(self, function: Piecewise, row: int) -> Piecewise:
+        """A function on the line, restricted to a row, as a function of rho; nan where it is not seen."""
+        return self.line.row(function, row)
 
     # -- building functions on the line ------------------------------------------------------------
 
@@ -200,7 +236,7 @@ class Strips:
             )
         edges = np.empty(2 * rows.size)
         edges[::2], edges[1::2] = lo, hi
-        edges = self._placed(np.repeat(rows, 2), edges)
+        edges = self.line.place(np.repeat(rows, 2), edges)
         if rows.size > 1:
             order = np.argsort(edges[::2], kind="stable")
             edges, values = edges.reshape(-1, 2)[order].ravel(), values[order]
@@ -208,7 +244,7 @@ class Strips:
             return self._laid_close(edges[::2], edges[1::2], values)
         steps = np.full(edges.size - 1, math.nan)
         steps[::2] = values
-        return PiecewiseConstant._trusted(edges, steps)
+        return PiecewiseConstant.trusted(edges, steps)
 
     def _laid_close(self, left: FloatArray, right: FloatArray, values: FloatArray) -> PiecewiseConstant:
         """The same where intervals touch, or are narrower than the doubles of the line."""
@@ -224,171 +260,6 @@ class Strips:
         wide = np.append(edges[1:] > edges[:-1], True)
         return PiecewiseConstant(edges[wide], steps[wide[:-1]])
 
-    # -- reading functions on the line -------------------------------------------------------------
-
-    def place(self, rho: float, alpha: Any) -> float:
-        """The point of the line that stands for (rho, alpha); margins aside."""
-        row, rho = self.row_of(alpha), self.interval.check(rho)
-        offset, end = float(self._offsets[row]), float(self._starts[row + 1])
-        at = rho + offset
-        at = math.nextafter(at, math.inf) if at - offset < rho else at
-        # The end of a row is where the next one begins, and belongs to that.
-        return min(at, end if row == len(self) - 1 else math.nextafter(end, -math.inf))
-
-    def row(self, function: PiecewiseConstant, row: int) -> PiecewiseConstant:
-        """A function on the line, restricted to a row, as a function of rho; nan where it is not seen."""
-        starts, offsets = self._layout(function)
-        a, b = starts[row], starts[row + 1]
-        inner = function.edges[(function.edges > a) & (function.edges < b)]
-        edges = np.concatenate(([a], inner, [b]))
-        values = function._spread(edges)
-        edges = edges - offsets[row]
-        margin = self.interval.margin if starts is self._starts_with_margin else 0.0
-        edges[0], edges[-1] = self.interval.lo - margin, self.interval.hi + margin
-        wide = np.append(np.diff(edges) > 0.0, True)
-        return PiecewiseConstant(edges[wide], values[wide[:-1]])
-
-    def row_at(self, x: float) -> int:
-        """The row of the point x of the line, margins aside."""
-        return _row_at(self._starts, x)
-
-    def argmin(self, function: PiecewiseConstant) -> tuple[float, float]:
-        """The widest stretch of the line, within a row, on which the minimum is attained."""
-        starts, _ = self._layout(function)
-        inside = starts[(starts > function.edges[0]) & (starts < function.edges[-1])]
-        edges = np.union1d(function.edges, inside)
-        low = np.concatenate(([False], function._spread(edges) == function.min(), [False]))
-        joined = low[1:] & low[:-1] & ~np.isin(edges, inside)
-        first = edges[low[1:] & ~joined]
-        last = edges[low[:-1] & ~joined]
-        widest = int((last - first).argmax())
-        return float(first[widest]), float(last[widest])
-
-    def around(self, function: Piecewise, x: float) -> tuple[float, float]:
-        """The values of rho around the point x of the line, in its row, at which a function is seen."""
-        stretch = next((lo, hi) for lo, hi in reversed(function.domain) if lo <= x <= hi)
-        starts, _ = self._layout(function)
-        row = _row_at(starts, x)
-        return self.stretch(max(stretch[0], starts[row]), min(stretch[1], starts[row + 1]), function)
-
-    def stretch(self, lo: float, hi: float, function: Piecewise | None = None) -> tuple[float, float]:
-        """The values of rho that [lo, hi) on the line stands for; all of it in the row of lo."""
-        starts, offsets = (self._starts_with_margin, self._offsets_with_margin)
-        if function is not None:
-            starts, offsets = self._layout(function)
-        offset = float(offsets[_row_at(starts, lo)])
-        return self.interval.project(lo - offset), self.interval.project(hi - offset)
-
-    # -- the line that a learner works on ----------------------------------------------------------
-
-    @property
-    def line(self) -> tuple[float, float]:
-        """The ends of the line that carries the weights."""
-        return float(self._starts_with_margin[0]), float(self._starts_with_margin[-1])
-
-    def project(self, x: float) -> float:
-        """The rho that the point x of the line stands for."""
-        row = bisect_right(self._inner, x)
-        return self.interval.project(x - self._shifts[row])
-
-    def alpha_at(self, x: float) -> Alpha:
-        """The alpha that the point x of the line stands for."""
-        return self.alphas[bisect_right(self._inner, x)]
-
-    def point(self, x: float) -> float:
-        """The point of the line where the parameters that x stands for lie: itself, but for margins."""
-        row = bisect_right(self._inner, x)
-        rho = self.interval.project(x - self._shifts[row])
-        at = rho + self._shifts[row]
-        at = math.nextafter(at, math.inf) if at - self._shifts[row] < rho else at
-        return at if row == len(self._inner) else min(at, math.nextafter(self._inner[row], -math.inf))
-
-    def lay(self, seen: PiecewiseConstant) -> tuple[FloatArray, FloatArray]:
-        """The edges and values of `seen`; what touches an end of a row covers the margin beyond it."""
-        edges = seen.edges
-        if edges[0] < self._starts[0] or edges[-1] > self._starts[-1]:
-            raise ValueError(
-                f"the function told must lie inside [{self._starts[0]:g}, {self._starts[-1]:g}], "
-                f"{len(self)} rows laid end to end, got one on [{float(edges[0])!r}, {float(edges[-1])!r}]"
-            )
-        if self.interval.margin > 0.0:
-            row = np.clip(np.searchsorted(self._starts, edges, side="right") - 1, 0, len(self) - 1)
-            moved = edges + (self._offsets_with_margin - self._offsets)[row]
-            at_start = np.isin(edges, self._starts)
-            boundary = self._starts_with_margin[np.searchsorted(self._starts, edges[at_start])]
-            moved[at_start] = boundary
-            edges = moved
-        return edges, seen.values
-
-    # -- inside ------------------------------------------------------------------------------------
-
-    @cached_property
-    def _starts(self) -> FloatArray:
-        """Where rows begin, and the end of the last one."""
-        return _end_to_end(self.interval.lo, self.interval.hi, len(self))
-
-    @cached_property
-    def _starts_with_margin(self) -> FloatArray:
-        return _end_to_end(*self.interval.line, len(self)) if self.interval.margin else self._starts
-
-    @cached_property
-    def _offsets(self) -> FloatArray:
-        """What is added to rho in each row."""
-        return np.float64(self.interval.width) * np.arange(len(self), dtype=np.float64)
-
-    @cached_property
-    def _offsets_with_margin(self) -> FloatArray:
-        a, b = self.interval.line
-        return np.float64(b - a) * np.arange(len(self), dtype=np.float64)
-
-    # The same as lists, for one point at a time.
-    @cached_property
-    def _inner(self) -> list[float]:
-        return list(self._starts_with_margin[1:-1].tolist())
-
-    @cached_property
-    def _shifts(self) -> list[float]:
-        return list(self._offsets_with_margin.tolist())
-
-    def _placed(self, rows: npt.NDArray[Any], rho: FloatArray) -> FloatArray:
-        """The first points of the line whose parameters are at least rho: so [lo, hi) keeps its points.
-
-        The end of the interval is placed at the end of the row.
-        """
-        offsets = self._offsets[rows]
-        at = rho + offsets
-        at = np.where(at - offsets < rho, np.nextafter(at, math.inf), at)
-        at = np.maximum(at, self._starts[rows])
-        placed: FloatArray = np.where(rho >= self.interval.hi, self._starts[rows + 1], at)
-        return placed
-
-    def _layout(self, function: Piecewise) -> tuple[FloatArray, FloatArray]:
-        """The rows of the line that a function is on: a density covers the margins, feedback does not."""
-        if self.interval.margin and (function.edges[0], function.edges[-1]) == self.line:
-            return self._starts_with_margin, self._offsets_with_margin
-        return self._starts, self._offsets
-
-
-Space = Interval | Strips
-
-
-def space_from_dict(data: dict[str, Any]) -> Space:
-    """The space that `dataclasses.asdict` has taken apart.
-
-    >>> from dataclasses import asdict
-    >>> space = Strips((2, 3), Interval(0, 1), over=(Interval(0, 1), Interval(2, 4)))
-    >>> space_from_dict(asdict(space)) == space
-    True
-    """
-    if "interval" not in data:
-        return Interval(**data)
-    n_rows, over = data["n_rows"], data["over"]
-    return Strips(
-        tuple(n_rows) if isinstance(n_rows, list | tuple) else n_rows,
-        Interval(**data["interval"]),
-        Interval(**over) if isinstance(over, dict) else tuple(Interval(**axis) for axis in over),
-    )
-
 
 def _numbers_of_rows(n_rows: Any, n_axes: int, horizon: int | None) -> tuple[int, ...]:
     if n_rows is None:
@@ -399,14 +270,6 @@ def _numbers_of_rows(n_rows: Any, n_axes: int, horizon: int | None) -> tuple[int
         return (math.ceil(reach) + 1,) * n_axes
     counts: Iterable[Any] = n_rows if isinstance(n_rows, tuple | list) else (n_rows,) * n_axes
     return tuple(_validate.integer("n_rows", n, low=1) for n in counts)
-
-
-def _end_to_end(lo: float, hi: float, n: int) -> FloatArray:
-    return np.concatenate(([lo], hi + (hi - lo) * np.arange(n)))
-
-
-def _row_at(starts: FloatArray, x: float) -> int:
-    return min(max(int(np.searchsorted(starts, x, side="right")) - 1, 0), starts.size - 2)
 
 
 def _pair(name: str, pair: Any) -> tuple[float, float]:

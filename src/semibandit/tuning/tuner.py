@@ -17,7 +17,8 @@ from semibandit.families.black_box import BlackBox
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.learners.exp3_grid import Exp3Grid
 from semibandit.learners.exp3_set import Exp3Set
-from semibandit.learners.learner import Learner, Recommendation, Trial
+from semibandit.learners.learner import Learner, Recommendation
+from semibandit.learners.trials import Trial
 from semibandit.spaces.interval import Interval
 from semibandit.tuning.command import Command, Outcome
 from semibandit.tuning.journal import VERSION, Journal, Round, Settings
@@ -137,7 +138,7 @@ class Tuner:
             self.settings = self._agree(settings)
             self.learner = _learner(self.settings)
             for record in self.journal.rounds:
-                self._learn(self.learner.ask_again(record.position), record)
+                self._learn(self.learner.ask(position=record.position), record)
         except BaseException:
             self.close()
             raise

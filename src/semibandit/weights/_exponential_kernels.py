@@ -1,7 +1,7 @@
 """Kernels of piecewise exponential weights: exp of a piecewise linear function, in plain arrays.
 
 A piece on [edges[i], edges[i + 1]) has the weight exp(l) with l going from left[i] to right[i] in a line.
-Its mass has a closed form and is kept as a scaled number m·2^e (see `_kernels`), so that logarithms may lie
+Its mass has a closed form and is kept as a scaled number m·2^e (see `_scaled`), so that logarithms may lie
 any distance apart.
 """
 
@@ -13,13 +13,12 @@ import numpy.typing as npt
 
 from semibandit._double_double import two_product
 from semibandit._jit import kernel
-from semibandit.weights._kernels import DEEPEST, LN2, POWERS, normal, ratio
+from semibandit.weights._scaled import DEEPEST, LN2, LN2_TAIL, POWERS, normal, ratio
 
 FloatArray = npt.NDArray[np.float64]
 
 # Logarithms stay above this, so that exponents fit into 64 bits.
 LOWEST = -(2.0**60)
-LN2_TAIL = 2.3190468138462996e-17  # ln 2 is LN2 + LN2_TAIL to 107 bits
 
 
 class Pieces(NamedTuple):

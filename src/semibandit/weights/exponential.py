@@ -10,14 +10,16 @@ import numpy.typing as npt
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.functions.linear import PiecewiseLinear
-from semibandit.weights import _kernels as scaled
-from semibandit.weights import _linear_kernels as k
+from semibandit.functions import PiecewiseLinear
+from semibandit.weights import _exponential_kernels as k
+from semibandit.weights import _scaled as scaled
+from semibandit.weights._step import SMALLEST_SHARE
+from semibandit.weights.learned import Learned
 
-__all__ = ["Exponential", "LinearPieces"]
+__all__ = ["ExponentialDensity", "ExponentialPieces"]
 
 
-class LinearPieces:
+class ExponentialPieces:
     """exp of a piecewise linear function on [lo, hi), with draws and integrals in closed form.
 
     The sibling of `IntervalTree`. A factor with a slope changes the mass of every piece below it by a factor
@@ -33,7 +35,7 @@ class LinearPieces:
 
     Examples
     --------
-    >>> weights = LinearPieces([0, 1], [0], [-1000])
+    >>> weights = ExponentialPieces([0, 1], [0], [-1000])
     >>> weights.integrate(0, 1), weights.share(0.5, 1)
     (-6.907755278982137, 7.124576406741286e-218)
     >>> weights.draw(0.5)
@@ -55,7 +57,7 @@ class LinearPieces:
         k.weigh(self._pieces)
 
     @classmethod
-    def _of(cls, pieces: k.Pieces) -> LinearPieces:
+    def _of(cls, pieces: k.Pieces) -> ExponentialPieces:
         weights = cls.__new__(cls)
         weights._pieces = pieces
         return weights
@@ -78,14 +80,29 @@ class LinearPieces:
         part = k.total(*k.integrate_all(self._pieces, *self._intervals(lo, hi)))
         return min(scaled.ratio(*part, *self._total()), 1.0)
 
-    def learn(self, edges: FloatArray, estimates: FloatArray, rate: float) -> tuple[LinearPieces, float]:
-        """New weights, multiplied by exp(-rate · estimate), and the mean of the estimate before. O(P).
+    def learn(
+        self,
+        edges: FloatArray,
+        losses: tuple[FloatArray, FloatArray],
+        p: float,
+        shift: float,
+        explore: float,
+        floor: float,
+        rate: float,
+    ) -> Learned:
+        """One step of Algorithm 1: new weights, multiplied by exp(-rate · estimate). O(P).
 
-        `estimates` has two columns, the ends of the pieces between `edges`; nan leaves the weights as they
-        are.
+        The arguments are those of `IntervalTree.learn`.
         """
-        pieces, mean = k.learn(self._pieces, edges, estimates, rate)
-        return LinearPieces._of(pieces), mean
+        if p < 0.0:
+            seen = ~np.isnan(losses[0])
+            p = self.share(edges[:-1][seen], edges[1:][seen])
+        p = max(float(p), SMALLEST_SHARE)
+        estimates = (np.column_stack(losses) - shift) / (p + explore)
+        pieces, mean = k.learn(self._pieces, *_raised(edges, estimates, floor), rate)
+        after = ExponentialPieces._of(pieces)
+        gap = mean + (after.log_total() - self.log_total()) / rate
+        return Learned(after, p, max(float(gap), 0.0))
 
     def _intervals(self, lo: Any, hi: Any) -> tuple[FloatArray, FloatArray]:
         lo = np.atleast_1d(np.asarray(lo, dtype=np.float64))
@@ -124,21 +141,19 @@ class LinearPieces:
         top = max(p.left.max(), p.right.max())
         return PiecewiseLinear(p.edges, p.left - top, p.right - top)
 
-    def argmax(self, tolerance: float = 0.0) -> tuple[float, float]:
-        """Where the weight is largest, logarithms within `tolerance` of the largest counting as such."""
-        logs = self.log()
-        snapped = (np.where(ends >= -tolerance, 0.0, -ends) for ends in (logs.left, logs.right))
-        return PiecewiseLinear(logs.edges, *snapped).argmin()
+    def density(self) -> ExponentialDensity:
+        """The function, normalised to a density."""
+        return ExponentialDensity(self)
 
-    def raised_to(self, power: float) -> LinearPieces:
+    def raised_to(self, power: float) -> ExponentialPieces:
         """The function to a positive power, for a change of the learning rate. O(P)."""
         power = _validate.number("power", power, low=0.0, open=True)
         logs = self.log()
         with np.errstate(over="ignore"):
             left, right = (np.maximum(ends * power, k.LOWEST) for ends in (logs.left, logs.right))
-        return LinearPieces(logs.edges, left, right)
+        return ExponentialPieces(logs.edges, left, right)
 
-    def joined(self, n_pieces: int) -> tuple[LinearPieces, float]:
+    def joined(self, n_pieces: int) -> tuple[ExponentialPieces, float]:
         """At most `n_pieces` pieces, made by joining neighbours, and the error δ of that.
 
         Masses are kept, so that the normalised function has changed nowhere by more than a factor between
@@ -157,12 +172,12 @@ class LinearPieces:
         edges = p.edges[first]
         left = p.left[first[:-1]]
         right = left + slopes * np.diff(edges)
-        shift = self.log_shares(edges) - LinearPieces(edges, left, right).log_shares(edges)
+        shift = self.log_shares(edges) - ExponentialPieces(edges, left, right).log_shares(edges)
         # Shares of different wholes: bring both to the same total.
-        joined = LinearPieces(edges, left + shift, right + shift)
+        joined = ExponentialPieces(edges, left + shift, right + shift)
         line = PiecewiseLinear(edges, joined._pieces.left, joined._pieces.right)
         offset = joined.log_total() - self.log_total()
-        new_left, new_right = line._spread(p.edges)
+        new_left, new_right = line.spread(p.edges)
         change = max(np.abs(new_left - offset - p.left).max(), np.abs(new_right - offset - p.right).max())
         return joined, float(change)
 
@@ -180,24 +195,24 @@ class LinearPieces:
         return np.stack((p.edges, np.append(p.left, 0.0), np.append(p.right, 0.0)))
 
     @classmethod
-    def from_state(cls, state: FloatArray) -> LinearPieces:
+    def from_state(cls, state: FloatArray) -> ExponentialPieces:
         """Undo `state`; raises ValueError where the rows are not those of weights."""
         if state.dtype != np.float64 or state.ndim != 2 or state.shape[0] != 3:
             raise ValueError("piecewise exponential weights are broken: rows")
         return cls(state[0], state[1, :-1], state[2, :-1])
 
 
-class Exponential:
+class ExponentialDensity:
     """A density that is exp of a piecewise linear function: what `density()` of such weights returns.
 
     Examples
     --------
-    >>> density = Exponential(LinearPieces([0, 1], [0], [-2]))
+    >>> density = ExponentialDensity(ExponentialPieces([0, 1], [0], [-2]))
     >>> round(density(0.0), 6), round(density.integral(0, 0.5), 6)
     (2.313035, 0.731059)
     """
 
-    def __init__(self, weights: LinearPieces) -> None:
+    def __init__(self, weights: ExponentialPieces) -> None:
         self._weights = weights
         p = weights._pieces
         self.edges = p.edges
@@ -230,3 +245,23 @@ class Exponential:
 
     def __repr__(self) -> str:
         return f"<Exponential density on [{self.edges[0]:g}, {self.edges[-1]:g}]: {len(self)} pieces>"
+
+
+def _raised(edges: FloatArray, ends: FloatArray, floor: float) -> tuple[FloatArray, FloatArray]:
+    """The larger of a piecewise linear function and a number: lines that cross it get a kink there.
+
+    >>> _raised(np.array([0.0, 4.0]), np.array([[-1.0, 3.0]]), 0.0)
+    (array([0., 1., 4.]), array([[0., 0.],
+           [0., 3.]]))
+    """
+    left, right = ends[:, 0], ends[:, 1]
+    crossing = np.flatnonzero((left - floor) * (right - floor) < 0.0)
+    if crossing.size:
+        share = (floor - left[crossing]) / (right[crossing] - left[crossing])
+        kinks = edges[crossing] + share * np.diff(edges)[crossing]
+        inside = (edges[crossing] < kinks) & (kinks < edges[crossing + 1])
+        crossing, kinks = crossing[inside], kinks[inside]
+        edges = np.insert(edges, crossing + 1, kinks)
+        left = np.insert(left, crossing + 1, floor)
+        right = np.insert(right, crossing, floor)
+    return edges, np.maximum(np.column_stack((left, right)), floor)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from reference import linear_functions as reference
 from semibandit import PiecewiseLinear
-from semibandit.weights import _linear_kernels as k
-from semibandit.weights.linear_pieces import Exponential, LinearPieces
+from semibandit.weights import _exponential_kernels as k
+from semibandit.weights.exponential import ExponentialDensity, ExponentialPieces
 
 # From flat over nearly flat to steep, and far below and above each other.
 LOGS = [0.0, 1e-17, 1e-12, 1e-9, 1e-7, 1e-3, 0.5, 1.0, 3.0, 40.0, 745.0, 1e4, -1e-10, -2.0, -800.0, -1e5]
@@ -24,7 +24,7 @@ def weights(draw):
     edges = sorted(draw(st.sets(st.integers(0, 64).map(lambda i: i / 64), min_size=2, max_size=8)))
     n = len(edges) - 1
     ends = [draw(st.lists(levels, min_size=n, max_size=n)) for _ in range(2)]
-    return LinearPieces(edges, *ends), reference.pieces(PiecewiseLinear(edges, *ends))
+    return ExponentialPieces(edges, *ends), reference.pieces(PiecewiseLinear(edges, *ends))
 
 
 def near(got, want, tolerance=1e-12):
@@ -62,7 +62,7 @@ def test_draws(pair, u):
 
 
 def test_draws_follow_the_density():
-    w = LinearPieces([0, 0.25, 0.5, 1], [0, 3, -1], [2, 3, 1e-11])
+    w = ExponentialPieces([0, 0.25, 0.5, 1], [0, 3, -1], [2, 3, 1e-11])
     draws = np.array([w.draw(u) for u in (np.arange(20_000) + 0.5) / 20_000])
     assert (np.diff(draws) > 0).all()
     edges = np.linspace(0, 1, 33)
@@ -95,7 +95,7 @@ def test_closed_forms_of_one_piece(d):
 
 def test_learning_multiplies_the_weights():
     rng = np.random.default_rng(2)
-    w = LinearPieces([0, 1], [0], [0])
+    w = ExponentialPieces([0, 1], [0], [0])
     total = PiecewiseLinear([0, 1], [0], [0])
     for _ in range(60):
         edges = np.unique(rng.integers(0, 33, 5) / 32)
@@ -104,7 +104,8 @@ def test_learning_multiplies_the_weights():
         ends = rng.uniform(-1, 5, (edges.size - 1, 2))
         ends[rng.random(edges.size - 1) < 0.3] = np.nan
         before = w
-        w, mean = w.learn(edges, ends, 0.7)
+        pieces, mean = k.learn(w._pieces, edges, ends, 0.7)
+        w = ExponentialPieces._of(pieces)
         # The mean by fine quadrature of the weights before.
         grid = np.linspace(0, 1, 4097)
         shares = np.exp(before.log_shares(grid))
@@ -114,7 +115,7 @@ def test_learning_multiplies_the_weights():
         seen = np.nan_to_num(np.where(inside, estimate(np.clip(middles, edges[0], edges[-1])), 0.0))
         assert mean == pytest.approx(shares @ seen, abs=1e-5)
         whole = np.unique([0.0, *edges, 1.0])
-        spread = (-0.7 * np.nan_to_num(side) for side in estimate._spread(whole))
+        spread = (-0.7 * np.nan_to_num(side) for side in estimate.spread(whole))
         total = total + PiecewiseLinear(whole, *spread)
     exact = reference.pieces(total)
     norm = reference.exponential_integral(exact, 0, 1)
@@ -128,39 +129,37 @@ def test_joining_keeps_masses_and_states_its_error(n):
     rng = np.random.default_rng(3)
     edges = np.concatenate(([0], np.sort(rng.random(120)), [1]))
     logs = -40 * (edges - 0.3) ** 2 + rng.normal(0, 0.05, edges.size)
-    w = LinearPieces(edges, logs[:-1], logs[1:] + rng.normal(0, 0.02, 121))
+    w = ExponentialPieces(edges, logs[:-1], logs[1:] + rng.normal(0, 0.02, 121))
     joined, error = w.joined(n)
     assert len(joined) <= n
     groups = joined.log().edges
     np.testing.assert_allclose(joined.log_shares(groups), w.log_shares(groups), atol=1e-9)
     x = np.concatenate((rng.random(2000), edges[:-1], np.nextafter(edges[1:], 0)))
-    difference = np.abs(Exponential(joined).log(x) - Exponential(w).log(x)).max()
+    difference = np.abs(ExponentialDensity(joined).log(x) - ExponentialDensity(w).log(x)).max()
     assert difference <= error + 1e-9
     assert error <= 1.05 * difference + 1e-9  # sharp: at the ends of pieces
 
 
 def test_joining_what_is_one_line_loses_nothing():
     edges = np.linspace(0, 1, 33)
-    w = LinearPieces(edges, 5 * edges[:-1], 5 * edges[1:])
+    w = ExponentialPieces(edges, 5 * edges[:-1], 5 * edges[1:])
     joined, error = w.joined(1)
     assert len(joined) == 1
     assert error < 1e-9
 
 
 def test_powers_state_and_ends():
-    w = LinearPieces([0, 0.5, 1], [0, -3], [1, 2])
+    w = ExponentialPieces([0, 0.5, 1], [0, -3], [1, 2])
     squared = w.raised_to(2.0)
     exact = reference.pieces(PiecewiseLinear([0, 0.5, 1], [0, -6], [2, 4]))
     share = reference.exponential_integral(exact, 0, 0.5) / reference.exponential_integral(exact, 0, 1)
     assert squared.share(0, 0.5) == pytest.approx(float(share), rel=1e-14)
-    again = LinearPieces.from_state(w.state())
+    again = ExponentialPieces.from_state(w.state())
     assert [again.draw(u) for u in (0, 0.3, 0.9)] == [w.draw(u) for u in (0, 0.3, 0.9)]
-    assert w.argmax() == (1.0, 1.0)
-    assert LinearPieces([0, 0.5, 1], [0, -3], [0, -1e-12]).argmax(1e-9) == (0.0, 0.5)
     with pytest.raises(ValueError, match="broken"):
-        LinearPieces.from_state(w.state()[:2])
+        ExponentialPieces.from_state(w.state()[:2])
     with pytest.raises(ValueError, match="strictly increasing"):
-        LinearPieces.from_state(w.state()[:, ::-1].copy())
+        ExponentialPieces.from_state(w.state()[:, ::-1].copy())
     with pytest.raises(ValueError, match=r"u must be in \[0, 1\), got 1.0"):
         w.draw(1.0)
     with pytest.raises(ValueError, match="intervals must satisfy"):
@@ -168,8 +167,8 @@ def test_powers_state_and_ends():
 
 
 def test_density():
-    w = LinearPieces([0, 0.5, 1], [700, -900], [800, 0])
-    density = Exponential(w)
+    w = ExponentialPieces([0, 0.5, 1], [700, -900], [800, 0])
+    density = ExponentialDensity(w)
     assert density.integral() == 1.0
     assert density.integral(0.5, 1) == 0.0
     assert density(0.5) == pytest.approx(math.exp(density.log(0.5)))
