@@ -64,7 +64,7 @@ def main() -> None:
         f"{'mean regret (worst seed)':<24}" + "".join(f"{f'T = {T:,}':>18}" for T in horizons) + "   exponent"
     )
     fits = {}
-    for name, feedback, _ in GAMES:
+    for name, *_ in GAMES:
         means = [float(np.mean(regrets[name][T])) for T in horizons]
         fits[name] = float(np.polyfit(np.log(horizons), np.log(means), 1)[0])
         cells = [

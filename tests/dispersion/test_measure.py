@@ -195,7 +195,7 @@ def test_a_stream_with_two_metrics_is_as_dispersed_as_its_worst_row():
     loss = sb.clustering.TargetDistance([0, 0, 0, 1, 1, 1])
     stream = [sb.MetricLinkage(*(rng.random(15) for _ in range(2)), loss, space=space) for _ in range(150)]
     result = measure(stream)
-    rows = [measure([space.row(p.losses(), i) for p in stream], UNIT, eps=result.eps) for i in range(4)]
+    rows = [measure([space.line.row(p.losses(), i) for p in stream], UNIT, eps=result.eps) for i in range(4)]
     assert result.counts.tolist() == np.max([row.counts for row in rows], axis=0).tolist()
     assert result.beta > 0.45
     assert f"in [0, 1], 4 rows: beta = {result.beta:.2f}" in repr(result)
@@ -244,7 +244,7 @@ def test_piecewise_linear_functions_break_where_they_jump(functions, eps):
     ]
     result = measure(stream)
     assert result.D(eps) == reference.worst_count(jumps, eps)
-    assert result.lipschitz == pytest.approx(max(slopes), rel=1e-12)
+    assert result.lipschitz == pytest.approx(max(slopes), rel=1e-6)
     assert result.pieces == sum(len(f) for f in stream) / len(stream)
     # Definition 3 with that L, at pairs of points around all edges: never more than the jumps between them.
     x = np.unique(np.concatenate([f.edges for f in stream]))

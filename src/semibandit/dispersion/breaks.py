@@ -13,12 +13,12 @@ import numpy.typing as npt
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.functions.constant import PiecewiseConstant
-from semibandit.functions.linear import Piecewise, PiecewiseLinear
-from semibandit.spaces.interval import Interval
-from semibandit.spaces.strips import Space, Strips
+from semibandit.functions import Piecewise
+from semibandit.spaces import Interval, Space
 
 __all__ = ["Breaks", "Found", "Jumps", "Samples", "collect"]
+
+_ROUNDING = 1e-6  # by which the slopes of narrow pieces may be off
 
 IntArray = npt.NDArray[np.int64]
 _Sorted = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
@@ -192,11 +192,11 @@ def collect(functions: Any, space: Space | None, lipschitz: float | None) -> Fou
         raise ValueError("functions must hold at least one function, got none")
     if lipschitz is None:
         lipschitz = slope
-    elif slope > lipschitz:
+    elif slope > lipschitz * (1.0 + _ROUNDING):
         raise ValueError(
             f"lipschitz must be at least the largest slope of the functions, {slope:g}, got {lipschitz:g}"
         )
-    interval = _hull(rows) if space is None else space.interval if isinstance(space, Strips) else space
+    interval = _hull(rows) if space is None else space.interval
     inside = [row.inside(None if space is None else interval) for row in rows]
     pieces = sum(T + row.start.size + row.silent.size for row in inside)
     # Between jumps of flat functions nothing changes, so that pairs of points can be compared exactly.
@@ -268,7 +268,7 @@ def _read_each(
     for i, item in enumerate(functions):
         own = space
         if hasattr(item, "losses"):
-            own = getattr(item, "space", None) if not isinstance(space, Strips) else space
+            own = getattr(item, "space", space)
             high = max(high, float(getattr(item, "high", 1.0)))
             item = item.losses()
         read.append([_part(i, part, lipschitz) for part in _rows(own, item)])
@@ -287,31 +287,24 @@ def _read_each(
 
 def _rows(space: Space | None, item: Any) -> list[Any]:
     """A function on the line of a space as one function of rho for each row."""
-    if isinstance(space, Strips) and isinstance(item, PiecewiseConstant):
-        return [space.row(item, i) for i in range(len(space))]
-    return [item]
+    if space is None or space.line.n_rows == 1 or not isinstance(item, Piecewise):
+        return [item]
+    return list(space.line.rows(item))
 
 
 def _part(i: int, item: Any, lipschitz: float) -> _Part:
     nothing = np.zeros(0)
     if isinstance(item, Piecewise):
-        line = PiecewiseLinear.of(item)
-        before, after, inner = line.right[:-1], line.left[1:], line.edges[1:-1]
+        left, right = item.ends
+        before, after, inner = right[:-1], left[1:], item.edges[1:-1]
         # nan, where the function is not seen, differs from everything.
         jumps = (before != after) & ~np.isnan(before) & ~np.isnan(after)
         at, levels = inner[jumps], np.stack([before[jumps], after[jumps]])
-        return _Part(at, at, levels, inner[~jumps], line.edges[[0, -1]], _steepest(line))
+        return _Part(at, at, levels, inner[~jumps], item.edges[[0, -1]], item.lipschitz())
     if isinstance(item, Samples):
         return _Part(*item.breaks(lipschitz), None, nothing, item.x[[0, -1]], 0.0)
     at = _floats(i, item)
     return _Part(at, at, None, nothing, nothing, 0.0)
-
-
-def _steepest(line: PiecewiseLinear) -> float:
-    """The largest slope. What rounding may have added to a rise is left out: on narrow pieces it is steep."""
-    rounding = 4.0 * np.finfo(np.float64).eps * np.maximum(np.abs(line.left), np.abs(line.right))
-    rises = np.abs(line.right - line.left) - rounding
-    return float(np.nanmax(rises / line.widths, initial=0.0))
 
 
 def _joined(parts: Iterable[_Part]) -> _Row:

@@ -15,8 +15,7 @@ from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.dispersion.bounds.regret import Regret, Table, regret
 from semibandit.dispersion.breaks import Breaks, Samples, collect
-from semibandit.spaces.interval import Interval
-from semibandit.spaces.strips import Space, Strips
+from semibandit.spaces import Interval, Space
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -327,7 +326,7 @@ def measure(
     """
     if lipschitz is not None:
         lipschitz = _validate.number("lipschitz", lipschitz, low=0.0)
-    if space is not None and not isinstance(space, Interval | Strips):
+    if space is not None and not isinstance(space, Space):
         raise TypeError(f"space must be an Interval or Strips, got {space!r}")
     found = collect(functions, space, lipschitz)
     rows, width = found.rows, found.space.width
