@@ -8,10 +8,10 @@ from __future__ import annotations
 import argparse
 from time import perf_counter
 
-from learners import SPACE, play
 from measure import at_most, finish
 
 import semibandit as sb
+from learners import SPACE, play
 
 
 def endure(n_rounds: int, max_pieces: int | None) -> None:
