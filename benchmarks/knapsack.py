@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from measure import at_least, at_most, ratio, seconds
+from measure import at_least, at_most, finish, ratio, seconds
 
 import semibandit as sb
 
@@ -100,3 +100,4 @@ if __name__ == "__main__":
     whole_functions()
     widths()
     regrets()
+    finish()

@@ -10,7 +10,7 @@ from functools import partial
 import fastcluster
 import numba
 import numpy as np
-from measure import at_least, at_most, ratio, seconds
+from measure import at_least, at_most, finish, ratio, seconds
 from scipy.spatial.distance import pdist, squareform
 from sklearn.datasets import load_digits
 
@@ -149,3 +149,4 @@ if __name__ == "__main__":
     full_information()
     for n in (1_000, 3_000):
         memory(n)
+    finish()

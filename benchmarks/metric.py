@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from measure import at_most, ratio, seconds
+from measure import at_most, finish, ratio, seconds
 from scipy.spatial.distance import pdist, squareform
 
 import semibandit as sb
@@ -99,7 +99,7 @@ def dispersion(T: int = 3000, n: int = 4) -> None:
 
     problems = [make(t) for t in range(T)]
     whole = [problem.losses() for problem in problems]
-    rows = [[space.row(function, i).edges[1:-1] for function in whole] for i in range(len(space))]
+    rows = [[space.line.row(function, i).edges[1:-1] for function in whole] for i in range(len(space))]
     columns = [[column_breaks(problem, rho) for problem in problems] for rho in (0.5,)]
     plane = sb.dispersion.measure_plane(rows, columns, sb.Interval(0, 1))
     print(f"\nTheorem 14: {T} instances of {n} points, distances uniform on [0, 1] (κ = B = 1)")
@@ -138,3 +138,4 @@ if __name__ == "__main__":
     reveal(100)
     learner()
     dispersion()
+    finish()
