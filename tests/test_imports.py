@@ -45,7 +45,7 @@ def test_every_public_name_exists():
     for name in semibandit.__all__:
         assert getattr(semibandit, name) is not None
     assert set(semibandit.__all__) == set(dir(semibandit))
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match="semibandit attribute nothing"):
         _ = semibandit.nothing
 
 
@@ -62,10 +62,10 @@ def test_a_read_only_installation_works(tmp_path, home):
         user.mkdir()
     code = """
 import semibandit
-from semibandit.weights import _kernels
+from semibandit.weights import _scaled
 assert "lib" in semibandit.__file__
 # One kernel is enough, and compiles fast.
-print(_kernels.log(0.5, 1))
+print(_scaled.log(0.5, 1))
 """
     environment = {"HOME": str(user), "XDG_CACHE_HOME": str(user / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
     for _ in range(2):

@@ -33,7 +33,8 @@ def test_feedback_is_the_work_of_the_solver(example):
     with ProcessPoolExecutor(1, get_context("spawn")) as solver:
         box = example.problem(program, solver, limit=3000, tolerance=0.05)
         seen = box.reveal(0.4)
-        lo, hi, loss = seen.piece(0.4)
+        piece = seen.piece(0.4)
+        lo, hi, loss = *piece.edges.tolist(), *piece.values.tolist()
         assert lo <= 0.4 < hi
         assert box.n_runs <= box.most_runs == 11
         for effort in (lo + 0.1 * (hi - lo), 0.5 * (lo + hi)):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import semibandit as sb
 from reference.steps import Steps, maximal_piece_on_grid
-from semibandit.families._dyadic import DyadicGrid
 from semibandit.families.black_box import same_output
+from semibandit.families.black_box.grid import DyadicGrid
 
 LOSS = {i: (i * 37 % 101) / 101 for i in range(101)}.__getitem__
 
@@ -445,8 +445,10 @@ def agree(exact, run, instance, loss, rhos, tolerance=1e-9):
     """A black box around the plain runs of an exact family finds its intervals, and its whole function."""
     for rho in rhos:
         problem = sb.BlackBox(run, instance, exact.space, loss, tolerance)
-        lo, hi, value = exact.reveal(rho).piece(rho)
-        assert problem.reveal(rho).piece(rho) == pytest.approx((lo, hi, value), abs=tolerance)
+        piece = exact.reveal(rho).piece(rho)
+        seen = problem.reveal(rho)
+        assert seen.domain[0] == pytest.approx(piece.domain[0], abs=tolerance)
+        assert seen(rho) == pytest.approx(piece(rho), abs=tolerance)
         assert problem.n_runs <= 2 * math.ceil(math.log2(exact.space.width / tolerance)) + 1
     narrow = sb.BlackBox(run, instance, exact.space, loss, tolerance, resolution=exact.space.width / 512)
     truth, found = exact.losses(), narrow.losses()

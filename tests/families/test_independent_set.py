@@ -65,7 +65,7 @@ def assert_matches_reference(weights, edges, adaptive, space=SPACE):
         assert solution.value == pytest.approx(weight)
         assert loss == pytest.approx(1 - weight / problem.bound, abs=1e-12)
         # The piece, from both of its ends.
-        lo, hi = losses.piece(rho)[:2]
+        lo, hi = losses.piece(rho).edges
         assert problem.reveal(rho).domain == ((lo, hi),)
         assert problem.reveal(math.nextafter(hi, -math.inf)).domain == ((lo, hi),)
 

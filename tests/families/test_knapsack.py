@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import semibandit as sb
 from reference import knapsack as reference
-from semibandit.families.knapsack import _output
-from semibandit.families.knapsack._critical import critical
+from semibandit.families.greedy import _knapsack_output as _output
+from semibandit.families.greedy.order import critical
 
 SPACE = sb.Interval(0, 10)
 
@@ -173,7 +173,7 @@ def test_reveal_is_the_piece_of_losses(instance, partition):
     problem = sb.Knapsack(*instance, space=SPACE, partition=partition)
     losses = problem.losses()
     for rho in nearby(losses, np.random.default_rng(1)):
-        assert problem.reveal(rho) == sb.PiecewiseConstant.constant(*losses.piece(rho))
+        assert problem.reveal(rho) == losses.piece(rho)
         assert problem.loss(rho) == losses(rho)
 
 
@@ -193,7 +193,8 @@ def test_many_items(values, sizes):
     problem = sb.Knapsack(values, sizes, float(np.sum(sizes)) / 3)
     losses = problem.losses()
     for rho in nearby(losses, np.random.default_rng(2)):
-        lo, hi, loss = losses.piece(rho)
+        piece = losses.piece(rho)
+        lo, hi, loss = *piece.edges.tolist(), *piece.values.tolist()
         assert problem.reveal(rho) == sb.PiecewiseConstant.constant(lo, hi, loss)
         fine = problem.reveal(rho, partition="order")
         assert lo <= fine.edges[0] <= rho <= fine.edges[1] <= hi

@@ -11,7 +11,7 @@ from scipy.spatial.distance import pdist, squareform
 import semibandit as sb
 from reference import linkage as reference
 from semibandit.clustering import KMeansCost, TargetDistance
-from semibandit.families.linkage.problem import LINKAGES
+from semibandit.families.linkage.linkage import LINKAGES
 
 LAST = reference.LAST
 KINDS = ("euclidean", "grid", "city blocks", "integers", "duplicates", "all equal", "random")
@@ -143,7 +143,8 @@ def test_reveal_is_the_piece_of_losses(kind, partition, linkage):
     edges = losses.edges[rng.integers(0, losses.edges.size, 12)].tolist()
     around = [math.nextafter(x, side) for x in edges for side in (0.0, 1.0)]
     for rho in [0.0, LAST, 1.0, *edges, *around, *rng.random(12)]:
-        lo, hi, value = losses.piece(1.0 if rho >= LAST else rho)
+        piece = losses.piece(1.0 if rho >= LAST else rho)
+        lo, hi, value = *piece.edges.tolist(), *piece.values.tolist()
         seen = problem.reveal(rho)
         assert seen == sb.PiecewiseConstant.constant(lo, hi, value)
         assert problem.loss(rho) == value

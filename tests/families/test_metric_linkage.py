@@ -10,10 +10,10 @@ from scipy.spatial.distance import pdist, squareform
 import semibandit as sb
 from reference import metric_linkage as reference
 from semibandit.clustering import DasguptaCost, KMeansCost, TargetDistance
+from semibandit.families.linkage.curves import CriticalCurve
+from semibandit.families.linkage.metric import LINKAGES
 from semibandit.families.linkage.pieces import END, engine, tree_pieces
-from semibandit.families.metric_linkage.curves import CriticalCurve
-from semibandit.families.metric_linkage.problem import LINKAGES
-from semibandit.families.metric_linkage.search import Search
+from semibandit.families.linkage.search import Search
 
 KINDS = ("random", "close", "euclidean", "integers", "zeros", "all equal")
 
@@ -154,7 +154,7 @@ def test_the_sets_are_a_partition():
             assert not np.isnan(seen(space.place(rho, space.alphas[row])))
             for lo, hi in seen.domain:
                 x = lo + rng.random() * (hi - lo)
-                assert problem.reveal(space.project(x), space.alpha_at(x)) == seen
+                assert problem.reveal(*space.parameters(*space.line.read(x))) == seen
 
 
 def test_reveal_is_a_part_of_losses():

@@ -78,7 +78,7 @@ def test_the_three_kinds_of_feedback_agree_to_the_bit(instance):
     points = np.unique(np.concatenate((edges, np.nextafter(edges[1:], 0), np.nextafter(edges[:-1], 20))))
     for alpha in points:
         assert problem.loss(alpha) == losses(alpha)
-        lo, hi = losses.piece(alpha)[:2]
+        lo, hi = losses.piece(alpha).edges
         assert problem.reveal(alpha).domain == ((lo, hi),)
         assert problem.reveal(alpha)(alpha) == losses(alpha)
 

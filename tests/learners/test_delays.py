@@ -8,6 +8,7 @@ import pytest
 from reference.feedback import part, random_loss
 from reference.flat_exp3_set import FlatExp3Set
 from semibandit import Exp3Grid, Exp3Set, Interval, PiecewiseConstant, load
+from semibandit.learners.learner import generator
 
 UNIT = Interval(0, 1)
 
@@ -46,7 +47,7 @@ def play_late(learner, flat, kinds, n_trials=160, n_pending=30, seed=0, checkpoi
     masses = density.values * density.widths
     assert density.edges.tolist() == flat.weights.edges
     np.testing.assert_allclose(masses, flat.weights.masses(), atol=1e-8)
-    learner._epoch.tree._check()
+    learner._epoch.weights._check()
     return rates
 
 
@@ -65,7 +66,7 @@ def play_late(learner, flat, kinds, n_trials=160, n_pending=30, seed=0, checkpoi
 def test_late_tells_against_snapshots(options, kinds, n_rates):
     seed = 4
     learner = Exp3Set(UNIT, seed=seed, **options)
-    flat = FlatExp3Set((0.0, 1.0), np.random.default_rng(seed).random(300), **options)
+    flat = FlatExp3Set((0.0, 1.0), generator(seed).random(300), **options)
     rates = play_late(learner, flat, kinds, n_trials=240)
     assert len(set(rates)) >= n_rates  # with trials pending across the changes
     assert (learner.join_error > 0.0) == ("max_pieces" in options)
@@ -77,7 +78,7 @@ def test_late_tells_across_saving(tmp_path):
         return load(tmp_path / "late")
 
     learner = Exp3Set(UNIT, seed=4)
-    flat = FlatExp3Set((0.0, 1.0), np.random.default_rng(4).random(200))
+    flat = FlatExp3Set((0.0, 1.0), generator(4).random(200))
     play_late(learner, flat, ["interval", "pieces"], checkpoint=checkpoint)
 
 
@@ -90,7 +91,8 @@ def test_late_tells_with_a_margin():
         pairs = [(inner.ask(), outer.ask()) for _ in range(8)]
         rng.shuffle(pairs)
         for a, b in pairs:
-            lo, hi, value = random_loss(rng).piece(a.rho)
+            piece = random_loss(rng).piece(a.rho)
+            lo, hi, value = *piece.edges.tolist(), *piece.values.tolist()
             inner.tell(a, PiecewiseConstant.constant(lo, hi, value))
             lo, hi = (-r0 if lo == 0.0 else lo), (1 + r0 if hi == 1.0 else hi)
             outer.tell(b, PiecewiseConstant.constant(lo, hi, value))
@@ -101,7 +103,7 @@ def test_late_tells_with_a_margin():
 def test_late_tells_of_a_grid_against_snapshots():
     n, seed = 7, 2
     grid = Exp3Grid(UNIT, n, seed=seed)
-    flat = FlatExp3Set(range(n + 1), np.random.default_rng(seed).random(400))
+    flat = FlatExp3Set(range(n + 1), generator(seed).random(400))
     flat.weights.logs = [0.0] * n
     rng = np.random.default_rng(0)
     pending = []

@@ -32,7 +32,7 @@ def test_a_grid_is_exp3_set_with_one_cell_told():
     for options in ({}, {"baseline": None}, {"horizon": 500}, {"rate": 0.2, "exploration": 0.1}):
         grid, learner = Exp3Grid(UNIT, n, seed=1, **options), Exp3Set(UNIT, seed=1, **options)
         # The first cut of Exp3Set into cells, which the grid starts with.
-        learner._epoch.tree.update(cells[:-1], cells[1:], np.zeros(n))
+        learner._epoch.weights.update(cells[:-1], cells[1:], np.zeros(n))
         for _ in range(300):
             a, b = grid.ask(), learner.ask()
             i = int(np.searchsorted(cells, b.rho, side="right")) - 1
@@ -104,7 +104,7 @@ def test_many_arms():
         trial = grid.ask()
         assert (trial.rho * n) % 1 == pytest.approx(0.5, abs=1e-6)
         grid.tell(trial, 0.5)
-    grid._epoch.tree._check()
+    grid._epoch.weights._check()
     assert grid.n_pieces == n
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import semibandit as sb
 from reference import linear_hedge as reference
-from semibandit.weights.linear_pieces import LinearPieces
+from semibandit.weights.exponential import ExponentialPieces
 
 SPACE = sb.Interval(0, 1)
 X = np.linspace(0, 0.999, 41)
@@ -20,7 +20,7 @@ def random_function(rng, n=4, denominator=64):
 
 
 def around(function, rho):
-    return sb.PiecewiseLinear.line(*function.piece(rho))
+    return function.piece(rho)
 
 
 def intervals(function):
@@ -72,8 +72,8 @@ def test_steps_told_as_lines_teach_the_same(feedback, options):
         assert trials[1].rho == pytest.approx(trials[0].rho, abs=1e-9)
         seen = problem.losses() if feedback == "full" else problem.reveal(trials[0].rho)
         steps.tell(trials[0], seen)
-        lines.tell(trials[1], sb.PiecewiseLinear.of(seen))
-    assert isinstance(lines._epoch.tree, LinearPieces)
+        lines.tell(trials[1], sb.PiecewiseLinear(seen.edges, seen.values, seen.values))
+    assert isinstance(lines._epoch.weights, ExponentialPieces)
     assert lines.current_rate == steps.current_rate
     assert lines.gap_sum == pytest.approx(steps.gap_sum, rel=1e-9)
     np.testing.assert_allclose(lines.density()(X), steps.density()(X), rtol=1e-9)
@@ -226,6 +226,6 @@ def test_extreme_rates(rate):
     if rate == 1e6:  # above that, all logarithms end up at the lowest there is
         assert learner.recommend().rho == 0.5
         assert abs(learner.ask().rho - 0.5) < 1e-3
-    steep = learner._epoch.tree.raised_to(1e300)
+    steep = learner._epoch.weights.raised_to(1e300)
     assert steep.log().edges.tolist() == [0.0, 0.5, 1.0]
     assert 0 <= steep.draw(0.5) < 1

@@ -16,7 +16,7 @@ def random_loss(rng, n_pieces=6, levels=None):
 def part(loss, rho, kind):
     """What is seen of a loss from rho: its piece, a union, two pieces with their own losses, or all."""
     if kind == "interval":
-        return PiecewiseConstant.constant(*loss.piece(rho))
+        return loss.piece(rho)
     if kind == "all":
         return loss
     values = np.array(loss.values)

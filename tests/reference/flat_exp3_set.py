@@ -111,7 +111,8 @@ class FlatExp3Set:
 
     def tell(self, trial, edges, losses, loss):
         """`loss` is the one that was paid."""
-        p = self.asked[trial].seen_share(edges, losses)
+        asked = self.asked[trial]
+        p = asked.seen_share(edges, losses)
         whole = edges[0] == self.weights.edges[0] and edges[-1] == self.weights.edges[-1]
         whole = whole and not any(math.isnan(x) for x in losses)
         b, floor = 0.0, -math.inf
@@ -121,14 +122,19 @@ class FlatExp3Set:
             floor = -1.0 / self.rate
         for lo, hi, x in zip(edges[:-1], edges[1:], losses, strict=True):
             if not math.isnan(x):
-                self.weights.cut(lo)
-                self.weights.cut(hi)
-        here = [at(edges, losses, left) for left in self.weights.edges[:-1]]
-        estimates = [0.0 if math.isnan(x) else max((x - b) / (p + self.exploration), floor) for x in here]
-        shares = self.weights.masses()
+                for weights in (self.weights, asked):
+                    weights.cut(lo)
+                    weights.cut(hi)
+
+        def estimates_on(weights):
+            here = [at(edges, losses, left) for left in weights.edges[:-1]]
+            return [0.0 if math.isnan(x) else max((x - b) / (p + self.exploration), floor) for x in here]
+
+        shares, estimates = asked.masses(), estimates_on(asked)  # the gap is that of the time of the ask
         mean = sum(s * e for s, e in zip(shares, estimates, strict=True))
         mixed = sum(s * math.expm1(-self.rate * e) for s, e in zip(shares, estimates, strict=True))
         self.gaps.append(max(mean + math.log1p(mixed) / self.rate, 0.0))
+        estimates = estimates_on(self.weights)
         self.weights.logs = [log - self.rate * e for log, e in zip(self.weights.logs, estimates, strict=True)]
         self.losses.append(loss)
         self.follow()

@@ -184,4 +184,4 @@ def test_real_budgets():
     for problem in files:
         losses = problem.losses()
         for rho in (losses.edges[1:] + losses.edges[:-1]) / 2:
-            assert problem.reveal(rho) == sb.PiecewiseConstant.constant(*losses.piece(rho))
+            assert problem.reveal(rho) == losses.piece(rho)

@@ -415,4 +415,4 @@ def test_a_probability_of_a_record_is_used():
     assert copy.last_probability == pytest.approx(1 - trial.rho)
     assert copy.ask().rho != learner.ask().rho
     with pytest.raises(ValueError, match="probability must be"):
-        learner.tell(learner.ask(), 0.5, probability=2.0)
+        learner.tell(learner.ask(), sb.PiecewiseConstant.constant(0, 1, 0.5), probability=-1.0)

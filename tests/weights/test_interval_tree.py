@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from reference.flat_weights import FlatWeights, mp
-from semibandit.weights import _kernels as kernels
+from semibandit.weights import _tree_kernels as kernels
 from semibandit.weights.interval_tree import IntervalTree
 
 NAN = math.nan

@@ -1,13 +1,10 @@
-"""The command line: `semibandit play`, `semibandit tune`, `semibandit dispersion`."""
+"""The command line: `semibandit play`, `tune`, `dispersion`, `study`, `serve`."""
 
 import sys
 
 import typer
 
 from semibandit.cli import dispersion, play, serve, study, tune
-from semibandit.cli import play_families as play_families
-from semibandit.cli import play_knapsack as play_knapsack
-from semibandit.cli import play_metric_linkage as play_metric_linkage
 
 app = typer.Typer(
     help="Tune the real-valued knob of an algorithm online, with a regret guarantee.",

@@ -1,5 +1,8 @@
-"""Algorithm families: each turns an instance into feedback of three kinds.
+"""Algorithm families: instances of an algorithm whose loss is exactly known around a parameter.
 
-Every family follows the `Problem` protocol: `loss(rho)` is one plain run (bandit), `reveal(rho)` one run
-with bookkeeping (semi-bandit), `losses()` the whole loss function (full information).
+Names load on first use: who packs knapsacks need not compile clusterings.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,20 @@
-"""Learners: `ask` for a parameter, `tell` what was seen."""
+"""Learners: they pick a parameter before an instance is seen, and learn from what its run has shown."""
+
+from semibandit.learners.exp3_grid import Exp3Grid
+from semibandit.learners.exp3_set import Exp3Set
+from semibandit.learners.learner import Learner, Recommendation
+from semibandit.learners.rates import AdaptiveRate, FixedRate, TheoremRate
+from semibandit.learners.storage import load
+from semibandit.learners.trials import Trial
+
+__all__ = [
+    "AdaptiveRate",
+    "Exp3Grid",
+    "Exp3Set",
+    "FixedRate",
+    "Learner",
+    "Recommendation",
+    "TheoremRate",
+    "Trial",
+    "load",
+]

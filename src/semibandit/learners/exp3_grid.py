@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from semibandit import _validate
-from semibandit._validate import FloatArray
-from semibandit.learners.base import Learner, Trial
+from semibandit.functions import Piecewise, PiecewiseConstant
+from semibandit.learners.learner import Learner
 from semibandit.learners.rates import Rate
-from semibandit.piecewise import PiecewiseConstant
-from semibandit.piecewise_linear import Piecewise
-from semibandit.spaces import Interval
-from semibandit.strips import Space, Strips
-from semibandit.weights.interval_tree import IntervalTree
+from semibandit.learners.trials import Trial
+from semibandit.spaces import Line, Space
+from semibandit.weights import IntervalTree, Seen
 
 __all__ = ["Exp3Grid"]
+
+_ONE_SET = np.zeros(1, np.int64)
 
 
 class Exp3Grid(Learner):
@@ -57,7 +57,7 @@ class Exp3Grid(Learner):
         if n_arms is None:
             if horizon is None:
                 raise ValueError("give n_arms, or a horizon to choose it by")
-            rows = len(space) if isinstance(space, Strips) else 1
+            rows = len(space.alphas) if isinstance(space, Space) else 1
             n_arms = rows * math.ceil((_validate.integer("horizon", horizon, low=1) / rows) ** (1 / 3))
         self.n_arms = _validate.integer("n_arms", n_arms, low=1)
         super().__init__(
@@ -71,45 +71,46 @@ class Exp3Grid(Learner):
             seed=seed,
         )
 
-    def _lay_out(self, space: Space) -> Space:
+    def _lay_out(self, space: Space) -> Line:
         # Cells are [i, i + 1) on a line of their own: their ends are then exact, whatever the space.
-        if isinstance(space, Interval):
-            return Interval(0, self.n_arms)
-        if self.n_arms % len(space):
-            raise ValueError(f"n_arms must be a multiple of the {len(space)} rows, got {self.n_arms}")
-        return Strips(space.n_rows, Interval(0, self.n_arms // len(space)), space.over)
+        rows = len(space.alphas)
+        if self.n_arms % rows:
+            raise ValueError(f"n_arms must be a multiple of the {rows} rows, got {self.n_arms}")
+        return Line(0.0, float(self.n_arms // rows), n_rows=rows)
 
-    def _initial_tree(self) -> IntervalTree:
+    def _initial_weights(self) -> IntervalTree:
         return IntervalTree.from_pieces(np.arange(self.n_arms + 1.0), np.zeros(self.n_arms))
 
-    def _parameter(self, position: float) -> float:
-        return self._scaled_to_space(self._laid.project(min(int(position), self.n_arms - 1) + 0.5))
+    def _rho(self, x: float) -> float:
+        interval = self.space.interval
+        rho = interval.lo + interval.width * (x / self._line.hi)
+        return min(max(rho, interval.lo), interval.hi)
 
-    def _to_space(self, lo: float, hi: float) -> tuple[float, float]:
-        first, last = self._laid.stretch(lo, hi)
-        return self._scaled_to_space(first), self._scaled_to_space(last)
+    def _cell(self, position: float) -> float:
+        """The left end of the cell that a point of the line lies in."""
+        return float(min(int(position), self.n_arms - 1))
 
-    def _scaled_to_space(self, cells: float) -> float:
-        """The parameter after so many cells of a row."""
-        row = self.space if isinstance(self.space, Interval) else self.space.interval
-        total = self.n_arms if isinstance(self.space, Interval) else self.n_arms // len(self.space)
-        return row.project(row.lo + row.width * (cells / total))
+    def _trial(self, trial_id: int, position: float) -> Trial:
+        row, middle = self._line.read(self._cell(position) + 0.5)
+        return Trial(trial_id, self._rho(middle), self._name, position, self.space.alphas[row])
 
-    def _read(self, trial: Trial, seen: Any) -> tuple[FloatArray, FloatArray, float, bool]:
+    def _read(self, trial: Trial, seen: Any) -> Seen:
         if isinstance(seen, Piecewise):
             seen = seen(self.space.place(*trial.parameters))
         value = _validate.number("the loss told", seen, low=0.0, high=self.high)
         loss = float(self._scaled(value))
-        cell = float(min(int(trial.position), self.n_arms - 1))
-        return np.array([cell, cell + 1.0]), np.array([loss]), loss, self.n_arms == 1
+        cell, losses = self._cell(trial.position), np.array([loss])
+        return Seen(np.array([cell, cell + 1.0]), (losses, losses), _ONE_SET, loss, self.n_arms == 1)
 
     def density(self) -> PiecewiseConstant:
         """The probability of each cell, spread evenly over it. O(N)."""
-        on_cells = super().density()
-        assert isinstance(on_cells, PiecewiseConstant)
-        lo, hi = self.space.span
+        lo, hi = self.space.line.span
+        shares = super().density().values
         edges = np.linspace(lo, hi, self.n_arms + 1)
-        return PiecewiseConstant(edges, on_cells.values * (self.n_arms / (hi - lo)))
+        return PiecewiseConstant(edges, shares * (self.n_arms / (hi - lo)))
+
+    def _comparator(self) -> str:
+        return f"the {self.n_arms} arms"
 
     def _config(self) -> dict[str, Any]:
         config = {"n_arms": self.n_arms} | super()._config()

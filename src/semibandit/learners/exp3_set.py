@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from semibandit._validate import FloatArray
-from semibandit.learners import _kernels
-from semibandit.learners.base import Learner, Trial
-from semibandit.piecewise import PiecewiseConstant
-from semibandit.piecewise_linear import PiecewiseLinear
-from semibandit.spaces import Interval
+from semibandit.functions import Piecewise
+from semibandit.learners._survey import NOT_COVERED, OUT_OF_RANGE, survey
+from semibandit.learners.learner import Learner
+from semibandit.learners.trials import Trial
+from semibandit.weights import Seen
 
 __all__ = ["Exp3Set"]
 
@@ -20,7 +19,7 @@ class Exp3Set(Learner):
     """Algorithm 1 of the paper on the interval tree of its appendix A.2: O(log t) a round.
 
     Told a `PiecewiseLinear`, it learns from that exactly: the logarithm of the density becomes piecewise
-    linear. From then on its weights are `LinearPieces` and a round costs O(P) for P pieces; `max_pieces`
+    linear. From then on its weights are `ExponentialPieces` and a round costs O(P) for P pieces; `max_pieces`
     keeps P small.
 
     Parameters
@@ -51,7 +50,7 @@ class Exp3Set(Learner):
 
     Examples
     --------
-    >>> from semibandit import Interval
+    >>> from semibandit import Interval, PiecewiseConstant
     >>> learner = Exp3Set(Interval(0, 1), seed=0)
     >>> for _ in range(200):
     ...     trial = learner.ask()
@@ -63,50 +62,27 @@ class Exp3Set(Learner):
     Recommendation(rho=0.8, interval=(0.6, 1.0))
     """
 
-    def _read(self, trial: Trial, seen: Any) -> tuple[FloatArray, FloatArray, float, bool]:
-        if isinstance(seen, PiecewiseLinear) and isinstance(self.space, Interval):
-            return self._read_linear(self.space, trial, seen)
-        if not isinstance(seen, PiecewiseConstant):
+    def _read(self, trial: Trial, seen: Any) -> Seen:
+        if not isinstance(seen, Piecewise):
             raise TypeError(
-                f"seen must be a PiecewiseConstant (or, on an Interval, PiecewiseLinear) that covers "
-                f"{_named(trial)}, or None for a failed run, got {seen!r}"
+                f"seen must be a PiecewiseConstant or PiecewiseLinear that covers {trial.named()}, "
+                f"or None for a failed run, got {seen!r}"
             )
-        edges, values = self.space.lay(seen)
+        laid = self._line.lay(seen)
         # Copies, as numba takes much longer to look at arrays that are read-only.
-        edges, values = edges.copy(), values.copy()
-        status, value, whole = _kernels.survey(edges, values, self.space.point(trial.position), self.high)
-        if status == _kernels.OUT_OF_RANGE:
-            raise self._out_of_range(value)
-        if status == _kernels.NOT_COVERED:
-            raise self._not_covered(trial, seen)
-        a, b = self.space.line
-        whole = whole and bool(edges[0] == a) and bool(edges[-1] == b)
-        return edges, self._scaled(values), float(self._scaled(value)), whole
-
-    def _read_linear(
-        self, space: Interval, trial: Trial, seen: PiecewiseLinear
-    ) -> tuple[FloatArray, FloatArray, float, bool]:
-        edges, ends = space.lay_linear(seen)
-        unseen = np.isnan(ends)
-        bad = ~(unseen | ((ends >= 0.0) & (ends <= self.high)))
-        if bad.any():
-            raise self._out_of_range(float(ends[bad][0]))
-        if not seen.edges[0] <= trial.rho <= seen.edges[-1]:
-            raise self._not_covered(trial, seen)
-        value = seen(trial.rho)
-        if np.isnan(value):  # the right end of a stretch is closed where no other piece has it
-            value = float(np.append(seen.right[seen.edges[1:] == trial.rho], np.nan)[0])
-        if np.isnan(value):
-            raise self._not_covered(trial, seen)
-        whole = not unseen.any() and (edges[0], edges[-1]) == space.line
-        return edges, self._scaled(ends), float(self._scaled(value)), whole
-
-    def _out_of_range(self, value: float) -> ValueError:
-        return ValueError(f"the values told must be in [0, {self.high:g}], got {value!r}")
-
-    def _not_covered(self, trial: Trial, seen: Any) -> ValueError:
-        return ValueError(f"the function told must cover {_named(trial)}, got {seen!r}")
-
-
-def _named(trial: Trial) -> str:
-    return f"rho = {trial.rho!r}" + ("" if trial.alpha is None else f", alpha = {trial.alpha!r}")
+        edges = laid.edges.copy()
+        left, right = laid.ends
+        steps = left is right
+        left = left.copy()
+        right = left if steps else right.copy()
+        home = self._line.home(trial.position)
+        status, value, whole = survey(edges, left, right, home, self.high)
+        if status == OUT_OF_RANGE:
+            raise ValueError(f"the values told must be in [0, {self.high:g}], got {value!r}")
+        if status == NOT_COVERED:
+            raise ValueError(f"the function told must cover {trial.named()}, got {seen!r}")
+        sets = np.where(np.isnan(left), -1, 0)
+        left = self._scaled(left)
+        losses = left, left if steps else self._scaled(right)
+        whole = whole and (float(edges[0]), float(edges[-1])) == self._line.ends
+        return Seen(edges, losses, sets, float(self._scaled(value)), whole)

@@ -8,7 +8,6 @@ there, so that a reader, or a crash, finds the old file or the new one and never
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import uuid
@@ -20,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from semibandit import spaces, weights
+from semibandit.functions import PiecewiseConstant
 from semibandit.learners.rates import Rate
-from semibandit.piecewise import PiecewiseConstant
-from semibandit.strips import space_from_dict
+from semibandit.learners.trials import Epoch
 
 if TYPE_CHECKING:
-    from semibandit.learners.base import Epoch, Learner
+    from semibandit.learners.learner import Learner
 
 __all__ = ["dumps", "load", "loads", "save"]
 
@@ -34,7 +34,7 @@ VERSION = 1
 
 # The numbers of a learner that are neither configuration nor weights.
 _COUNTERS = (
-    "n_asked", "n_told", "n_failed", "gap_sum", "join_error", "last_probability", "current_rate",
+    "n_asked", "n_told", "n_failed", "n_late", "gap_sum", "join_error", "clip_sum", "current_rate",
     "_loss_mean", "_loss_squares",
 )  # fmt: skip
 
@@ -65,6 +65,7 @@ class Saved(msgspec.Struct):
     rate: Rate
     config: dict[str, int | float | bool | str | None]
     counters: dict[str, int | float]
+    last_probabilities: list[float]
     name: str
     random: str
     pending: list[tuple[int, float, float, int]]  # id, rho, position, epoch
@@ -140,10 +141,11 @@ def _describe(learner: Learner) -> Saved:
     return Saved(
         version=VERSION,
         kind=type(learner).__name__,
-        space=dataclasses.asdict(learner.space),
+        space=learner.space.to_dict(),
         rate=config.pop("rate"),
         config=config,
         counters={name: getattr(learner, name) for name in _COUNTERS},
+        last_probabilities=list(learner.last_probabilities),
         name=learner._name,
         random=json.dumps(learner._random.bit_generator.state),
         pending=[(t.id, t.rho, t.position, place[id(e)]) for t, e in learner._pending.values()],
@@ -153,7 +155,7 @@ def _describe(learner: Learner) -> Saved:
 
 def _describe_epoch(epoch: Epoch) -> SavedEpoch:
     return SavedEpoch(
-        tree=_pack(epoch.tree.state()),
+        tree=_pack(epoch.weights.state()),
         updates=[(_pack(update.edges), _pack(update.values)) for update in epoch.updates],
         offset=epoch.offset,
         asked_at=epoch.asked_at,
@@ -161,26 +163,22 @@ def _describe_epoch(epoch: Epoch) -> SavedEpoch:
 
 
 def _restore(saved: Saved) -> Learner:
-    from semibandit.learners.base import Epoch, Trial
     from semibandit.learners.exp3_grid import Exp3Grid
     from semibandit.learners.exp3_set import Exp3Set
-    from semibandit.weights.interval_tree import IntervalTree
-    from semibandit.weights.linear_pieces import LinearPieces
 
     kinds: dict[str, type[Learner]] = {"Exp3Set": Exp3Set, "Exp3Grid": Exp3Grid}
     if saved.kind not in kinds:
         raise ValueError(f"unknown kind of learner {saved.kind!r}")
     config: dict[str, Any] = dict(saved.config)
-    learner = kinds[saved.kind](space_from_dict(saved.space), rate=saved.rate, **config)
+    learner = kinds[saved.kind](spaces.restore(saved.space), rate=saved.rate, **config)
     for name in _COUNTERS:
         setattr(learner, name, saved.counters[name])
+    learner.last_probabilities = tuple(saved.last_probabilities)
     learner._name = saved.name
     learner._random.bit_generator.state = json.loads(saved.random)
     epochs = []
     for saved_epoch in saved.epochs:
-        state = _unpack(saved_epoch.tree)
-        kind = LinearPieces if state.dtype == np.float64 else IntervalTree
-        epoch = Epoch(kind.from_state(state))
+        epoch = Epoch(weights.restore(_unpack(saved_epoch.tree)))
         epoch.updates = [
             PiecewiseConstant(_unpack(edges), _unpack(factors)) for edges, factors in saved_epoch.updates
         ]
@@ -188,9 +186,8 @@ def _restore(saved: Saved) -> Learner:
         epoch.asked_at = saved_epoch.asked_at
         epochs.append(epoch)
     learner._epoch = epochs[-1]
-    for trial_id, rho, position, place in saved.pending:
-        alpha = learner._laid.alpha_at(position)
-        learner._pending[trial_id] = Trial(trial_id, rho, saved.name, position, alpha), epochs[place]
+    for trial_id, _, position, place in saved.pending:
+        learner._pending[trial_id] = learner._trial(trial_id, position), epochs[place]
     return learner
 
 

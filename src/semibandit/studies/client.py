@@ -17,9 +17,9 @@ from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
+from semibandit.learners import Learner, Recommendation, Trial
 from semibandit.learners import storage as saving
-from semibandit.learners.base import Learner, Recommendation, RowRecommendation, Trial
-from semibandit.strips import Space
+from semibandit.spaces import Space
 from semibandit.studies import api, events
 from semibandit.studies.events import Info
 from semibandit.studies.history import Round
@@ -218,13 +218,11 @@ class Client:
         """The density that the next parameter is drawn from."""
         return self.learner.density()
 
-    def recommend(self) -> Recommendation | RowRecommendation:
+    def recommend(self) -> Recommendation:
         """The value to deploy."""
         best: api.Recommended = self._get(self._study + "/recommend", api.Recommended)
-        if best.alpha is None:
-            return Recommendation(best.rho, best.interval)
         alpha = tuple(best.alpha) if isinstance(best.alpha, list) else best.alpha
-        return RowRecommendation(best.rho, best.interval, alpha)
+        return Recommendation(best.rho, best.interval, alpha)
 
     def certificate(self) -> Any:
         """What the learner can vouch for."""

@@ -11,8 +11,7 @@ from typing import Any
 
 import msgspec
 
-from semibandit.piecewise import PiecewiseConstant
-from semibandit.piecewise_linear import PiecewiseLinear
+from semibandit.functions import PiecewiseConstant, PiecewiseLinear
 
 __all__ = [
     "Asked",
@@ -77,15 +76,16 @@ class Asked(_Event, frozen=True):
 
 
 class Told(_Event, frozen=True):
-    """A trial was told; `probability` is the one by which the learner divided, `width` that of the interval.
+    """A trial was told; `probability` is that by which the learner divided, or one for each position.
 
-    A journal of `semibandit tune` has no probabilities: there they are computed again.
+    A journal of `semibandit tune` has no probabilities: there they are computed again. `width` is that of
+    the interval that was seen.
     """
 
     trial: int
     seen: Seen
     loss: float
-    probability: float | None
+    probability: float | list[float] | None
     width: float | None = None
     info: Info | None = None
 

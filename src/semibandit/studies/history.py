@@ -28,7 +28,7 @@ class Round(msgspec.Struct, frozen=True, omit_defaults=True):
     alpha: float | list[float] | None = None
     loss: float | None = None
     width: float | None = None
-    probability: float | None = None
+    probability: float | list[float] | None = None
     failure: str | None = None
     info: Info | None = None
 

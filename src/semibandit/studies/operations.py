@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from semibandit import _validate
-from semibandit.learners.base import Trial
-from semibandit.piecewise import PiecewiseConstant
+from semibandit.functions import PiecewiseConstant
+from semibandit.learners import Trial
 from semibandit.studies import events
 from semibandit.studies.events import Asked, Changed, Event, Failed, Forgotten, Info, Renewed, Told
 from semibandit.studies.replica import Replica
@@ -75,7 +75,8 @@ def tell(
     event: Event = Failed(at, ours.id, reason, info)
     if seen is not None:
         loss, width = _paid(replica, ours, seen)
-        event = Told(at, ours.id, events.pack(seen), loss, replica.learner.last_probability, width, info)
+        p = replica.learner.last_probabilities
+        event = Told(at, ours.id, events.pack(seen), loss, p[0] if len(p) == 1 else list(p), width, info)
     _append(replica, turn, event)
     return True
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import heapq
-import math
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from semibandit._validate import FloatArray
-from semibandit.learners import storage
-from semibandit.learners.base import Learner, Trial
+from semibandit.learners import Learner, Trial, storage
 from semibandit.studies import events
 from semibandit.studies.events import Asked, Changed, Created, Event, Failed, Forgotten, Renewed, Told
 from semibandit.studies.settings import Settings
@@ -220,15 +218,14 @@ class Replica:
     def portrait(self) -> Portrait:
         """What a page shows of this moment. O(P)."""
         best, density = self.learner.recommend(), self.learner.density()
-        alpha = getattr(best, "alpha", None)
-        place = self.learner.space.place(*((best.rho,) if alpha is None else (best.rho, alpha)))
+        alpha = best.alpha
         return Portrait(
             event=self.event,
             tally=msgspec.structs.replace(self.tally, failures=dict(self.tally.failures), forgotten=set()),
             rho=best.rho,
             interval=best.interval,
             line=(float(density.edges[0]), float(density.edges[-1])),
-            place=place,
+            place=self.learner.space.place(*best.parameters),
             cells=cell_masses(density).astype("<f4").tobytes(),
             alpha=list(alpha) if isinstance(alpha, tuple) else alpha,
         )
@@ -259,11 +256,6 @@ class Replica:
 
 def cell_masses(density: Any) -> FloatArray:
     """The share of a density in each of `CELLS` equal cells of its line."""
-    cells = np.linspace(density.edges[0], density.edges[-1], CELLS + 1)
-    if hasattr(density, "between"):
-        masses: FloatArray = density.between(cells)
-    else:
-        below = np.concatenate(([0.0], np.cumsum(density.values * np.diff(density.edges))))
-        masses = np.diff(np.interp(cells, density.edges, below))
+    masses: FloatArray = density.between(np.linspace(density.edges[0], density.edges[-1], CELLS + 1))
     total = float(masses.sum())
-    return masses / total if math.isfinite(total) and total > 0.0 else np.full(CELLS, 1.0 / CELLS)
+    return masses / total

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 
 from semibandit import __version__
+from semibandit.functions import PiecewiseConstant
+from semibandit.learners import Trial
 from semibandit.learners import storage as saving
-from semibandit.learners.base import Trial
-from semibandit.piecewise import PiecewiseConstant
 from semibandit.studies import api, events, guard, operations, page
 from semibandit.studies.api import Endpoint
 from semibandit.studies.desk import Desk, Office
@@ -146,8 +146,8 @@ async def change(request: Request) -> Response:
 async def recommend(request: Request) -> Response:
     desk = await _desk(request)
     best = await desk.look(desk.study.recommend)
-    alpha = getattr(best, "alpha", None)
-    return _json(api.Recommended(best.rho, best.interval, list(alpha) if isinstance(alpha, tuple) else alpha))
+    alpha = list(best.alpha) if isinstance(best.alpha, tuple) else best.alpha
+    return _json(api.Recommended(best.rho, best.interval, alpha))
 
 
 async def certificate(request: Request) -> Response:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import secrets
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from semibandit import _validate
-from semibandit.learners import storage
-from semibandit.learners.base import Learner
-from semibandit.learners.exp3_grid import Exp3Grid
-from semibandit.learners.exp3_set import Exp3Set
+from semibandit import _validate, spaces
+from semibandit.learners import Exp3Grid, Exp3Set, Learner, storage
 from semibandit.learners.rates import Rate
-from semibandit.strips import Space, space_from_dict
+from semibandit.spaces import Space
 from semibandit.studies import events
 from semibandit.studies.events import Created
 
@@ -36,11 +32,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def of(cls, space: Space, learner: str, seed: int | None, options: dict[str, Any]) -> Settings:
         """Take arguments apart."""
-        if not dataclasses.is_dataclass(space) or isinstance(space, type):
+        if not isinstance(space, Space):
             raise TypeError(f"space must be an Interval or Strips, got {space!r}")
         _validate.choice("learner", learner, tuple(LEARNERS))
         # Through JSON, so that what is given compares equal to what comes out of a log.
-        text = msgspec.json.encode([dataclasses.asdict(space), options], enc_hook=_plain)
+        text = msgspec.json.encode([space.to_dict(), options], enc_hook=_plain)
         plain = msgspec.json.decode(text)
         return cls(plain[0], learner, seed, plain[1])
 
@@ -80,7 +76,7 @@ def first_event(settings: Settings, at: float) -> str:
 def read_space(data: dict[str, Any]) -> Space:
     """The space that `Settings.of` took apart."""
     try:
-        return space_from_dict(data)
+        return spaces.restore(data)
     except (KeyError, AttributeError) as error:
         raise ValueError(f"space is not that of an Interval or of Strips: {data!r} ({error})") from None
     except TypeError as error:

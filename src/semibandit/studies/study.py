@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 
 from semibandit import _validate
-from semibandit.learners.base import Learner, Recommendation, RowRecommendation, Trial
-from semibandit.strips import Space
+from semibandit.learners import Learner, Recommendation, Trial
+from semibandit.spaces import Space
 from semibandit.studies import events, operations
 from semibandit.studies.events import Asked, Info, Told
 from semibandit.studies.history import Round, rounds
@@ -304,7 +304,7 @@ class Study:
         """The density that the next parameter is drawn from."""
         return self.learner.density()
 
-    def recommend(self) -> Recommendation | RowRecommendation:
+    def recommend(self) -> Recommendation:
         """The value to deploy."""
         return self.learner.recommend()
 

@@ -125,7 +125,6 @@ def view(timeline: Timeline, columns: bool = True) -> View:
     tally = newest.tally
     learner = live.learner
     recent = timeline.recent(live.n_events)
-    alphas = list(getattr(learner.space, "alphas", ()))
     return View(
         id=live.id,
         name=live.name,
@@ -134,7 +133,7 @@ def view(timeline: Timeline, columns: bool = True) -> View:
         began=tally.began,
         at=tally.at,
         line=newest.line,
-        alphas=[alpha for alpha in alphas if alpha is not None],
+        alphas=[alpha for alpha in learner.space.alphas if alpha is not None],
         settings=msgspec.to_builtins(live.settings),
         note=tally.note,
         guarantee=learner.guarantee,

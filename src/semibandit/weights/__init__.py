@@ -1,1 +1,85 @@
-"""The weight structure under the learners."""
+"""What a learner keeps: a positive function on a line, under Draw, Integrate and Update.
+
+A learner never asks which kind of weights it has: `Weights` is all that it knows of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from semibandit._validate import FloatArray
+from semibandit.functions import Piecewise
+from semibandit.weights.exponential import ExponentialDensity, ExponentialPieces
+from semibandit.weights.interval_tree import IntervalTree
+from semibandit.weights.steps import Learned, Rule, Seen
+
+__all__ = [
+    "ExponentialDensity",
+    "ExponentialPieces",
+    "IntervalTree",
+    "Learned",
+    "Rule",
+    "Seen",
+    "Weights",
+    "restore",
+]
+
+
+class Weights(Protocol):
+    """A positive function on a line."""
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the line."""
+        ...
+
+    def __len__(self) -> int:
+        """The number of pieces."""
+        ...
+
+    def draw(self, u: float) -> float:
+        """The point that has a share u in [0, 1) of the mass to its left."""
+        ...
+
+    def log_shares(self, edges: FloatArray) -> FloatArray:
+        """The logarithm of the share of the mass between consecutive edges."""
+        ...
+
+    def learn(self, seen: Seen, rule: Rule) -> Learned:
+        """One step of Algorithm 1."""
+        ...
+
+    def raised_to(self, power: float) -> Weights:
+        """The function to a positive power, for a change of the learning rate."""
+        ...
+
+    def joined(self, n_pieces: int) -> tuple[Weights, float]:
+        """At most `n_pieces` pieces, and by how much the logarithm has changed at most."""
+        ...
+
+    def log(self) -> Piecewise:
+        """The logarithm of the weight, relative to the largest one."""
+        ...
+
+    def density(self) -> Any:
+        """The function, normalised: it can be called, and integrated between edges."""
+        ...
+
+    def state(self) -> npt.NDArray[Any]:
+        """An array from which `restore` makes the same weights again, to the bit."""
+        ...
+
+
+def restore(state: npt.NDArray[Any]) -> Weights:
+    """The weights with this state; ValueError where it is not one.
+
+    >>> restore(IntervalTree(0, 1).state()).ends
+    (0.0, 1.0)
+    """
+    kind: type[IntervalTree | ExponentialPieces] = (
+        ExponentialPieces if state.dtype == np.float64 else IntervalTree
+    )
+    return kind.from_state(state)

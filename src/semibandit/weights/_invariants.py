@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from semibandit._jit import kernel
-from semibandit.weights import _kernels as k
+from semibandit.weights import _tree_kernels as k
+from semibandit.weights._scaled import normal
 
 # The answers of `first_fault`, as positions in this list; the first means that all is well.
 FAULTS = (
@@ -116,5 +117,5 @@ def link_fault(t: k.Nodes, v: int, parent: int, slot: int, least_used: int) -> i
     m, e = k.total(t, v)
     if m != t.real[v, k.SUM_MANT] or e != t.whole[v, k.SUM_EXPO]:
         return SUM
-    m, e = k.normal(m * t.real[v, k.TAG_MANT], e + t.whole[v, k.TAG_EXPO])
+    m, e = normal(m * t.real[v, k.TAG_MANT], e + t.whole[v, k.TAG_EXPO])
     return FINE if m == t.real[parent, k.MANT + slot] and e == t.whole[parent, k.EXPO + slot] else MASS

@@ -10,8 +10,13 @@ import numpy.typing as npt
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.weights import _kernels as k
+from semibandit.functions import PiecewiseConstant
+from semibandit.weights import _scaled as scaled
+from semibandit.weights import _tree_kernels as k
 from semibandit.weights._invariants import FAULTS, first_fault
+from semibandit.weights._step import learn
+from semibandit.weights.exponential import ExponentialPieces
+from semibandit.weights.steps import Learned, Rule, Seen
 
 __all__ = ["IntervalTree"]
 
@@ -23,7 +28,7 @@ class IntervalTree:
     """A positive step function on [lo, hi), initially 1 (appendix A.2 of the paper).
 
     `draw`, `integrate` and `update` cost O(log P) for P pieces; an update makes at most two new pieces.
-    Weights are kept as m·2^e (see `_kernels`), so that their logarithms may lie any distance apart.
+    Weights are kept as m·2^e (scaled numbers), so that their logarithms may lie any distance apart.
 
     Examples
     --------
@@ -91,12 +96,12 @@ class IntervalTree:
 
     def integrate(self, lo: Any, hi: Any) -> float:
         """The logarithm of the integral over [lo, hi), or over a union of intervals given as arrays."""
-        return k.log(*k.integrate_all(self._nodes, *self._intervals(lo, hi)))
+        return scaled.log(*k.integrate_all(self._nodes, *self._intervals(lo, hi)))
 
     def share(self, lo: Any, hi: Any) -> float:
         """The integral over [lo, hi), or a union of intervals, relative to the whole."""
         part = k.integrate_all(self._nodes, *self._intervals(lo, hi))
-        return min(k.ratio(*part, *k.grand_total(self._nodes)), 1.0)
+        return min(scaled.ratio(*part, *k.grand_total(self._nodes)), 1.0)
 
     def update(self, lo: Any, hi: Any, log_factor: Any) -> None:
         """Multiply by exp(log_factor) on [lo, hi), or on each of a union of intervals."""
@@ -124,6 +129,22 @@ class IntervalTree:
             raise ValueError("lo and hi must be those of disjoint intervals in increasing order")
         return lo, hi
 
+    def learn(self, seen: Seen, rule: Rule) -> Learned:
+        """One step of Algorithm 1, in place: multiply by exp(-rate · estimate). O(m log P) for m pieces.
+
+        Losses with a slope turn the weights into `ExponentialPieces`.
+        """
+        left, right = seen.losses
+        if left is not right:
+            steps, logs = self.pieces()
+            return ExponentialPieces(steps, logs, logs).learn(seen, rule)
+        self._reserve(left.size)
+        factors, p = np.zeros(left.size), seen.chances()
+        gap, clipped = learn(
+            self._nodes, seen.edges, left, seen.sets, seen.late_shares(), seen.draws, p, factors, rule
+        )
+        return Learned(self, p, gap, factors, clipped)
+
     # -- the whole function ----------------------------------------------------------------------
 
     def __len__(self) -> int:
@@ -142,7 +163,7 @@ class IntervalTree:
 
     def log_total(self) -> float:
         """The logarithm of the integral over the line."""
-        return k.log(*k.grand_total(self._nodes))
+        return scaled.log(*k.grand_total(self._nodes))
 
     def _collect(self) -> tuple[FloatArray, FloatArray, npt.NDArray[np.int64]]:
         n = len(self)
@@ -159,7 +180,17 @@ class IntervalTree:
         expo += shift - width_expo
         # Relative to the top before taking logarithms: small differences survive large magnitudes.
         top = np.lexsort((mant, expo))[-1]
-        return edges, np.log(mant / mant[top]) + (expo - expo[top]) * k.LN2
+        return edges, np.log(mant / mant[top]) + (expo - expo[top]) * scaled.LN2
+
+    def log(self) -> PiecewiseConstant:
+        """The logarithm of the weight, relative to the largest one. O(P)."""
+        return PiecewiseConstant.trusted(*self.pieces())
+
+    def density(self) -> PiecewiseConstant:
+        """The function, normalised to a density. O(P)."""
+        edges, logs = self.pieces()
+        weights = np.exp(logs)
+        return PiecewiseConstant(edges, weights / np.dot(weights, np.diff(edges)))
 
     def raised_to(self, power: float) -> IntervalTree:
         """A new tree with the function to a positive power, for a change of the learning rate. O(P)."""
@@ -237,5 +268,5 @@ def _expect(holds: Any, what: str) -> None:
 
 
 def _limit(name: str, logs: FloatArray) -> None:
-    if not (np.abs(logs) <= k.LARGEST_LOG).all():
+    if not (np.abs(logs) <= scaled.LARGEST_LOG).all():
         raise ValueError(f"{name} must be finite and at most 2^40 in size, got {logs}")

@@ -137,7 +137,7 @@ def _read_settings(file: FileSettings) -> Settings:
     options = {name: getattr(file, name) for name in ("horizon", *_OPTIONS)}
     given = {name: value for name, value in options.items() if name == "horizon" or value != _OPTIONS[name]}
     kind = "Exp3Grid" if file.feedback == "bandit" else "Exp3Set"
-    return Settings({"lo": file.lo, "hi": file.hi, "margin": 0.0}, kind, file.seed, given)
+    return Settings({"lo": file.lo, "hi": file.hi, "margin": file.margin}, kind, file.seed, given)
 
 
 def _write_settings(settings: Settings) -> FileSettings:
@@ -145,13 +145,14 @@ def _write_settings(settings: Settings) -> FileSettings:
     if unknown or "horizon" not in settings.options:
         what = f"cannot keep {', '.join(unknown)}" if unknown else "needs a horizon"
         raise ValueError(f"a journal {what}; a study in sqlite:/// keeps everything")
-    if settings.space.keys() != {"lo", "hi", "margin"} or settings.space["margin"]:
-        raise ValueError(f"a journal keeps an Interval without a margin, got {settings.space}")
+    if settings.space.keys() != {"lo", "hi", "margin"}:
+        raise ValueError(f"a journal keeps an Interval, got {settings.space}")
     options: dict[str, Any] = {**_OPTIONS, **settings.options}
     return FileSettings(
         version=VERSION,
         lo=settings.space["lo"],
         hi=settings.space["hi"],
+        margin=settings.space["margin"],
         feedback="bandit" if settings.learner == "Exp3Grid" else "black-box",
         seed=settings.seed or 0,
         tolerance=None,

@@ -1,0 +1,36 @@
+from . import clustering as clustering
+from . import dispersion as dispersion
+from . import plots as plots
+from . import sklearn as sklearn
+from . import streams as streams
+from . import testing as testing
+from .families import BlackBox as BlackBox
+from .families import Explicit as Explicit
+from .families import IndependentSet as IndependentSet
+from .families import Knapsack as Knapsack
+from .families import Linkage as Linkage
+from .families import MetricLinkage as MetricLinkage
+from .families import PostedPrice as PostedPrice
+from .families import Problem as Problem
+from .families import SecondPrice as SecondPrice
+from .families import Seeding as Seeding
+from .functions import PiecewiseConstant as PiecewiseConstant
+from .functions import PiecewiseLinear as PiecewiseLinear
+from .game import History as History
+from .game import best_in_hindsight as best_in_hindsight
+from .game import play as play
+from .game import rounds as rounds
+from .learners import AdaptiveRate as AdaptiveRate
+from .learners import Exp3Grid as Exp3Grid
+from .learners import Exp3Set as Exp3Set
+from .learners import FixedRate as FixedRate
+from .learners import Recommendation as Recommendation
+from .learners import TheoremRate as TheoremRate
+from .learners import Trial as Trial
+from .learners import load as load
+from .spaces import Interval as Interval
+from .spaces import Strips as Strips
+from .studies import Client as Client
+from .studies import Study as Study
+
+__version__: str

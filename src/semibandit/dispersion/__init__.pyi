@@ -1,0 +1,6 @@
+from . import bounds as bounds
+from . import densities as densities
+from .measuring import Dispersion as Dispersion
+from .measuring import Samples as Samples
+from .measuring import measure as measure
+from .plane import measure_plane as measure_plane

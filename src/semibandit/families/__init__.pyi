@@ -1,0 +1,10 @@
+from .black_box import BlackBox as BlackBox
+from .greedy.independent_set import IndependentSet as IndependentSet
+from .greedy.knapsack import Knapsack as Knapsack
+from .linkage.linkage import Linkage as Linkage
+from .linkage.metric import MetricLinkage as MetricLinkage
+from .problem import Explicit as Explicit
+from .problem import Problem as Problem
+from .sales import PostedPrice as PostedPrice
+from .sales import SecondPrice as SecondPrice
+from .seeding import Seeding as Seeding

@@ -1,0 +1,225 @@
+"""Greedy knapsack: try the items by decreasing v / s^ρ, add what fits (Section 4.1 of the paper)."""
+
+from __future__ import annotations
+
+import math
+import sys
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from semibandit import _validate
+from semibandit._validate import FloatArray, IntArray
+from semibandit.families.greedy.solution import BoolArray, Solution, frozen, margin_of, positive
+from semibandit.families.instance import Valued, before_end, interval_or
+from semibandit.functions.constant import PiecewiseConstant
+from semibandit.spaces.interval import Interval
+
+__all__ = ["Knapsack"]
+
+_PARTITIONS = ("output", "order")
+
+
+class Knapsack(Valued):
+    """One instance of the greedy family: try the items by decreasing v / s^ρ, add what fits.
+
+    Ties go to the item that leads just right of ρ (the smaller one), then to the one given first. Items
+    without value come last for every ρ; items of the same size never swap. At the right end of the space,
+    which is closed, the order is the one just left of it.
+
+    Parameters
+    ----------
+    values
+        What each item is worth, >= 0.
+    sizes
+        How much capacity each takes, > 0. One may be too large to fit at all.
+    capacity
+        How much there is, >= 0.
+    space
+        The parameters ρ that may be played.
+    loss
+        "normalised": 1 - value / bound in [0, 1], where the bound is that of the fractional (LP) relaxation;
+        "paper": capacity - value in [0, capacity], for instances that promise it (values <= 1 <= sizes do);
+        "utility": the value itself, to be maximised.
+    partition
+        The feedback sets of `reveal` and the pieces of `losses`. "output": the maximal intervals with the
+        same selected set. "order": those with the same order of the items (Algorithm 2 of the paper).
+
+    Notes
+    -----
+    Items i and j swap at the double nearest, to 43 significant bits, to
+    log(v_i / v_j) / log(s_i / s_j). `solve`, `loss`, `reveal` and `losses` agree about it to the bit. Sizes
+    are added up exactly (in units of capacity / 2^61), so that what fits does not depend on the order in
+    which sizes were added. Decimal fractions are the doubles that they are: ten sizes of 0.1 overfill 1.0.
+
+    Examples
+    --------
+    >>> problem = Knapsack(values=[6, 5, 4], sizes=[5, 4, 3], capacity=7)
+    >>> problem.solve(1.0).mask
+    array([False,  True,  True])
+    >>> problem.loss(0.0)
+    0.33333333333333337
+    >>> problem.reveal(2.0)
+    PiecewiseConstant([0.79..., 10.0], [0.0])
+    >>> problem.losses()
+    PiecewiseConstant([0.0, 0.79..., 10.0], [0.33333333333333337, 0.0])
+    """
+
+    kinds = ("normalised", "paper", "utility")
+
+    def __init__(
+        self,
+        values: npt.ArrayLike,
+        sizes: npt.ArrayLike,
+        capacity: float,
+        space: Interval | None = None,
+        *,
+        loss: str = "normalised",
+        partition: str = "output",
+    ) -> None:
+        super().__init__(interval_or((0.0, 10.0), space), loss)
+        self.values = frozen(_validate.vector("values", values, low=0.0))
+        self.sizes = positive("sizes", sizes, self.values.size)
+        if self.sizes.size == 0:
+            raise ValueError("values must have at least one entry, got none")
+        if self.values.max() > sys.float_info.max / self.values.size:
+            raise ValueError(f"values must have a finite sum, got values up to {self.values.max():g}")
+        self.capacity = _validate.number("capacity", capacity, low=0.0)
+        self.partition = _validate.choice("partition", partition, _PARTITIONS)
+        self._prepare()
+        if self.kind == "paper" and self.bound > self.capacity:
+            raise ValueError(
+                "loss='paper' is capacity - value, which needs values that cannot exceed the capacity "
+                f"(values <= 1 <= sizes will do), got capacity {self.capacity:g} and a value of up to "
+                f"{self.bound:g}"
+            )
+
+    def _prepare(self) -> None:
+        """What every run needs: logarithms, integer sizes, and the margin below which scores may mislead."""
+        self._worthy, self._worthless = np.flatnonzero(self.values), np.flatnonzero(self.values == 0.0)
+        values, sizes = self.values[self._worthy], self.sizes[self._worthy]
+        self._log_v, self._log_s = np.log(values), np.log(sizes)
+        self._items = np.column_stack((self._log_v, self._log_s, values, sizes))
+        self._room, weights = _integer_sizes(self.capacity, self.sizes)
+        self._weights, self._worthless_weights = weights[self._worthy], weights[self._worthless]
+        self._spread = float(np.ptp(self._log_s)) if self._log_s.size else 0.0
+        self._margin = margin_of(self._log_v, self._log_s, self.space)
+
+    # -- what the learner needs to know ----------------------------------------------------------
+
+    @cached_property
+    def bound(self) -> float:
+        """The value of the fractional (LP) relaxation, which no selection exceeds."""
+        from semibandit.families.greedy._knapsack_kernels import worth
+
+        order = np.argsort(self._log_s - self._log_v)
+        with np.errstate(over="ignore"):  # sizes that add up to infinity do not fit
+            filled = np.cumsum(self._items[order, 3])
+        whole = int(np.searchsorted(filled, self.capacity, side="right"))
+        taken = np.zeros(order.size, np.bool_)
+        taken[order[:whole]] = True
+        bound = worth(self._items, taken)
+        if whole < order.size:
+            room = self.capacity - (float(filled[whole - 1]) if whole else 0.0)
+            bound += float(self._items[order[whole], 2]) * (room / float(self._items[order[whole], 3]))
+        return bound
+
+    @property
+    def high(self) -> float:
+        """The upper end of the loss."""
+        return self.capacity if self.kind == "paper" else super().high
+
+    def loss_of(self, value: float) -> float:
+        """The loss of a run with this value."""
+        return self.capacity - min(value, self.bound) if self.kind == "paper" else super().loss_of(value)
+
+    # -- feedback --------------------------------------------------------------------------------
+
+    def solve(self, rho: float) -> Solution:
+        """One greedy run: the selected items (a mask) and their value, with `.order`. O(n log n).
+
+        >>> mask, value = Knapsack([6, 5, 4], [5, 4, 3], 7).solve(0.0)
+        >>> mask, value
+        (array([ True, False, False]), 6.0)
+        """
+        from semibandit.families.greedy._knapsack_kernels import fill
+
+        _, order, _, taken, rest, value = self._run(rho)
+        mask = np.zeros(self.values.size, np.bool_)
+        mask[self._worthy] = taken
+        if self._worthless.size:
+            last = np.arange(self._worthless.size)
+            mask[self._worthless] = fill(last, self._worthless_weights, rest)[0]
+        return Solution(mask, value, np.concatenate((self._worthy[order], self._worthless)))
+
+    def loss(self, rho: float) -> float:
+        """The loss at rho (bandit feedback): one greedy run, O(n log n)."""
+        return self.loss_of(self._run(rho)[-1])
+
+    def reveal(self, rho: float, partition: str | None = None) -> PiecewiseConstant:
+        """The loss on the interval around rho (semi-bandit feedback), from a single run.
+
+        With partition="order" this is Algorithm 2 of the paper (Lemma 7), O(n log n). With "output" the
+        interval is the widest on which the selected set is the same, often by orders of magnitude wider,
+        for a handful of steps of O(n) on top of the run.
+        """
+        from semibandit.families.greedy._knapsack_kernels import order_interval
+        from semibandit.families.greedy._knapsack_output import output_interval
+
+        output = self._partition(partition) == "output"
+        point, order, scores, taken, rest, value = self._run(rho)
+        ends = (self.space.lo, point, self.space.hi)
+        if output:
+            lo, hi = output_interval(self._items, self._weights, order, taken, rest, ends, self._margin)
+        else:
+            lo, hi = order_interval(self._items, order, scores, ends, self._spread, self._margin)
+        return PiecewiseConstant.constant(lo, hi, self.loss_of(value))
+
+    def losses(self, partition: str | None = None) -> PiecewiseConstant:
+        """The loss everywhere (full information), its pieces the intervals that `reveal` shows.
+
+        With partition="output", O(n) for each piece and at most O(n²) for all swaps; with "order", which has
+        up to n² / 2 pieces, O(n² log n).
+        """
+        from semibandit.families.greedy._knapsack_kernels import all_critical
+        from semibandit.families.greedy._knapsack_output import sweep
+
+        order_too = self._partition(partition) == "order"
+        lo, hi = self.space.lo, self.space.hi
+        order = self._run(lo)[1]
+        starts, values = sweep(self._items, self._weights, order, self._room, (lo, hi), self._margin)
+        edges = np.append(starts, hi)
+        losses = PiecewiseConstant(edges, [self.loss_of(value) for value in values])
+        if order_too:
+            edges = np.concatenate(([lo], np.unique(all_critical(self._items, lo, hi)), [hi]))
+            losses = PiecewiseConstant(edges, losses(edges[:-1]))
+        return losses
+
+    def _run(self, rho: float) -> tuple[float, IntArray, FloatArray, BoolArray, int, float]:
+        """One run over the items of some value: (rho, order, scores, taken, capacity left, value)."""
+        from semibandit.families.greedy._knapsack_kernels import run
+
+        point = before_end(self.space, rho)
+        keys = point * self._log_s - self._log_v
+        order = np.argsort(keys)
+        scores, taken, rest, value = run(
+            self._items, self._weights, self._room, order, keys, point, self._margin
+        )
+        return point, order, scores, taken, rest, value
+
+    def _partition(self, partition: str | None) -> str:
+        return self.partition if partition is None else _validate.choice("partition", partition, _PARTITIONS)
+
+    def __repr__(self) -> str:
+        return f"Knapsack({self.values.size} items, capacity {self.capacity:g}, {self.space})"
+
+
+def _integer_sizes(capacity: float, sizes: FloatArray) -> tuple[int, IntArray]:
+    """Capacity and sizes in units of about capacity / 2^61, to be added without error."""
+    if capacity == 0.0:
+        return 0, np.ones(sizes.size, np.int64)
+    shift = 61 - math.frexp(capacity)[1]
+    # Twice the capacity is too large as well, and stays within 64 bits.
+    capped = np.minimum(sizes, 2.0 * capacity)
+    return int(math.ldexp(capacity, shift)), np.rint(np.ldexp(capped, shift)).astype(np.int64)

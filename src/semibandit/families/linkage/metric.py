@@ -1,0 +1,172 @@
+"""The family of clusterings with two metrics, and a linkage between two (appendix C.2, Theorem 14)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from semibandit import _validate
+from semibandit._validate import FloatArray
+from semibandit.families.linkage.trees import Cost, TreeCosts, Trees, power_of_two
+from semibandit.functions.constant import PiecewiseConstant
+from semibandit.spaces.interval import Interval
+from semibandit.spaces.strips import Strips
+
+if TYPE_CHECKING:
+    from semibandit.families.linkage.curves import CriticalCurve
+    from semibandit.families.linkage.pieces import Run
+
+__all__ = ["MetricLinkage"]
+
+LINKAGES = ("single-complete", "average-complete")
+
+_DEFAULT_ROWS = 33
+# Mixed distances stay in the range that is compared exactly.
+_EXACT = 390
+
+
+class MetricLinkage:
+    """Hierarchical clustering by ρ-linkage of the distances (1 - α)·d0 + α·d1.
+
+    α says how much to trust which metric, ρ how to measure the distance of clusters; see `Linkage`. The
+    space is a row for each of several α, continuous in ρ.
+
+    Parameters
+    ----------
+    d0, d1
+        The distances by either metric, each as `Linkage` takes them. Only their ratio matters: bring them to
+        the same scale first, so that α = 1/2 trusts both alike.
+    cost
+        The cost of a tree, as for `Linkage`; the distances that it gets are the mixed ones.
+    linkage
+        "single-complete" (the paper's) or "average-complete".
+    space
+        The rows: `Strips` of [0, 1] over a range of α in [0, 1].
+
+    Notes
+    -----
+    What `reveal` sees is a connected set: all of the maximal interval with the same tree around ρ, then
+    all intervals with this tree in neighbouring rows that overlap it, and so on. From wherever one starts in
+    it, it is the same set, so these sets are a partition of the space.
+
+    In a row everything is as exact as `Linkage`. The trees of rows in between are not looked at.
+
+    Cost: `reveal` takes O(n²) for each interval of the set, `losses` O(n²) for each piece of each row.
+    Memory: three times that of the square matrix, however many rows there are.
+
+    Examples
+    --------
+    >>> import semibandit as sb
+    >>> d0 = [[0, 1, 3, 6], [1, 0, 2, 5], [3, 2, 0, 2.5], [6, 5, 2.5, 0]]
+    >>> d1 = [[0, 1, 4, 4], [1, 0, 4, 4], [4, 4, 0, 1], [4, 4, 1, 0]]
+    >>> space = sb.Strips(3, sb.Interval(0, 1))
+    >>> problem = sb.MetricLinkage(d0, d1, sb.clustering.TargetDistance([0, 0, 1, 1]), space=space)
+    >>> problem.losses()
+    PiecewiseConstant([0.0, 0.5, 1.0, 2.0, 3.0], [0.25, 0.0, 0.0, 0.0])
+    >>> problem.reveal(0.7, alpha=0.5)
+    PiecewiseConstant([0.5, 1.0, 2.0, 3.0], [0.0, 0.0, 0.0])
+    """
+
+    high = 1.0
+    maximize = False
+
+    def __init__(
+        self,
+        d0: Any,
+        d1: Any,
+        cost: Cost,
+        linkage: str = "single-complete",
+        *,
+        space: Strips | None = None,
+    ) -> None:
+        self.linkage = _validate.choice("linkage", linkage, LINKAGES)
+        self.space = Strips(_DEFAULT_ROWS, Interval(0.0, 1.0)) if space is None else _checked(space)
+        self._d0 = _validate.distances("d0", d0)
+        self._d1 = _validate.distances("d1", d1)
+        if self._d0.shape != self._d1.shape:
+            raise ValueError(
+                f"d0 and d1 must be distances of the same points, got {self._d0.shape[0]} "
+                f"and {self._d1.shape[0]} points"
+            )
+        self.cost = cost
+        # Where the cost looks at the tree alone, what it says of a tree holds in all rows.
+        self._shared = None if getattr(cost, "needs_distances", True) else TreeCosts(cost)
+        scale = power_of_two(self._d0, self._d1, exponent=_EXACT)
+        self._scaled = (self._d0, self._d1) if scale == 1.0 else (self._d0 * scale, self._d1 * scale)
+        self._first = self._at(self._alphas[0])  # this checks that the cost fits the points
+
+    def __repr__(self) -> str:
+        return f"MetricLinkage({self._d0.shape[0]} points, {self.cost!r}, {len(self.space)} rows)"
+
+    def distances(self, alpha: float) -> FloatArray:
+        """(1 - α)·d0 + α·d1, for any α in [0, 1]."""
+        from semibandit.families.linkage.search import mixed
+
+        return mixed(self._d0, self._d1, _validate.number("alpha", alpha, low=0.0, high=1.0))
+
+    def tree(self, rho: float, alpha: float) -> FloatArray:
+        """Scipy's linkage matrix Z at (rho, alpha), which need not be on a row. O(n²)."""
+        return self._at(alpha).matrix(self.space.interval.check(rho))
+
+    def loss(self, rho: float, alpha: float) -> float:
+        """The cost of the tree at (rho, alpha), on a row or not (bandit feedback): one plain run."""
+        return self._at(alpha).cost(self.space.interval.check(rho))
+
+    def reveal(self, rho: float, alpha: float) -> PiecewiseConstant:
+        """The loss on all that is connected to (rho, alpha), on a row, by having the same tree.
+
+        This is semi-bandit feedback (Theorem 14), as a function on the line of the rows: see `Strips`, whose
+        `row` takes it apart.
+        """
+        from semibandit.families.linkage.pieces import snap
+        from semibandit.families.linkage.search import Search
+
+        rho, row = snap(self.space.interval.check(rho)), self.space.row_of(alpha)
+        search = Search(*self._scaled, self._alphas, LINKAGES.index(self.linkage))
+        run, pieces = search.connected(row, rho)
+        rows, lo, hi = (np.array(column) for column in zip(*pieces, strict=True))
+        if self._shared is not None:
+            values = np.full(rows.size, self._shared(run, self._first.distances))
+        else:
+            cost = {i: self._cost_at(self._alphas[i], run) for i in set(rows.tolist())}
+            values = np.array([cost[i] for i in rows.tolist()])
+        return self.space.lay_pieces(rows, lo, np.minimum(hi, 1.0), values)
+
+    def losses(self) -> PiecewiseConstant:
+        """The loss on all rows (full information), as a function on their line."""
+        rows = {i: self._at(alpha).losses("tree") for i, alpha in enumerate(self._alphas)}
+        return self.space.lay_rows(rows)
+
+    def curve(self, a: Any, b: Any, c: Any, d: Any) -> CriticalCurve:
+        """The curve in (ρ, α) on which merging clusters a and b ties with merging c and d (points each)."""
+        from semibandit.families.linkage.curves import CriticalCurve
+
+        if self.linkage != "single-complete":
+            raise ValueError(f"curves are those of single-complete linkage, not of {self.linkage}")
+        return CriticalCurve(self._d0, self._d1, (a, b), (c, d))
+
+    # -- inside ------------------------------------------------------------------------------------
+
+    @property
+    def _alphas(self) -> tuple[float, ...]:
+        return self.space.axes[0]
+
+    def _at(self, alpha: float) -> Trees:
+        """The trees at a fixed alpha."""
+        return Trees(self.distances(alpha), self.linkage, self._shared or TreeCosts(self.cost))
+
+    def _cost_at(self, alpha: float, run: Run) -> float:
+        trees = self._at(alpha)
+        return trees.costs(run, trees.distances)
+
+
+def _checked(space: Any) -> Strips:
+    if not isinstance(space, Strips) or len(space.axes) != 1:
+        raise TypeError(f"space must be Strips with rows in one further parameter, got {space!r}")
+    if space.interval.margin or space.interval.span != (0.0, 1.0):
+        raise ValueError(f"space must have rows of Interval(0, 1), got {space.interval!r}")
+    alphas = space.axes[0]
+    if alphas[0] < 0.0 or alphas[-1] > 1.0:
+        raise ValueError(f"space must have alpha in [0, 1], got {alphas[0]} to {alphas[-1]}")
+    return space

@@ -1,0 +1,170 @@
+"""Piecewise linear functions that may be known on a part of the line only: losses such as prices make."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from semibandit._validate import FloatArray
+from semibandit.functions.constant import PiecewiseConstant
+from semibandit.functions.piecewise import Piecewise, checked, listed
+
+__all__ = ["PiecewiseLinear"]
+
+
+class PiecewiseLinear(Piecewise):
+    """A right-continuous piecewise linear function on [edges[0], edges[-1]], the last end closed.
+
+    Immutable. It may jump at its edges. A piece may be nan: the function was not seen there.
+
+    Parameters
+    ----------
+    edges
+        Strictly increasing numbers, a finite distance apart, one more than there are pieces.
+    left
+        The value at the left end of each piece, edges[i].
+    right
+        The value that the piece reaches at its right end, edges[i + 1]; the function has it there only at
+        the very end, or where the next piece begins with it.
+
+    Examples
+    --------
+    >>> f = PiecewiseLinear([0, 1, 3], [0, 1], [1, 0])
+    >>> f(0.5), f(1), f(2.5)
+    (0.5, 1.0, 0.25)
+    >>> f.mean()
+    0.5
+    >>> f + PiecewiseConstant([0, 2, 3], [0, 1])
+    PiecewiseLinear([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 1.5], [1.0, 0.5, 1.0])
+    """
+
+    __slots__ = ("left", "right")
+    degree = 1
+    columns = ("left", "right")
+    left: FloatArray
+    right: FloatArray
+
+    def __init__(self, edges: npt.ArrayLike, left: npt.ArrayLike, right: npt.ArrayLike) -> None:
+        super().__init__(edges, left, right)
+        half_seen = np.isnan(self.left) != np.isnan(self.right)
+        if half_seen.any():
+            i = int(np.flatnonzero(half_seen)[0])
+            raise ValueError(
+                f"a piece is seen at both ends or at none, "
+                f"got {self.left[i]} and {self.right[i]} for piece {i}"
+            )
+
+    @classmethod
+    def line(cls, lo: float, hi: float, left: float, right: float) -> PiecewiseLinear:
+        """One piece: from `left` at lo to `right` at hi.
+
+        >>> PiecewiseLinear.line(0.2, 0.4, 0.7, 0.5)(0.3)
+        0.6
+        """
+        return cls([lo, hi], [left], [right])
+
+    @classmethod
+    def of(cls, function: Piecewise) -> PiecewiseLinear:
+        """A step function as a piecewise linear one; a piecewise linear one as it is.
+
+        >>> PiecewiseLinear.of(PiecewiseConstant([0, 1], [0.5]))
+        PiecewiseLinear([0.0, 1.0], [0.5], [0.5])
+        """
+        if not isinstance(function, Piecewise):
+            raise TypeError(f"function must be a PiecewiseConstant or PiecewiseLinear, got {function!r}")
+        return cls.trusted(function.edges, *function.ends)
+
+    @property
+    def ends(self) -> tuple[FloatArray, FloatArray]:
+        """The value at the left end of each piece, and the value that it reaches at its right end."""
+        return self.left, self.right
+
+    @classmethod
+    def of_ends(cls, edges: FloatArray, left: FloatArray, right: FloatArray) -> PiecewiseLinear:
+        """The lines between these values."""
+        return cls.trusted(edges, left, right)
+
+    def at(self, x: Any, piece: Any) -> Any:
+        """The lines of the pieces at x: exact at both ends, and between them."""
+        lo, hi = self.edges[piece], self.edges[piece + 1]
+        left, right = self.left[piece], self.right[piece]
+        share = (x - lo) / (hi - lo)
+        value = left * (1.0 - share) + right * share
+        return np.clip(value, np.minimum(left, right), np.maximum(left, right))
+
+    def continued(self, lo: float, hi: float) -> PiecewiseLinear:
+        """The function on the wider [lo, hi], with the values at its ends beyond them."""
+        left, right = self.left, self.right
+        before, after = [lo][: int(lo < self.edges[0])], [hi][: int(hi > self.edges[-1])]
+        return self.trusted(
+            np.concatenate((before, self.edges, after)),
+            np.concatenate((left[:1][: len(before)], left, right[-1:][: len(after)])),
+            np.concatenate((left[:1][: len(before)], right, right[-1:][: len(after)])),
+        )
+
+    @property
+    def slopes(self) -> FloatArray:
+        """The slope of each piece."""
+        with np.errstate(over="ignore"):
+            return (self.right - self.left) / self.widths
+
+    def argmin(self) -> tuple[float, float]:
+        """Where the minimum is attained: the widest interval (lo, hi), or else the leftmost point (x, x).
+
+        A minimum that is only approached, from the left at a jump, is taken to be at the number just left
+        of the jump.
+
+        >>> PiecewiseLinear([0, 1, 2], [1, 0], [0, 1]).argmin()
+        (1.0, 1.0)
+        >>> PiecewiseLinear([0, 1, 2], [1, 1], [0, 1]).argmin()
+        (0.9999999999999999, 0.9999999999999999)
+        """
+        lowest = self.min()
+        flat = (self.left == lowest) & (self.right == lowest)
+        if flat.any():
+            return PiecewiseConstant.trusted(self.edges, np.where(flat, 0.0, np.nan)).argmin()
+        first = int(np.flatnonzero((self.left == lowest) | (self.right == lowest))[0])
+        if self.left[first] == lowest:
+            x = float(self.edges[first])
+        else:
+            x = float(self.edges[first + 1])
+            if first + 1 < len(self) and self.left[first + 1] != lowest:
+                x = math.nextafter(x, -math.inf)
+        return x, x
+
+    def compress(self) -> PiecewiseLinear:
+        """The same function with neighbours joined that continue each other with the same slope.
+
+        >>> PiecewiseLinear([0, 1, 2], [0, 0.5], [0.5, 1]).compress()
+        PiecewiseLinear([0.0, 2.0], [0.0], [1.0])
+        """
+        slopes, unseen = self.slopes, self.unseen
+        same = (self.right[:-1] == self.left[1:]) & (slopes[:-1] == slopes[1:])
+        inner = np.flatnonzero(~(same | (unseen[:-1] & unseen[1:]))) + 1
+        first, last = np.concatenate(([0], inner)), np.append(inner, len(self)) - 1
+        return self.trusted(self.edges[np.append(first, len(self))], self.left[first], self.right[last])
+
+    @staticmethod
+    def sum(functions: Iterable[Piecewise]) -> PiecewiseLinear:
+        """The pointwise sum of many functions by one sorted merge, seen where all of them are.
+
+        Step functions may be among them. O(N log N) for N edges in all. Values and slopes are carried
+        along the line with 106 bits, so that rounding does not build up.
+
+        >>> PiecewiseLinear.sum([PiecewiseLinear([0, x, 1], [0, 1], [1, 1]) for x in (0.25, 0.5)])
+        PiecewiseLinear([0.0, 0.25, 0.5, 1.0], [0.0, 1.5, 2.0], [1.5, 2.0, 2.0])
+        """
+        functions = listed(functions, Piecewise)
+        from semibandit.functions._merge_linear import add_up
+
+        left, right = (np.concatenate(ends) for ends in zip(*(f.ends for f in functions), strict=True))
+        edges, total = add_up(
+            np.concatenate([f.edges for f in functions]),
+            np.column_stack((left, right)),
+            np.array([f.edges.size for f in functions]),
+        )
+        return checked(PiecewiseLinear.trusted(edges, total[:, 0].copy(), total[:, 1].copy()))

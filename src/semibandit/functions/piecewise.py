@@ -1,0 +1,380 @@
+"""What all functions of the parameter share: edges, pieces between them, and where they were seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self, TypeVar, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from semibandit import _validate
+from semibandit._validate import FloatArray
+
+__all__ = ["Piecewise"]
+
+
+class Piecewise:
+    """A right-continuous function on [edges[0], edges[-1]], the last end closed, seen in part.
+
+    Immutable. Between two edges it is a piece: a polynomial of at most `degree`, given by the `columns`, or
+    nan where nothing was seen. A kind of function says how its columns are read (`at`), how they are put
+    together from the values at both ends of the pieces (`of_ends`), and how many functions are added (`sum`).
+    """
+
+    __slots__ = ("edges",)
+    __array_ufunc__ = None  # an array does not add or multiply a function to each of its entries
+    degree: ClassVar[int]
+    columns: ClassVar[tuple[str, ...]]
+    edges: FloatArray
+
+    def __init__(self, edges: npt.ArrayLike, *columns: npt.ArrayLike) -> None:
+        e = _frozen("edges", edges)
+        frozen = {name: _frozen(name, values) for name, values in zip(self.columns, columns, strict=True)}
+        first = next(iter(frozen.values()))
+        if first.size == 0:
+            raise ValueError(f"{self.columns[0]} must have at least one entry, got none")
+        if any(values.size != e.size - 1 for values in frozen.values()):
+            sizes = [f"{e.size} edges", *(f"{values.size} {name}" for name, values in frozen.items())]
+            raise ValueError(
+                f"edges must have one entry more than {' and '.join(self.columns)}, "
+                f"got {', '.join(sizes[:-1])} and {sizes[-1]}"
+            )
+        # Strictly increasing rules out nan anywhere and infinities but at the ends.
+        if not ((e[1:] > e[:-1]).all() and math.isfinite(float(e[-1]) - float(e[0]))):
+            raise ValueError(
+                f"edges must be strictly increasing and a finite distance apart, got {_fault(e)}"
+            )
+        for name, values in frozen.items():
+            _require_finite(name, values)
+        self._set(e, *frozen.values())
+
+    @classmethod
+    def trusted(cls, edges: FloatArray, *columns: FloatArray) -> Self:
+        """Take over fresh arrays that are known to be valid, without a check or a copy."""
+        function = cls.__new__(cls)
+        for array in (edges, *columns):
+            array.flags.writeable = False
+        function._set(edges, *columns)
+        return function
+
+    def _set(self, edges: FloatArray, *columns: FloatArray) -> None:
+        object.__setattr__(self, "edges", edges)
+        for name, values in zip(self.columns, columns, strict=True):
+            object.__setattr__(self, name, values)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable: cannot set {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable: cannot delete {name!r}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (np.array(self.edges), *map(np.array, self._values()))
+
+    def _values(self) -> tuple[FloatArray, ...]:
+        return tuple(getattr(self, name) for name in self.columns)
+
+    # -- what a kind of function says of itself ----------------------------------------------------
+
+    @property
+    def ends(self) -> tuple[FloatArray, FloatArray]:
+        """The value at the left end of each piece, and the value that it reaches at its right end."""
+        raise NotImplementedError
+
+    @classmethod
+    def of_ends(cls, edges: FloatArray, left: FloatArray, right: FloatArray) -> Self:
+        """The function with these values at both ends of its pieces."""
+        raise NotImplementedError
+
+    def at(self, x: Any, piece: Any) -> Any:
+        """The values of the given pieces, continued if need be, at x."""
+        raise NotImplementedError
+
+    def continued(self, lo: float, hi: float) -> Self:
+        """The function on the wider [lo, hi], with the values at its ends beyond them."""
+        raise NotImplementedError
+
+    def argmin(self) -> tuple[float, float]:
+        """Where the minimum is attained."""
+        raise NotImplementedError
+
+    def compress(self) -> Self:
+        """The same function with as few pieces as possible."""
+        raise NotImplementedError
+
+    @staticmethod
+    def sum(functions: Iterable[Any]) -> Piecewise:
+        """The sum of many functions of this kind by one sorted merge."""
+        raise NotImplementedError
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    @overload
+    def __call__(self, x: float) -> float: ...
+    @overload
+    def __call__(self, x: npt.NDArray[Any] | list[float]) -> FloatArray: ...
+    def __call__(self, x: Any) -> Any:
+        """The value at x (a number or an array), nan where it was not seen. O(log pieces) each."""
+        points = _validate.floats("x", x, "a number or an array of numbers")
+        outside = ~((points >= self.edges[0]) & (points <= self.edges[-1]))
+        if outside.any():
+            culprit = float(points[outside].flat[0]) if points.ndim else float(points)
+            raise ValueError(f"x must be in [{self.edges[0]!s}, {self.edges[-1]!s}], got {culprit!r}")
+        result = self.at(points, self._index(points))
+        return result if points.ndim else float(result)
+
+    def piece(self, x: float) -> Self:
+        """The piece that x lies in, as a function of its own."""
+        self(x)  # raises where x is outside
+        i = int(self._index(np.float64(x)))
+        return self.trusted(
+            np.array(self.edges[i : i + 2]), *(np.array(values[i : i + 1]) for values in self._values())
+        )
+
+    def _index(self, x: Any) -> Any:
+        return np.minimum(np.searchsorted(self.edges, x, side="right") - 1, len(self) - 1)
+
+    def __len__(self) -> int:
+        """The number of pieces."""
+        return self.edges.size - 1
+
+    @property
+    def unseen(self) -> npt.NDArray[np.bool_]:
+        """Whether each piece is nan: nothing was seen there."""
+        return np.isnan(self.ends[0])
+
+    @property
+    def whole(self) -> bool:
+        """Whether the function is seen everywhere on its span."""
+        return not self.unseen.any()
+
+    @property
+    def domain(self) -> tuple[tuple[float, float], ...]:
+        """Where the function is seen: ((lo, hi), ...), neighbours joined."""
+        seen = np.concatenate(([False], ~self.unseen, [False]))
+        change = np.flatnonzero(seen[1:] != seen[:-1])
+        return tuple((float(self.edges[a]), float(self.edges[b])) for a, b in change.reshape(-1, 2))
+
+    def around(self, x: float) -> tuple[float, float]:
+        """The stretch (lo, hi) of the domain that holds x; of two that meet in x, the right one."""
+        for lo, hi in reversed(self.domain):
+            if lo <= x <= hi:
+                return lo, hi
+        raise ValueError(f"the function is not seen at {x!r}, but on {self.domain}")
+
+    @property
+    def widths(self) -> FloatArray:
+        """The length of each piece."""
+        return np.diff(self.edges)
+
+    @property
+    def lowest(self) -> FloatArray:
+        """The smallest value on each piece, or approached at its right end."""
+        return np.minimum(*self.ends)
+
+    @property
+    def middles(self) -> FloatArray:
+        """The mean of each piece."""
+        left, right = self.ends
+        return 0.5 * left + 0.5 * right
+
+    def jumps(self) -> FloatArray:
+        """The places where the function is discontinuous, seen on both sides.
+
+        >>> from semibandit import PiecewiseConstant, PiecewiseLinear
+        >>> PiecewiseConstant([0, 1, 2, 3], [0.5, 0.5, 0.1]).jumps()
+        array([2.])
+        >>> PiecewiseLinear([0, 1, 2], [0, 1], [1, 0]).jumps()
+        array([], dtype=float64)
+        """
+        left, right = self.ends
+        before, after = right[:-1], left[1:]
+        jumping: FloatArray = self.edges[1:-1][(before != after) & ~np.isnan(before) & ~np.isnan(after)]
+        return jumping
+
+    def lipschitz(self) -> float:
+        """The largest slope between jumps (the L of Definition 3)."""
+        left, right = self.ends
+        with np.errstate(over="ignore"):
+            slopes = np.abs(right - left) / self.widths
+        return float(np.nanmax(slopes, initial=0.0))
+
+    def integral(self) -> float:
+        """The integral over the domain."""
+        return float(np.nansum(self.middles * self.widths))
+
+    def mean(self) -> float:
+        """The average over the domain."""
+        self._require_seen("mean")
+        seen = ~self.unseen
+        widths = self.widths[seen]
+        # Shares first: value times width may leave the range of floats.
+        return float(np.dot(self.middles[seen], widths / widths.sum()))
+
+    def min(self) -> float:
+        """The smallest value seen, or approached from the left at a jump."""
+        self._require_seen("min")
+        return float(np.nanmin(self.lowest))
+
+    def _require_seen(self, what: str) -> None:
+        if self.unseen.all():
+            raise ValueError(f"{what} of a function that was seen nowhere")
+
+    # -- deriving ----------------------------------------------------------------------------------
+
+    def restrict(self, lo: float, hi: float) -> Self:
+        """The function on [lo, hi], which must lie inside its span."""
+        if not self.edges[0] <= lo < hi <= self.edges[-1]:
+            raise ValueError(
+                f"lo and hi must satisfy {self.edges[0]!s} <= lo < hi <= {self.edges[-1]!s}, "
+                f"got {lo!r} and {hi!r}"
+            )
+        first = int(self._index(np.float64(lo)))
+        last = int(np.searchsorted(self.edges, hi, side="left"))
+        edges = np.array(self.edges[first : last + 1])
+        edges[0], edges[-1] = lo, hi
+        return self.of_ends(edges, *self.spread(edges))
+
+    def spread(self, edges: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The left and right ends on a finer set of edges; nan outside the span."""
+        lo, hi = edges[:-1], edges[1:]
+        inside = (lo >= self.edges[0]) & (lo < self.edges[-1])
+        lo, hi = np.where(inside, lo, self.edges[0]), np.where(inside, hi, self.edges[1])
+        piece = self._index(lo)
+        return (
+            np.where(inside, self.at(lo, piece), np.nan),
+            np.where(inside, self.at(hi, piece), np.nan),
+        )
+
+    def __add__(self, other: Any) -> Any:
+        """Pointwise sum with a function or a number; seen where both are."""
+        if isinstance(other, Piecewise):
+            edges = np.union1d(self.edges, other.edges)
+            kind = max(type(self), type(other), key=lambda kind: kind.degree)
+            with np.errstate(over="ignore"):
+                left, right = (a + b for a, b in zip(self.spread(edges), other.spread(edges), strict=True))
+            return checked(kind.of_ends(edges, left, right))
+        return self._each(other, np.add)
+
+    __radd__ = __add__
+
+    def __mul__(self, factor: Any) -> Any:
+        """Pointwise product with a number."""
+        return self._each(factor, np.multiply)
+
+    __rmul__ = __mul__
+
+    def _each(self, number: Any, operation: np.ufunc) -> Any:
+        if not isinstance(number, int | float | np.floating | np.integer):
+            return NotImplemented
+        number = _validate.number("the number", number)
+        with np.errstate(over="ignore"):
+            return type(self)(self.edges, *(operation(values, number) for values in self._values()))
+
+    @staticmethod
+    def total(functions: Iterable[Piecewise]) -> Piecewise:
+        """The pointwise sum of functions of any kinds by one sorted merge, seen where all of them are."""
+        functions = listed(functions, Piecewise)
+        most_general = max(functions, key=lambda function: function.degree)
+        return most_general.sum(functions)
+
+    # -- identity and exchange ---------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return np.array_equal(self.edges, other.edges) and all(
+            np.array_equal(mine, theirs, equal_nan=True)
+            for mine, theirs in zip(self._values(), other._values(), strict=True)
+        )
+
+    def __hash__(self) -> int:
+        # Adding zero makes -0.0 and 0.0, which are equal, hash alike.
+        values = np.nan_to_num(np.concatenate(self._values()), nan=math.inf) + 0.0
+        return hash((tuple(self.edges + 0.0), tuple(values)))
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        if len(self) <= 4:
+            arrays = (self.edges, *self._values())
+            return f"{name}({', '.join(str(array.tolist()) for array in arrays)})"
+        span = f"<{name} on [{self.edges[0]:g}, {self.edges[-1]:g}]"
+        if self.unseen.all():
+            return f"{span}, not seen anywhere>"
+        unseen = float(self.widths[self.unseen].sum() / (self.edges[-1] - self.edges[0]))
+        note = f", {unseen:.1%} not seen" if unseen else ""
+        highest = np.nanmax(np.maximum(*self.ends))
+        return f"{span}: {len(self)} pieces, values {self.min():g} to {highest:g}{note}>"
+
+    def to_dict(self) -> dict[str, list[float | None]]:
+        """Plain lists, ready for JSON; None where nothing was seen."""
+        lists = {
+            name: [None if math.isnan(value) else value for value in values.tolist()]
+            for name, values in zip(self.columns, self._values(), strict=True)
+        }
+        return {"edges": self.edges.tolist()} | lists
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Undo `to_dict`."""
+        names = ("edges", *cls.columns)
+        if not (isinstance(data, dict) and data.keys() >= set(names)):
+            quoted = [repr(name) for name in names]
+            raise ValueError(f"expected a dict with {', '.join(quoted[:-1])} and {quoted[-1]}, got {data!r}")
+        columns = []
+        for name in cls.columns:
+            if not isinstance(data[name], list | tuple):
+                raise TypeError(f"{name} must be a list of numbers and None, got {data[name]!r}")
+            columns.append([math.nan if value is None else value for value in data[name]])
+        return cls(data["edges"], *columns)
+
+
+F = TypeVar("F", bound=Piecewise)
+
+
+def listed(functions: Iterable[Any], kind: type[F]) -> list[F]:
+    """The functions as a list, or an error that names the first that is of another kind."""
+    if not isinstance(functions, Iterable):
+        raise TypeError(f"functions must be a collection of functions, got {functions!r}")
+    functions = list(functions)
+    if not functions:
+        raise ValueError("functions must hold at least one function, got none")
+    if not all(issubclass(each, kind) for each in set(map(type, functions))):
+        i = next(i for i, function in enumerate(functions) if not isinstance(function, kind))
+        names = " or ".join(each.__name__ for each in kind.__subclasses__() or [kind])
+        raise TypeError(f"functions[{i}] must be a {names}, got {functions[i]!r}")
+    return functions
+
+
+def checked(function: F) -> F:
+    """A function whose values may have overflowed: an error if they have."""
+    for name in function.columns:
+        _require_finite(name, getattr(function, name))
+    return function
+
+
+def _frozen(name: str, values: npt.ArrayLike) -> FloatArray:
+    array = np.array(_validate.floats(name, values))
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
+    array.flags.writeable = False
+    return array
+
+
+def _require_finite(name: str, values: FloatArray) -> None:
+    infinite = np.flatnonzero(np.isinf(values))
+    if infinite.size:
+        where = int(infinite[0])
+        raise ValueError(f"{name} must be finite or nan (not seen), got {name}[{where}] = {values[where]}")
+
+
+def _fault(edges: FloatArray) -> str:
+    """The first place where edges are not finite and increasing, for an error message."""
+    for i, edge in enumerate(edges.tolist()):
+        if not math.isfinite(edge):
+            return f"edges[{i}] = {edge}"
+        if i and edge <= edges[i - 1]:
+            return f"edges[{i - 1}] = {edges[i - 1]!s}, edges[{i}] = {edge}"
+    return f"edges[0] = {edges[0]!s} and edges[{edges.size - 1}] = {edges[-1]!s}"

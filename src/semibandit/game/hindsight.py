@@ -1,0 +1,193 @@
+"""The best fixed parameter in hindsight, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from semibandit import _validate
+from semibandit._validate import FloatArray
+from semibandit.functions import Piecewise, PiecewiseConstant
+from semibandit.spaces import Alpha, Interval
+
+__all__ = ["Hindsight", "best_in_hindsight", "mean_loss"]
+
+# Functions wait until there are this many pieces to merge, so that merging pays.
+_BATCH = 1 << 18
+_CELLS = 4096
+
+
+@dataclass(frozen=True)
+class Hindsight:
+    """The widest interval of best fixed parameters, the mean loss there, and on strips the alpha of its row.
+
+    It unpacks into two: `interval, mean_loss = best_in_hindsight(problems)`.
+    """
+
+    interval: tuple[float, float]
+    mean_loss: float
+    alpha: Alpha | None = None
+
+    @property
+    def rho(self) -> float:
+        """The middle of the interval."""
+        return 0.5 * (self.interval[0] + self.interval[1])
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        """What a problem's methods take."""
+        return (self.rho,) if self.alpha is None else (self.rho, self.alpha)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.interval, self.mean_loss))
+
+    def __getitem__(self, index: Any) -> Any:
+        return (self.interval, self.mean_loss)[index]
+
+
+def best_in_hindsight(
+    problems: Iterable[Any], *, maximize: bool = False, max_pieces: int = 4_000_000
+) -> Hindsight:
+    """The fixed parameter with the smallest total loss over all problems.
+
+    Exact: the minimum of the sum of the whole loss functions. One pass, O(N log N) for N pieces, in memory
+    for the pieces of the sum. Above `max_pieces` of these, and where `problems` can be iterated again, a
+    second pass looks only at the cells of the line that can still hold the minimum. Where some functions
+    are piecewise linear, the minimum may be at a point, and is exact to rounding.
+
+    Parameters
+    ----------
+    problems
+        Problems, or their loss functions as `PiecewiseConstant` or `PiecewiseLinear`.
+    maximize
+        The functions are utilities: look for the largest total.
+    max_pieces
+        How many pieces of the sum to hold.
+
+    Examples
+    --------
+    >>> steps = [PiecewiseConstant([0, x, 1], [0.8, 0.2]) for x in (0.3, 0.4, 0.9)]
+    >>> interval, mean_loss = best_in_hindsight(steps)
+    >>> interval, round(mean_loss, 3)
+    ((0.9, 1.0), 0.2)
+    """
+    _validate.integer("max_pieces", max_pieces, low=2)
+    spaces: list[Any] = []
+    functions = _functions(problems, maximize, spaces)
+    running = _RunningSum()
+    for function in functions:
+        running.add(function)
+        if len(running) > max_pieces and not isinstance(problems, Iterator):
+            cells = _Cells(running.result())
+            for later in functions:
+                cells.add(later)
+            within = cells.candidates()
+            running = _RunningSum()
+            for again in _functions(problems, maximize, spaces):
+                running.add(within + again)
+    return _best_of(running, spaces, maximize)
+
+
+def mean_loss(problems: Iterable[Any], *, maximize: bool = False) -> tuple[Piecewise, Hindsight]:
+    """The mean of the whole loss functions, exactly, and the best it can be. O(N log N) for N pieces.
+
+    >>> mean, best = mean_loss([PiecewiseConstant([0, x, 1], [0.8, 0.2]) for x in (0.5, 0.75)])
+    >>> mean
+    PiecewiseConstant([0.0, 0.5, 0.75, 1.0], [0.8, 0.5, 0.2])
+    >>> best.interval
+    (0.75, 1.0)
+    """
+    spaces: list[Any] = []
+    running = _RunningSum()
+    for function in _functions(problems, maximize, spaces):
+        running.add(function)
+    best = _best_of(running, spaces, maximize)
+    return running.result() * ((-1.0 if maximize else 1.0) / running.count), best
+
+
+def _best_of(running: _RunningSum, spaces: list[Any], maximize: bool) -> Hindsight:
+    if running.count == 0:
+        raise ValueError("problems must hold at least one problem, got none")
+    total = running.result()
+    space = Interval(*total.edges[[0, -1]]) if spaces[0] is None else spaces[0]
+    row, interval = space.line.argmin(total)
+    best = total.min() / running.count
+    return Hindsight(interval, -best if maximize else best, space.alphas[row])
+
+
+def _functions(problems: Iterable[Any], maximize: bool, spaces: list[Any]) -> Iterator[Piecewise]:
+    """The functions to minimise; `spaces` gets the space of the first problem, None for a bare function."""
+    for i, problem in enumerate(problems):
+        if not spaces:
+            spaces.append(getattr(problem, "space", None))
+        function: Piecewise = problem if isinstance(problem, Piecewise) else problem.losses()
+        if not function.whole:
+            raise ValueError(f"the loss function of problem {i} is not seen everywhere: {function!r}")
+        yield function * -1.0 if maximize else function
+
+
+class _RunningSum:
+    """A sum of functions that merges in batches at least as large as itself: O(log) merges per piece."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._waiting: list[Piecewise] = []
+        self._n_waiting = 0
+        self._sum: Piecewise | None = None
+
+    def __len__(self) -> int:
+        return self._n_waiting + (0 if self._sum is None else len(self._sum))
+
+    def add(self, function: Piecewise) -> None:
+        self.count += 1
+        self._waiting.append(function)
+        self._n_waiting += len(function)
+        if self._n_waiting > max(_BATCH, 0 if self._sum is None else len(self._sum)):
+            self._merge()
+
+    def _merge(self) -> None:
+        parts = self._waiting if self._sum is None else [self._sum, *self._waiting]
+        self._sum = Piecewise.total(parts).compress()
+        self._waiting, self._n_waiting = [], 0
+
+    def result(self) -> Piecewise:
+        if self._waiting:
+            self._merge()
+        assert self._sum is not None
+        return self._sum
+
+
+class _Cells:
+    """Bounds on a sum in each cell of the line: its minimum from below, one of its values from above."""
+
+    def __init__(self, start: Piecewise) -> None:
+        # Cells of about equally many pieces: where functions break often, cells are fine.
+        stride = max(len(start) // _CELLS, 1)
+        self.edges = np.append(start.edges[:-1:stride], start.edges[-1])
+        self.low = np.zeros(self.edges.size - 1)
+        self.value = np.zeros(self.edges.size - 1)
+        self.add(start)
+
+    def add(self, function: Piecewise) -> None:
+        first = np.searchsorted(function.edges, self.edges[:-1], side="right") - 1
+        last = np.searchsorted(function.edges, self.edges[1:], side="left")
+        self.low += _minimum_between(function.lowest, first, last)
+        self.value += function(self.edges[:-1])
+
+    def candidates(self) -> PiecewiseConstant:
+        """0 on the cells that may hold the minimum, nan elsewhere."""
+        # The bounds are float sums: leave room for their rounding.
+        reach = float(self.value.min())
+        slack = 1e-9 * max(1.0, abs(reach))
+        keep = self.low <= reach + slack
+        return PiecewiseConstant(self.edges, np.where(keep, 0.0, np.nan)).compress()
+
+
+def _minimum_between(values: FloatArray, first: Any, last: Any) -> FloatArray:
+    """min(values[first:last]) for each pair; last > first."""
+    padded = np.append(values, np.inf)
+    pairs = np.stack((first, last), axis=1).ravel()
+    return np.asarray(np.minimum.reduceat(padded, pairs)[::2])

@@ -1,0 +1,117 @@
+"""The game of the paper: the learner picks a parameter, an instance arrives, some of its loss is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sized
+from time import perf_counter
+from typing import Any
+
+from semibandit import _validate
+from semibandit.functions import Piecewise
+from semibandit.game.history import History, Round
+from semibandit.learners import Exp3Grid, Learner, Trial
+from semibandit.spaces import Space
+
+__all__ = ["FEEDBACK", "play", "rounds"]
+
+FEEDBACK = ("full", "semi-bandit", "bandit")
+
+_METHODS = {"full": "losses", "semi-bandit": "reveal", "bandit": "loss"}
+
+
+def rounds(learner: Learner, problems: Iterable[Any], feedback: str = "semi-bandit") -> Iterator[Round]:
+    """Play the game and yield each round as it is over; `play` collects them.
+
+    >>> import semibandit as sb
+    >>> learner = sb.Exp3Set(sb.Interval(0, 1), seed=0)
+    >>> problem = sb.Explicit(sb.PiecewiseConstant([0, 0.5, 1], [0.9, 0.1]))
+    >>> [row.loss for row in rounds(learner, [problem] * 3)]
+    [0.1, 0.9, 0.9]
+    """
+    _validate.choice("feedback", feedback, FEEDBACK)
+    _require_learner(learner)
+    if feedback == "bandit" and not isinstance(learner, Exp3Grid):
+        raise TypeError(f"bandit feedback needs a learner on points (Exp3Grid), got {learner!r}")
+    return _rounds(learner, problems, feedback)
+
+
+def play(
+    learner: Learner, problems: Iterable[Any], feedback: str = "semi-bandit", *, progress: bool = False
+) -> History:
+    """Play a learner against a stream of problems.
+
+    Parameters
+    ----------
+    learner
+        Goes on from where it stands.
+    problems
+        Instances of an algorithm family; see `Problem`.
+    feedback
+        "semi-bandit" (the interval around the parameter), "full" (the whole function: Hedge), or "bandit"
+        (the loss alone; needs an `Exp3Grid`).
+    progress
+        Show a progress bar.
+
+    Returns
+    -------
+    History
+        One entry per round, with the regret; `semibandit.plots` draws it.
+    """
+    _require_learner(learner)
+    history = History(problems, learner.space, feedback, learner.maximize)
+    game: Iterable[Round] = rounds(learner, history.remember(problems), feedback)
+    if progress:
+        from rich.progress import track
+
+        game = track(game, feedback, total=len(problems) if isinstance(problems, Sized) else None)
+    for row in game:
+        history.append(row, learner)
+    return history
+
+
+def _rounds(learner: Learner, problems: Iterable[Any], feedback: str) -> Iterator[Round]:
+    for t, problem in enumerate(problems):
+        _require_same_space(learner.space, problem, t)
+        start = perf_counter()
+        trial = learner.ask()
+        asked = perf_counter()
+        try:
+            seen, loss, interval = _look(learner.space, problem, trial, feedback)
+        except BaseException:
+            learner.forget(trial)
+            raise
+        shown = perf_counter()
+        learner.tell(trial, seen)
+        told = perf_counter()
+        seconds = (asked - start) + (told - shown), shown - asked
+        yield Round(t, trial.rho, loss, *interval, learner.last_probability, *seconds, trial.alpha)
+
+
+def _look(space: Space, problem: Any, trial: Trial, feedback: str) -> tuple[Any, float, tuple[float, float]]:
+    """Run the problem: what the learner is told, the loss paid, and the interval around rho that was seen."""
+    method = _METHODS[feedback]
+    run = getattr(problem, method, None)
+    if not callable(run):
+        raise TypeError(f"{feedback} feedback needs problems with a method `{method}`, got {problem!r}")
+    if feedback == "bandit":
+        loss = float(run(*trial.parameters))
+        return loss, loss, (trial.rho, trial.rho)
+    seen = run() if feedback == "full" else run(*trial.parameters)
+    if not isinstance(seen, Piecewise):
+        raise TypeError(
+            f"{method} must return the loss around rho as a PiecewiseConstant (or a PiecewiseLinear), "
+            f"got {seen!r}"
+        )
+    x = space.place(*trial.parameters)
+    return seen, float(seen(x)), space.line.around(seen, x)
+
+
+def _require_learner(learner: Any) -> None:
+    if not isinstance(learner, Learner):
+        raise TypeError(f"learner must be a learner such as Exp3Set, got {learner!r}")
+
+
+def _require_same_space(space: Space, problem: Any, t: int) -> None:
+    theirs = getattr(problem, "space", None)
+    if isinstance(theirs, Space) and theirs.describe() != space.describe():
+        raise ValueError(f"problem {t} lives on {theirs.describe()}, the learner on {space.describe()}")

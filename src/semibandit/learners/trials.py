@@ -1,0 +1,87 @@
+"""Questions that a learner has asked, and what it needs to know when they are answered late."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from semibandit._validate import FloatArray
+from semibandit.functions import PiecewiseConstant
+from semibandit.spaces import Alpha
+from semibandit.weights import Weights
+
+__all__ = ["Epoch", "Trial"]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One question: play `rho` (and `alpha`, on `Strips`), then tell the learner what was seen."""
+
+    id: int
+    rho: float
+    learner: str = field(repr=False)
+    position: float = field(repr=False)
+    alpha: Alpha | None = None
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        """What a problem's methods take: (rho,), or (rho, alpha)."""
+        return (self.rho,) if self.alpha is None else (self.rho, self.alpha)
+
+    def named(self) -> str:
+        """The parameters, for messages."""
+        return f"rho = {self.rho!r}" + ("" if self.alpha is None else f", alpha = {self.alpha!r}")
+
+    def __repr__(self) -> str:
+        alpha = "" if self.alpha is None else f", alpha={self.alpha!r}"
+        return f"Trial(id={self.id!r}, rho={self.rho!r}{alpha})"
+
+
+class Epoch:
+    """The weights between two rebuildings, and the updates that a pending trial has not seen.
+
+    The probability of a set is needed as it was when the trial was asked. Undoing the updates told since
+    then gives it back without keeping old weights.
+    """
+
+    def __init__(self, weights: Weights) -> None:
+        self.weights = weights
+        self.updates: list[PiecewiseConstant] = []  # log factors on the whole line
+        self.offset = 0  # updates dropped from the front of the list
+        self.asked_at: dict[int, int] = {}  # pending trial -> updates before it
+
+    @property
+    def n_updates(self) -> int:
+        """Updates so far, dropped ones included."""
+        return self.offset + len(self.updates)
+
+    def append(self, edges: FloatArray, factors: FloatArray) -> None:
+        """Remember an update, for the pending trials."""
+        lo, hi = self.weights.ends
+        if edges[0] > lo:
+            edges, factors = np.append(lo, edges), np.append(0.0, factors)
+        if edges[-1] < hi:
+            edges, factors = np.append(edges, hi), np.append(factors, 0.0)
+        self.updates.append(PiecewiseConstant(edges, factors))
+
+    def drop_unneeded(self) -> None:
+        """Forget the updates that every pending trial has seen."""
+        needed = min(self.asked_at.values(), default=self.n_updates)
+        del self.updates[: needed - self.offset]
+        self.offset = needed
+
+    def shares_when_asked(self, trial_id: int, edges: FloatArray) -> FloatArray:
+        """The probabilities between consecutive edges as they were at the time of the ask. O(k log P)."""
+        missed = self.updates[self.asked_at[trial_id] - self.offset :]
+        lo, hi = self.weights.ends
+        undo = PiecewiseConstant.sum(missed) if missed else PiecewiseConstant.constant(lo, hi, 0.0)
+        cells = np.union1d(edges, undo.edges)
+        left = cells[:-1]
+        logs = self.weights.log_shares(cells) - undo(left)
+        weights = np.exp(logs - logs.max())
+        piece = np.searchsorted(edges, left, side="right") - 1
+        inside = (piece >= 0) & (piece < edges.size - 1)
+        shares = np.bincount(piece[inside], weights[inside], minlength=edges.size - 1)
+        return np.asarray(shares / weights.sum())

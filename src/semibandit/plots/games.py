@@ -1,0 +1,109 @@
+"""Pictures of games: regret, the density through time, what was seen, one instance's loss.
+
+Each function draws into the axes given, or into new ones, and returns them. Needs the `plot` extra.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from semibandit.game import History
+from semibandit.plots.figures import BLUE, FEEDBACK, ORANGE, axes
+
+__all__ = ["dendrogram", "density", "loss_function", "regret", "widths"]
+
+
+def regret(histories: History | Mapping[str, History], ax: Any = None, *, rho: float | None = None) -> Any:
+    """Cumulative regret against the best fixed parameter (or against `rho`), one curve per game."""
+    ax = axes(ax)
+    if isinstance(histories, History):
+        histories = {histories.feedback: histories}
+    for name, history in histories.items():
+        curve = history.regret(rho)
+        t = np.arange(1, curve.size + 1)
+        ax.plot(t, curve, label=name, color=FEEDBACK.get(history.feedback), lw=1.5)
+    ax.axhline(0.0, color="0.6", lw=0.8)
+    against = "the best fixed ρ" if rho is None else f"ρ = {rho:g}"
+    ax.set(title=f"Regret against {against}", xlabel="round", ylabel="cumulative regret")
+    ax.margins(x=0.0)
+    ax.legend(frameon=False, loc="upper left")
+    return ax
+
+
+def density(history: History, ax: Any = None) -> Any:
+    """The learner's density over ρ through time; darker is likelier, the line is the best fixed ρ."""
+    ax = axes(ax)
+    if len(history.space.alphas) > 1:
+        raise TypeError("a density of two parameters is drawn by plots.plane.density")
+    times, edges, shares = history.densities()
+    per_length = shares.reshape(times.size, -1) / np.diff(edges)
+    right = np.append(times[1:], max(len(history), times[-1] + 1))
+    # A root brings out what is unlikely but alive; the scale is shown relative to the even density.
+    even = 1.0 / history.space.interval.width
+    image = ax.pcolormesh(
+        np.append(times, right[-1]), edges, np.sqrt(per_length / even).T, cmap="Blues", rasterized=True
+    )
+    bar = ax.figure.colorbar(image, ax=ax, pad=0.01)
+    bar.set_label("√(density / uniform density)")
+    ax.axhline(history.best().rho, color=ORANGE, lw=1.0, ls="--")
+    ax.set(title=f"Density over ρ ({history.feedback})", xlabel="round", ylabel="ρ")
+    return ax
+
+
+def widths(history: History, ax: Any = None) -> Any:
+    """The lengths of the intervals seen, round by round, with their running median."""
+    ax = axes(ax)
+    seen = history.widths
+    t = np.arange(1, seen.size + 1)
+    ax.plot(t, seen, ".", ms=2, alpha=0.3, color=BLUE)
+    parts = np.array_split(np.arange(seen.size), min(60, 1 + seen.size // 20))
+    ax.plot(
+        [t[part].mean() for part in parts], [np.median(seen[part]) for part in parts],
+        color="black", lw=1.2, label="running median",
+    )  # fmt: skip
+    ax.set(title="Width of the interval seen", xlabel="round", ylabel="width in ρ", yscale="log")
+    ax.margins(x=0.0)
+    ax.legend(frameon=False)
+    return ax
+
+
+def loss_function(problem: Any, rho: float | None = None, ax: Any = None) -> Any:
+    """One instance's whole loss function; what a run at `rho` reveals is shaded."""
+    ax = axes(ax)
+    function = problem.losses()
+    ax.plot(np.repeat(function.edges, 2)[1:-1], np.column_stack(function.ends).ravel(), color="black", lw=1.2)
+    if rho is not None:
+        for lo, hi in problem.reveal(rho).domain:
+            ax.axvspan(lo, hi, color=BLUE, alpha=0.2, lw=0, label="revealed")
+        ax.plot([rho], [function(rho)], "o", color=BLUE, ms=5, label="played")
+        ax.legend(frameon=False)
+    ax.set(title="Loss of one instance", xlabel="ρ", ylabel="loss")
+    ax.margins(x=0.0)
+    return ax
+
+
+def dendrogram(problem: Any, rho: float, ax: Any = None) -> Any:
+    """The cluster tree of a linkage problem at rho; dots show the target clustering, where there is one."""
+    from matplotlib.collections import LineCollection
+    from scipy.cluster import hierarchy
+
+    ax = axes(ax)
+    drawing = hierarchy.dendrogram(problem.tree(rho), no_plot=True)
+    brackets = [
+        list(zip(xs, ys, strict=True)) for xs, ys in zip(drawing["icoord"], drawing["dcoord"], strict=True)
+    ]
+    ax.add_collection(LineCollection(brackets, colors="0.35", linewidths=0.7))
+    target = getattr(problem.cost, "target", None)
+    if target is not None:
+        leaves = drawing["leaves"]
+        places = 10.0 * np.arange(len(leaves)) + 5.0  # where scipy puts leaves
+        ax.scatter(
+            places, np.zeros(len(leaves)), c=target[leaves], cmap="tab10", s=9, zorder=3, clip_on=False
+        )
+    ax.autoscale_view()
+    ax.set_ylim(bottom=0.0)
+    ax.set(title=f"ρ = {rho:.3g}: loss {problem.loss(rho):.3g}", xticks=[], ylabel="height")
+    return ax

@@ -1,0 +1,114 @@
+"""Pictures of games with two parameters: heat maps over the square of (ρ, α).
+
+Each function draws into the axes given, or into new ones, and returns them. Needs the `plot` extra.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from semibandit._validate import FloatArray
+from semibandit.functions import Piecewise
+from semibandit.game import History
+from semibandit.plots.figures import ORANGE, axes
+from semibandit.spaces import Space
+
+__all__ = ["density", "instance", "loss", "marginal"]
+
+_BINS = 512
+
+
+def density(history: History, ax: Any = None, *, chosen: Any = None) -> Any:
+    """The learner's density over the square at the end of the game; darker is likelier.
+
+    `chosen` is what the learner recommends; the cross is the best fixed point in hindsight.
+    """
+    ax = axes(ax)
+    _, edges, shares = history.densities()
+    even = 1.0 / shares[-1].size
+    image = _heat(ax, history.space, edges, np.sqrt(shares[-1] / even), "Blues")
+    ax.figure.colorbar(image, ax=ax, pad=0.01).set_label("√(density / uniform density)")
+    _mark(ax, history, chosen)
+    ax.set(title=f"Density after {len(history)} rounds ({history.feedback})", xlabel="ρ", ylabel="α")
+    return ax
+
+
+def marginal(history: History, ax: Any = None, *, of: str = "alpha") -> Any:
+    """The density of α (or of ρ: of="rho") through time; darker is likelier, the line is the best one."""
+    ax = axes(ax)
+    times, edges, shares = history.densities()
+    rows = shares.sum(axis=2 if of == "alpha" else 1)
+    right = np.append(times, max(len(history), times[-1] + 1))
+    at = _boundaries(history.space) if of == "alpha" else edges
+    image = ax.pcolormesh(right, at, np.sqrt(rows.T * rows.shape[1]), cmap="Blues", rasterized=True)
+    ax.figure.colorbar(image, ax=ax, pad=0.01).set_label("√(density / uniform density)")
+    best = history.best()
+    ax.axhline(best.parameters[1] if of == "alpha" else best.rho, color=ORANGE, lw=1.0, ls="--")
+    letter = "α" if of == "alpha" else "ρ"
+    ax.set(title=f"Density over {letter} ({history.feedback})", xlabel="round", ylabel=letter)
+    return ax
+
+
+def loss(
+    function: Piecewise, space: Space, ax: Any = None, *, history: Any = None, chosen: Any = None
+) -> Any:
+    """A function on the line of the rows, such as a mean loss, over the square."""
+    ax = axes(ax)
+    edges = np.linspace(space.interval.lo, space.interval.hi, _BINS + 1)
+    middles = 0.5 * (edges[1:] + edges[:-1])
+    values = np.array([row(middles) for row in space.line.rows(function)])
+    image = _heat(ax, space, edges, values, "viridis_r")
+    ax.figure.colorbar(image, ax=ax, pad=0.01).set_label("loss")
+    if history is not None:
+        _mark(ax, history, chosen)
+    ax.set(title="Mean loss", xlabel="ρ", ylabel="α")
+    return ax
+
+
+def instance(problem: Any, rho: float, alpha: float, ax: Any = None) -> Any:
+    """One instance's loss over the square; what a run at (rho, alpha) reveals is outlined."""
+    ax = loss(problem.losses(), problem.space, ax)
+    space, seen = problem.space, problem.reveal(rho, alpha)
+    bounds = _boundaries(space)
+    for row, part in enumerate(space.line.rows(seen)):
+        for lo, hi in part.domain:
+            corner, height = (lo, bounds[row]), bounds[row + 1] - bounds[row]
+            ax.add_patch(_rectangle(corner, hi - lo, height, fill=False, ec="red", lw=1.2))
+    ax.plot([rho], [alpha], "o", color="red", ms=5, clip_on=False)
+    ax.set(title="Loss of one instance; outlined: revealed by one run", xlabel="ρ", ylabel="α")
+    return ax
+
+
+# -- inside ----------------------------------------------------------------------------------------------
+
+
+def _boundaries(space: Space) -> FloatArray:
+    """Where the bands of the rows begin and end: halfway between neighbours."""
+    alphas = np.array(space.alphas)
+    if alphas.dtype == object or alphas.ndim != 1:
+        raise TypeError(f"pictures of the square need Strips with one further parameter, got {space!r}")
+    half = 0.5 * (alphas[1] - alphas[0]) if alphas.size > 1 else 0.5
+    return np.concatenate(([alphas[0] - half], 0.5 * (alphas[1:] + alphas[:-1]), [alphas[-1] + half]))
+
+
+def _heat(ax: Any, space: Space, edges: FloatArray, values: FloatArray, colours: str) -> Any:
+    return ax.pcolormesh(edges, _boundaries(space), values, cmap=colours, rasterized=True)
+
+
+def _mark(ax: Any, history: History, chosen: Any) -> None:
+    rho, alpha = history.best().parameters
+    ax.plot([rho], [alpha], "x", color=ORANGE, ms=9, mew=2.5, label="best in hindsight", clip_on=False)
+    if chosen is not None:
+        ax.plot(
+            [chosen.rho], [chosen.alpha], "o", mfc="none", color="black", ms=9, mew=1.8, label="chosen",
+            clip_on=False,
+        )  # fmt: skip
+    ax.legend(frameon=True, framealpha=0.8, loc="lower left", fontsize="small")
+
+
+def _rectangle(corner: tuple[float, float], width: float, height: float, **options: Any) -> Any:
+    from matplotlib.patches import Rectangle
+
+    return Rectangle(corner, width, height, **options)

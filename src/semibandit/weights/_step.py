@@ -1,0 +1,83 @@
+"""One step of Algorithm 1 on an interval tree."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from semibandit._jit import kernel
+from semibandit.weights import _scaled as scaled
+from semibandit.weights import _tree_kernels as tree
+from semibandit.weights.steps import Rule
+
+# The draw has 53 bits: a set of less mass is reached by rounding only. The floor keeps estimates finite.
+SMALLEST_SHARE = 2.0**-64
+
+
+@kernel
+def share_out(t: tree.Nodes, edges: Any, sets: Any, shares: Any) -> None:
+    """Write the share of the mass of each piece that was seen."""
+    m0, e0 = tree.grand_total(t)
+    for i in range(sets.size):
+        if sets[i] >= 0:
+            m, e = tree.integrate(t, edges[i], edges[i + 1])
+            shares[i] = min(scaled.ratio(m, e, m0, e0), 1.0)
+
+
+@kernel
+def chances(sets: Any, shares: Any, draws: int, p: Any) -> None:
+    """Write the probability that each set is seen by one of several draws; what is not negative stays."""
+    for k in range(p.size):
+        if p[k] < 0.0:
+            share = 0.0
+            for i in range(sets.size):
+                if sets[i] == k:
+                    share += shares[i]
+            share = min(share, 1.0)
+            if draws > 1:
+                share = -math.expm1(draws * math.log1p(-share)) if share < 1.0 else 1.0
+            p[k] = share
+        p[k] = max(p[k], SMALLEST_SHARE)
+
+
+@kernel
+def learn(
+    t: tree.Nodes,
+    edges: Any,
+    losses: Any,
+    sets: Any,
+    shares: Any,
+    draws: int,
+    p: Any,
+    factors: Any,
+    rule: Rule,
+) -> tuple[float, float]:
+    """Multiply the weights of the pieces that were seen by exp(-rate · estimate).
+
+    `shares` are those of the pieces at the time of the draw, where that is past; with none given they are
+    today's. Completes `p` (see `chances`) and leaves in `factors`, zeros before, the log factors by which the
+    weights have moved (to return arrays takes much longer). Returns the mixability gap of the step, and by
+    how much the floor has raised an estimate at most.
+    """
+    prompt = shares.size == 0
+    if prompt:
+        shares = np.zeros(losses.size)
+        share_out(t, edges, sets, shares)
+    chances(sets, shares, draws, p)
+    mean = mixed = clipped = 0.0
+    m0, e0 = tree.grand_total(t)
+    for i in range(losses.size):
+        if sets[i] >= 0:
+            exact = (losses[i] - rule.shift) / (p[sets[i]] + rule.explore)
+            estimate = max(exact, rule.floor)
+            clipped = max(clipped, estimate - exact)
+            factors[i] = max(-rule.rate * estimate, -scaled.LARGEST_LOG)
+            mean += shares[i] * estimate
+            mixed += shares[i] * math.expm1(factors[i])
+            tree.update(t, edges[i], edges[i + 1], factors[i])
+    if prompt and mixed <= -0.5:  # most of the mass is gone: the totals tell how much to full precision
+        m1, e1 = tree.grand_total(t)
+        log_mixed = scaled.log(m1 / m0, e1 - e0)
+    else:
+        log_mixed = math.log1p(max(mixed, 2.0**-53 - 1.0))
+    return float(max(mean + log_mixed / rule.rate, 0.0)), float(clipped)

@@ -1,0 +1,431 @@
+"""PiecewiseConstant against exact rational arithmetic, and against everything one should not pass to it."""
+
+import copy
+import json
+import math
+import pickle
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reference import step_functions as reference
+from semibandit import PiecewiseConstant
+
+NAN = math.nan
+
+finite = st.floats(-1e6, 1e6)
+# A small set of values and edges makes ties and shared edges common.
+tied = st.sampled_from([0.0, -0.0, 0.1, 0.2, 0.3, 0.30000000000000004, 1.0, NAN])
+any_value = st.one_of(finite, tied)
+any_edge = st.one_of(finite, st.integers(0, 8).map(float))
+
+
+@st.composite
+def functions(draw, values=any_value, edges=any_edge):
+    ends = sorted(draw(st.sets(edges.map(lambda x: x + 0.0), min_size=2, max_size=9)))
+    return PiecewiseConstant(ends, draw(st.lists(values, min_size=len(ends) - 1, max_size=len(ends) - 1)))
+
+
+def exact(f):
+    return reference.from_lists(f.edges.tolist(), f.values.tolist())
+
+
+def assert_same(f, pieces, fixed_point=Fraction(0)):
+    """Same edges; values rounded from the exact ones, within one unit in the last place or a fixed point."""
+    assert [Fraction(x) for x in f.edges.tolist()] == [lo for lo, _, _ in pieces] + [pieces[-1][1]]
+    for got, (_, _, want) in zip(f.values.tolist(), pieces, strict=True):
+        if want is None:
+            assert math.isnan(got)
+        else:
+            assert abs(Fraction(got) - want) <= max(Fraction(math.ulp(got)), fixed_point)
+
+
+def random_function(rng, n_pieces, low=0.0, high=1.0):
+    inner = np.unique(rng.random(n_pieces - 1))
+    edges = np.concatenate(([0.0], inner[inner > 0.0], [1.0]))
+    return PiecewiseConstant(edges, rng.uniform(low, high, edges.size - 1))
+
+
+# -- construction ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("edges", "values", "error", "message"),
+    [
+        ([0, 1], [], ValueError, "values must have at least one entry"),
+        ([], [], ValueError, "values must have at least one"),
+        ([0], [1.0], ValueError, "edges must have one entry more than values, got 1 edges and 1 values"),
+        ([0, 1, 2], [1.0], ValueError, "3 edges and 1 values"),
+        ([1, 0], [1.0], ValueError, r"edges must be .* apart, got edges\[0\] = 1.0, edges\[1\] = 0.0"),
+        ([0, 0], [1.0], ValueError, "increasing"),
+        ([-0.0, 0.0], [1.0], ValueError, "increasing"),
+        ([0, NAN], [1.0], ValueError, r"edges\[1\] = nan"),
+        ([NAN, 1], [1.0], ValueError, r"edges\[0\] = nan"),
+        ([0, NAN, 1], [1.0, 2.0], ValueError, r"edges\[1\] = nan"),
+        ([0, math.inf], [1.0], ValueError, r"edges\[1\] = inf"),
+        ([-math.inf, 0], [1.0], ValueError, r"edges\[0\] = -inf"),
+        ([0, 1, 2], [1.0, math.inf], ValueError, r"values\[1\] = inf"),
+        ([0, 1], [-math.inf], ValueError, r"values\[0\] = -inf"),
+        ([[0, 1]], [1.0], ValueError, "edges must be one-dimensional"),
+        ([0, 1], 1.0, ValueError, "values must be one-dimensional"),
+        ("ab", [1.0], TypeError, "edges must be a sequence of numbers"),
+        (["0", "1"], [1.0], TypeError, "edges must be a sequence of numbers"),
+        ([0, 1], ["x"], TypeError, "values must be a sequence of numbers"),
+        ([0, 1], [1j], TypeError, "values must be a sequence of numbers"),
+        ([0, 10**400], [1], TypeError, "edges must be a sequence of numbers"),
+        (None, [1.0], TypeError, "edges must be a sequence of numbers"),
+        # The length would overflow, and with it every mean and integral.
+        ([-1.7e308, 1.7e308], [1.0], ValueError, "edges must .* a finite distance apart"),
+    ],
+)
+def test_bad_functions_are_refused(edges, values, error, message):
+    with pytest.raises(error, match=message):
+        PiecewiseConstant(edges, values)
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "value", "message"),
+    [
+        (0, 0, 1, "lo and hi"),
+        (1, 0, 1, "lo and hi"),
+        (NAN, 1, 1, "lo and hi"),
+        (0, NAN, 1, "lo and hi"),
+        (-math.inf, 0, 1, "lo and hi"),
+        (0, math.inf, 1, "lo and hi"),
+        (-1.7e308, 1.7e308, 1, "lo and hi"),
+        (0, 1, math.inf, "value"),
+        (0, 1, -math.inf, "value"),
+    ],
+)
+def test_bad_constants_are_refused(lo, hi, value, message):
+    with pytest.raises(ValueError, match=message):
+        PiecewiseConstant.constant(lo, hi, value)
+
+
+@pytest.mark.parametrize("arguments", [("0", 1, 1), (0, "1", 1), (0, 1, "1"), (None, 1, 1), (0, 1, None)])
+def test_constants_need_numbers(arguments):
+    with pytest.raises(TypeError, match="must be a number"):
+        PiecewiseConstant.constant(*arguments)
+
+
+def test_constant_is_the_one_piece_function():
+    assert PiecewiseConstant.constant(0, 2, 0.5) == PiecewiseConstant([0, 2], [0.5])
+    assert PiecewiseConstant.constant(0, 2, NAN).domain == ()
+
+
+def test_functions_cannot_be_changed():
+    edges, values = np.array([0.0, 1.0, 2.0]), np.array([0.25, 0.75])
+    f = PiecewiseConstant(edges, values)
+    edges[1], values[0] = 1.5, 9.0  # the arrays of the caller are copied
+    assert f.edges.tolist() == [0, 1, 2]
+    assert f.values.tolist() == [0.25, 0.75]
+    derived = [f.compress(), f.restrict(0.5, 2), f + f, f + 1, 2 * f, PiecewiseConstant.sum([f]), f]
+    for function in [*derived, PiecewiseConstant.constant(0, 1, 1), pickle.loads(pickle.dumps(f))]:
+        with pytest.raises(ValueError, match="read-only"):
+            function.edges[0] = -1
+        with pytest.raises(ValueError, match="read-only"):
+            function.values[0] = -1
+        with pytest.raises(AttributeError, match="immutable"):
+            function.edges = edges
+        with pytest.raises(AttributeError, match="immutable"):
+            function.other = 1
+        with pytest.raises(AttributeError, match="immutable"):
+            del function.values
+    f += 1  # a new object under the old name
+    assert derived[-1].values.tolist() == [0.25, 0.75]
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+@settings(derandomize=True, max_examples=200)
+@given(functions(), st.data())
+def test_evaluation_is_right_continuous_with_a_closed_end(f, data):
+    inner = st.floats(f.edges[0], f.edges[-1])
+    points = [*f.edges.tolist(), *data.draw(st.lists(inner, max_size=5))]
+    points += [np.nextafter(edge, -np.inf) for edge in f.edges[1:].tolist()]
+    wants = [reference.value(exact(f), x) for x in points]
+    for x, got, want in zip(points, f(np.array(points)).tolist(), wants, strict=True):
+        assert math.isnan(got) if want is None else Fraction(got) == want
+        np.testing.assert_equal(f(x), got)
+        piece = f.piece(x)
+        lo, hi, value = *piece.edges.tolist(), *piece.values.tolist()
+        assert lo <= x < hi or x == hi == f.edges[-1]
+        np.testing.assert_equal(value, got)
+
+
+def test_evaluation_keeps_the_shape():
+    f = PiecewiseConstant([0, 1, 2], [0.25, 0.75])
+    assert f(np.array([[0.0, 1.0], [1.5, 2.0]])).tolist() == [[0.25, 0.75], [0.75, 0.75]]
+    assert f([0, 0.5, 1]).tolist() == [0.25, 0.25, 0.75]
+    assert f(np.empty(0)).shape == (0,)
+    assert isinstance(f(1), float)
+    assert isinstance(f(np.float64(1)), float)
+
+
+@pytest.mark.parametrize("x", [-0.001, 2.001, NAN, math.inf, -math.inf, [0.5, 3.0], [[NAN]]])
+def test_points_outside_are_refused(x):
+    f = PiecewiseConstant([0, 1, 2], [0.25, 0.75])
+    with pytest.raises(ValueError, match=r"x must be in \[0.0, 2.0\], got"):
+        f(x)
+
+
+@pytest.mark.parametrize("x", ["a", 1j, "1", ["1"], {}])
+def test_points_must_be_numbers(x):
+    f = PiecewiseConstant([0, 1, 2], [0.25, 0.75])
+    with pytest.raises(TypeError, match="x must be"):
+        f(x)
+    with pytest.raises(TypeError, match="x must be"):
+        f.piece(x)
+
+
+@settings(derandomize=True, max_examples=300)
+@given(functions())
+def test_properties_against_exact_arithmetic(f):
+    pieces = exact(f)
+    assert [(Fraction(lo), Fraction(hi)) for lo, hi in f.domain] == reference.domain(pieces)
+    assert_same(f.compress(), reference.compress(pieces))
+    assert len(f) == len(pieces)
+    if f.domain:
+        steps = [step for _, _, step in pieces if step is not None]
+        scale = max(abs(step) for step in steps)
+        assert Fraction(f.min()) == min(steps)
+        smallest = len(f) * Fraction(5e-324)  # products below it vanish
+        assert abs(Fraction(f.mean()) - reference.mean(pieces)) <= scale * Fraction(1, 10**13) + smallest
+        length = sum(hi - lo for lo, hi in reference.domain(pieces))
+        error = abs(Fraction(f.integral()) - reference.integral(pieces))
+        assert error <= scale * length * Fraction(1, 10**13) + smallest
+    else:
+        assert f.integral() == 0.0
+
+
+@settings(derandomize=True, max_examples=300)
+@given(functions(values=tied, edges=st.integers(0, 40).map(float)))
+def test_argmin_is_exact(f):
+    if f.domain:
+        lo, hi = f.argmin()
+        assert (Fraction(lo), Fraction(hi)) == reference.argmin(exact(f))
+
+
+def test_argmin_joins_neighbours_and_takes_the_leftmost_of_equals():
+    assert PiecewiseConstant([0, 1, 2, 3, 5, 6], [1, 0, -0.0, 1, 0]).argmin() == (1.0, 3.0)
+    assert PiecewiseConstant([0, 1, 2, 3, 4], [0, 1, 1, 0]).argmin() == (0.0, 1.0)
+    assert PiecewiseConstant([0, 1, 2, 3], [0, NAN, 0]).argmin() == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("what", ["mean", "min", "argmin"])
+def test_nothing_seen_has_no_extremes(what):
+    f = PiecewiseConstant([0, 1, 2], [NAN, NAN])
+    with pytest.raises(ValueError, match="seen nowhere"):
+        getattr(f, what)()
+
+
+# -- deriving -------------------------------------------------------------------------------------
+
+
+@settings(derandomize=True, max_examples=200)
+@given(st.lists(functions(), min_size=1, max_size=6))
+def test_sum_against_exact_arithmetic(fs):
+    want = reference.total([exact(f) for f in fs])
+    # Values are cut off 92 bits below the largest one.
+    largest = max((abs(step) for f in fs for _, _, step in exact(f) if step is not None), default=0)
+    assert_same(PiecewiseConstant.sum(fs), want, len(fs) * largest * Fraction(1, 2**90))
+    assert PiecewiseConstant.sum(reversed(fs)) == PiecewiseConstant.sum(fs)
+    if len(fs) == 2:
+        assert_same(fs[0] + fs[1], want)
+
+
+def test_sum_of_thousands_against_exact_arithmetic():
+    rng = np.random.default_rng(5)
+    fs = [random_function(rng, 8, -1.0, 1.0) for _ in range(3000)]
+    got = PiecewiseConstant.sum(fs)
+    # All jumps in order: the same merge, one exact addition at a time.
+    jumps: dict[float, Fraction] = {}
+    for f in fs:
+        level = Fraction(0)
+        for edge, value in zip(f.edges.tolist(), [*f.values.tolist(), 0.0], strict=True):
+            jumps[edge] = jumps.get(edge, Fraction(0)) + Fraction(value) - level
+            level = Fraction(value)
+    level, levels = Fraction(0), []
+    for edge in sorted(jumps):
+        level += jumps[edge]
+        levels.append(level)
+    assert got.edges.tolist() == sorted(jumps)
+    assert levels.pop() == 0
+    for value, want in zip(got.values.tolist(), levels, strict=True):
+        assert abs(Fraction(value) - want) <= Fraction(math.ulp(value))
+    lowest = min(levels)
+    first = levels.index(lowest)
+    assert got.argmin() == (got.edges[first], got.edges[first + 1])
+
+
+def test_equal_sums_are_equal_far_apart():
+    # The same values in other orders on either half: float sums differ, exact ones do not.
+    rng = np.random.default_rng(0)
+    left = rng.random(2000)
+    right = rng.permutation(left)
+    fs = [PiecewiseConstant([0, 0.4, 1], pair) for pair in zip(left, right, strict=True)]
+    assert len(PiecewiseConstant.sum(fs).compress()) == 1
+    steps = [PiecewiseConstant([0, x, 1], [0.1, 0.3]) for x in rng.permutation(np.linspace(0.1, 0.9, 999))]
+    back = [PiecewiseConstant([0, x, 1], [0.3, 0.1]) for x in rng.permutation(np.linspace(0.1, 0.9, 999))]
+    assert len(PiecewiseConstant.sum(steps + back).compress()) == 1
+
+
+@pytest.mark.parametrize("size", [1.1e308, 1e300, 1e-300, 1e-310, 5e-324])
+def test_sums_at_the_ends_of_the_float_range(size):
+    f = PiecewiseConstant([0, 1, 3], [size, -size])
+    g = PiecewiseConstant([0, 2, 3], [-size / 2, size])
+    assert PiecewiseConstant.sum([f, g, 0 * g]).values.tolist() == [size - size / 2, -size - size / 2, 0.0]
+
+
+def test_sums_that_overflow_are_errors():
+    f = PiecewiseConstant([0, 1], [1.5e308])
+    for add in (lambda: f + f, lambda: PiecewiseConstant.sum([f, f]), lambda: f + 1e308, lambda: f * 2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(ValueError, match="values must be finite"):
+                add()
+
+
+@pytest.mark.parametrize("number", [NAN, math.inf, -math.inf])
+def test_only_finite_numbers_are_added_and_multiplied(number):
+    f = PiecewiseConstant([0, 1], [1])
+    for operation in (lambda: f + number, lambda: number + f, lambda: f * number, lambda: number * f):
+        with pytest.raises(ValueError, match="number must be finite"):
+            operation()
+
+
+@pytest.mark.parametrize("other", ["1", None, [1.0], np.array([1.0, 2.0])])
+def test_adding_anything_else_is_a_type_error(other):
+    f = PiecewiseConstant([0, 1], [1])
+    with pytest.raises(TypeError):
+        f + other
+    with pytest.raises(TypeError):
+        other * f
+
+
+def test_numbers_add_and_multiply():
+    f = PiecewiseConstant([0, 1, 2], [0.5, NAN])
+    assert f + 1 == 1 + f == PiecewiseConstant([0, 1, 2], [1.5, NAN])
+    assert 2 * f == f * np.float64(2) == PiecewiseConstant([0, 1, 2], [1.0, NAN])
+    assert sum([f, f]) == 2 * f
+
+
+def test_disjoint_functions_have_a_sum_seen_nowhere():
+    f, g = PiecewiseConstant([0, 1], [1]), PiecewiseConstant([2, 3], [1])
+    for h in (f + g, PiecewiseConstant.sum([f, g])):
+        assert h.edges.tolist() == [0, 1, 2, 3]
+        assert h.domain == ()
+
+
+@pytest.mark.parametrize(
+    ("functions", "error", "message"),
+    [
+        ([], ValueError, "functions must hold at least one"),
+        ([PiecewiseConstant([0, 1], [1]), 1.0], TypeError, r"functions\[1\] must be a PiecewiseConstant"),
+        (PiecewiseConstant([0, 1], [1]), TypeError, "functions must be a collection"),
+        (3, TypeError, "functions must be a collection"),
+    ],
+)
+def test_sum_of_what_is_not_functions(functions, error, message):
+    with pytest.raises(error, match=message):
+        PiecewiseConstant.sum(functions)
+
+
+@settings(derandomize=True, max_examples=200)
+@given(functions(), st.data())
+def test_restriction(f, data):
+    ends = sorted(
+        data.draw(
+            st.sets(
+                st.one_of(st.floats(f.edges[0], f.edges[-1]), st.sampled_from(f.edges.tolist())), min_size=2
+            )
+        )
+    )
+    lo, hi = ends[0] + 0.0, ends[-1] + 0.0
+    if not lo < hi:
+        return
+    g = f.restrict(lo, hi)
+    assert (g.edges[0], g.edges[-1]) == (lo, hi)
+    inner = [edge for edge in f.edges.tolist() if lo < edge < hi]
+    assert g.edges[1:-1].tolist() == inner
+    np.testing.assert_equal(g.values, f(np.array([lo, *inner])))
+
+
+@pytest.mark.parametrize(
+    "ends", [(-1, 1), (0, 3), (1, 1), (1.5, 0.5), (NAN, 1), (0, NAN), (-math.inf, math.inf)]
+)
+def test_restriction_must_lie_inside(ends):
+    with pytest.raises(ValueError, match=r"lo and hi must satisfy 0.0 <= lo < hi <= 2.0, got"):
+        PiecewiseConstant([0, 1, 2], [1, 2]).restrict(*ends)
+
+
+# -- identity and exchange ------------------------------------------------------------------------
+
+
+@settings(derandomize=True, max_examples=150)
+@given(functions())
+def test_copies_are_equal_and_hash_alike(f):
+    data = json.loads(json.dumps(f.to_dict(), allow_nan=False))
+    for g in (
+        PiecewiseConstant.from_dict(data),
+        pickle.loads(pickle.dumps(f)),
+        copy.deepcopy(f),
+        copy.copy(f),
+    ):
+        assert g == f
+        assert hash(g) == hash(f)
+        assert g.values.tobytes() == f.values.tobytes() or np.isnan(f.values).any()
+
+
+def test_equality():
+    f = PiecewiseConstant([0, 1, 2], [0.0, NAN])
+    assert f == PiecewiseConstant([-0.0, 1, 2], [-0.0, NAN])
+    assert hash(f) == hash(PiecewiseConstant([-0.0, 1, 2], [-0.0, NAN]))
+    assert f != PiecewiseConstant([0, 1, 2], [0.0, 0.0])
+    assert f != PiecewiseConstant([0, 1.5, 2], [0.0, NAN])
+    assert f != PiecewiseConstant([0, 2], [0.0])
+    assert f != "f"
+    assert len({f, f + 0, f + 1}) == 2
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({}, "expected a dict with 'edges' and 'values'"),
+        ({"edges": [0, 1]}, "expected a dict"),
+        ([], "expected a dict"),
+        (None, "expected a dict"),
+        ({"edges": [0, 1], "values": [1, 2]}, "one entry more"),
+        ({"edges": [0, 1], "values": None}, "values must be a list"),
+        ({"edges": None, "values": [1]}, "edges must be a sequence"),
+        ({"edges": [0, 1], "values": [[]]}, "values must be"),
+        ({"edges": [0, 1], "values": ["1"]}, "values must be a sequence of numbers"),
+    ],
+)
+def test_from_dict_of_something_else(data, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        PiecewiseConstant.from_dict(data)
+
+
+def test_short_functions_print_in_full():
+    f = PiecewiseConstant([0, 0.1, 2, 3], [1 / 3, NAN, 2])
+    assert repr(f) == f"PiecewiseConstant([0.0, 0.1, 2.0, 3.0], [{1 / 3!r}, nan, 2.0])"
+    assert eval(repr(f), {"PiecewiseConstant": PiecewiseConstant, "nan": NAN}) == f
+
+
+def test_long_functions_print_a_summary():
+    f = PiecewiseConstant(range(11), [*range(9), NAN])
+    assert repr(f) == "<PiecewiseConstant on [0, 10]: 10 pieces, values 0 to 8, 10.0% not seen>"
+    rng = np.random.default_rng(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for n in range(5, 60):
+            blind = PiecewiseConstant(np.sort(rng.random(n + 1)), np.full(n, NAN))
+            assert repr(blind).endswith("not seen anywhere>")
+    # Seen, if only just.
+    assert "values 1 to 1" in repr(PiecewiseConstant([0, 1e-20, 1, 2, 3, 4], [1, NAN, NAN, NAN, NAN]))

@@ -1,0 +1,228 @@
+"""PiecewiseLinear against exact rational arithmetic, and against what one should not pass to it."""
+
+import copy
+import json
+import math
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reference import linear_functions as reference
+from semibandit import PiecewiseConstant, PiecewiseLinear
+
+NAN = math.nan
+
+values = st.one_of(st.floats(-1e6, 1e6), st.sampled_from([0.0, -0.0, 0.1, 0.2, 0.3, 1.0, NAN]))
+places = st.one_of(st.floats(-1e6, 1e6).map(lambda x: round(x, 12)), st.integers(0, 8).map(float))
+
+
+@st.composite
+def functions(draw, values=values, places=places):
+    edges = sorted(draw(st.sets(places.map(lambda x: x + 0.0), min_size=2, max_size=7)))
+    n = len(edges) - 1
+    left = np.array(draw(st.lists(values, min_size=n, max_size=n)))
+    right = np.array(draw(st.lists(values, min_size=n, max_size=n)))
+    unseen = np.isnan(left) | np.isnan(right)
+    return PiecewiseLinear(edges, np.where(unseen, NAN, left), np.where(unseen, NAN, right))
+
+
+def close(got, want, scale):
+    if want is None:
+        return math.isnan(got)
+    return abs(Fraction(got) - want) <= Fraction(scale) * Fraction(2) ** -50
+
+
+def largest(*functions):
+    return max(np.nanmax(np.abs([f.left, f.right]), initial=0.0) for f in functions)
+
+
+@settings(max_examples=150, derandomize=True, deadline=None)
+@given(functions(), st.floats(0, 1))
+def test_evaluation(f, share):
+    exact = reference.pieces(f)
+    lo, hi = float(f.edges[0]), float(f.edges[-1])
+    points = [lo, hi, min(max(lo + share * (hi - lo), lo), hi), *f.edges.tolist()]
+    for x in points:
+        assert close(f(x), reference.value(exact, Fraction(x)), largest(f))
+    np.testing.assert_array_equal(f(np.array(points)), [f(x) for x in points])
+    # Exactly the given values at the ends of pieces.
+    np.testing.assert_array_equal(f(f.edges[:-1]), f.left)
+    assert f(hi) == f.right[-1] or math.isnan(f.right[-1])
+
+
+@settings(max_examples=150, derandomize=True, deadline=None)
+@given(st.lists(functions(), min_size=1, max_size=5))
+def test_sum(parts):
+    total = PiecewiseLinear.sum(parts)
+    exact = reference.total([reference.pieces(f) for f in parts])
+    assert [Fraction(x) for x in total.edges.tolist()] == [p[0] for p in exact] + [exact[-1][1]]
+    for left, right, (_, _, a, b) in zip(total.left, total.right, exact, strict=True):
+        assert close(left, a, 4 * largest(*parts))
+        assert close(right, b, 4 * largest(*parts))
+
+
+@settings(max_examples=100, derandomize=True, deadline=None)
+@given(functions(), functions())
+def test_addition_is_the_sum_of_two(f, g):
+    total = f + g
+    exact = reference.total([reference.pieces(f), reference.pieces(g)])
+    for left, right, (_, _, a, b) in zip(total.left, total.right, exact, strict=True):
+        assert close(left, a, 4 * largest(f, g))
+        assert close(right, b, 4 * largest(f, g))
+    assert (f + g) == (g + f)
+
+
+def test_rounding_does_not_build_up_in_long_sums():
+    # Steep and shallow pieces; after the last edge inside, all functions are constants again.
+    rng = np.random.default_rng(5)
+    parts = []
+    for _ in range(3000):
+        a, b = np.sort(rng.random(2))
+        width = min(b - a, 10.0 ** rng.uniform(-14, 0))
+        parts.append(PiecewiseLinear([0, a, a + width, 1], [0.1, 0.1, 0.1], [0.1, rng.random(), 0.1]))
+    total = PiecewiseLinear.sum(parts)
+    assert total(0.0) == pytest.approx(300, rel=1e-15)
+    assert total(1.0) == pytest.approx(300, rel=1e-15)
+    for x in rng.random(50):
+        assert total(x) == pytest.approx(math.fsum(f(x) for f in parts), rel=1e-13)
+
+
+def test_a_piece_too_narrow_for_its_slope_spoils_nothing_else():
+    needle = PiecewiseLinear([0, 5e-324, 1e-300, 1], [0, 1, 0], [1, 0, 1])
+    total = PiecewiseLinear.sum([needle, needle, PiecewiseLinear([0, 1], [0], [1])])
+    x = np.array([1e-300, 0.25, 1.0])
+    np.testing.assert_allclose(total(x), 3 * x, atol=1e-15)
+
+
+def test_steps_and_lines_add_up():
+    step, line = PiecewiseConstant([0, 1, 2], [1, 3]), PiecewiseLinear([0, 2], [0], [1])
+    assert step + line == line + step == PiecewiseLinear.sum([step, line])
+    assert (step + line).right.tolist() == [1.5, 4.0]
+    assert (2 * line + 1).left.tolist() == [1.0]
+
+
+@settings(max_examples=150, derandomize=True, deadline=None)
+@given(functions())
+def test_mean_min_argmin(f):
+    exact = [p for p in reference.pieces(f) if p[2] is not None]
+    if not exact:
+        for method in (f.mean, f.min, f.argmin):
+            with pytest.raises(ValueError, match="seen nowhere"):
+                method()
+        return
+    length = sum(p[1] - p[0] for p in exact)
+    assert close(f.mean(), reference.integral(exact) / length, 8 * largest(f))
+    lowest = min(min(p[2], p[3]) for p in exact)
+    assert Fraction(f.min()) == lowest
+    lo, hi = f.argmin()
+    flat = [p for p in exact if p[2] == p[3] == lowest]
+    if flat:
+        assert Fraction(hi) - Fraction(lo) >= max(p[1] - p[0] for p in flat)
+        assert f(lo) == f(0.5 * lo + 0.5 * hi) == lowest
+    else:
+        assert lo == hi
+        # Attained there, or approached from the left of a jump.
+        following = math.nextafter(lo, math.inf)
+        assert f(lo) == lowest or float(lowest) in f.right[f.edges[1:] == following]
+
+
+def test_argmin_is_where_the_function_is_low():
+    sale = PiecewiseLinear([0, 0.3, 1], [0, 0], [0.3, 0])  # the price, while it sells
+    lo, hi = (sale * -1).argmin()
+    assert lo == hi == math.nextafter(0.3, 0)
+    assert sale(lo) == pytest.approx(0.3, rel=1e-15)
+    assert PiecewiseLinear([0, 1], [1], [0]).argmin() == (1.0, 1.0)
+    assert PiecewiseLinear([0, 1], [0], [1]).argmin() == (0.0, 0.0)
+    assert PiecewiseLinear([0, 1, 2, 4, 5], [1, 0, 1, 0], [0, 0, 0, 1]).argmin() == (1.0, 2.0)
+    # Two flat pieces side by side are one interval.
+    assert PiecewiseLinear([0, 1, 2, 3.5], [0, 0, 1], [0, 0, 0]).argmin() == (0.0, 2.0)
+
+
+@settings(max_examples=100, derandomize=True, deadline=None)
+@given(functions(), st.floats(0, 1), st.floats(0, 1))
+def test_restrict(f, a, b):
+    lo, hi = (float(f.edges[0]) * (1 - s) + float(f.edges[-1]) * s for s in sorted((a, b)))
+    if not f.edges[0] <= lo < hi <= f.edges[-1]:
+        return
+    part = f.restrict(lo, hi)
+    assert (part.edges[0], part.edges[-1]) == (lo, hi)
+    points = np.linspace(lo, hi, 9)[:-1]
+    np.testing.assert_allclose(part(points), f(points), atol=1e-9 * max(largest(f), 1), rtol=0)
+
+
+def test_compress():
+    f = PiecewiseLinear([0, 1, 2, 3, 4, 5, 6], [0, 0.5, 1, 2, NAN, NAN], [0.5, 1, 1, 2, NAN, NAN])
+    assert f.compress() == PiecewiseLinear([0, 2, 3, 4, 6], [0, 1, 2, NAN], [1, 1, 2, NAN])
+    # A jump stays, with equal slopes as well.
+    jump = PiecewiseLinear([0, 1, 2], [0, 0.2], [1, 1.2])
+    assert jump.compress() == jump
+
+
+def test_domain_piece_slopes():
+    f = PiecewiseLinear([0, 1, 2, 4], [0, NAN, 1], [1, NAN, 0])
+    assert f.domain == ((0.0, 1.0), (2.0, 4.0))
+    assert f.piece(3) == PiecewiseLinear.line(2.0, 4.0, 1.0, 0.0)
+    assert f.piece(4) == f.piece(3)
+    assert f.slopes[[0, 2]].tolist() == [1.0, -0.5]
+    assert len(f) == 3
+    assert math.isnan(f(1.5))
+    assert f.integral() == 1.5
+
+
+def test_exchange():
+    f = PiecewiseLinear([0, 1, 2], [0.1, NAN], [0.3, NAN])
+    for g in (pickle.loads(pickle.dumps(f)), copy.deepcopy(f)):
+        assert g == f
+        assert hash(g) == hash(f)
+    assert PiecewiseLinear.from_dict(json.loads(json.dumps(f.to_dict()))) == f
+    assert f != PiecewiseLinear([0, 1, 2], [0.1, NAN], [0.2, NAN])
+    assert f != PiecewiseConstant([0, 1], [0.1])
+    assert eval(repr(PiecewiseLinear([0, 1], [0.1], [0.2]))) == PiecewiseLinear([0, 1], [0.1], [0.2])
+    assert "9 pieces, values 0 to 2" in repr(PiecewiseLinear(range(10), [0] * 9, [2] * 9))
+    assert "not seen anywhere" in repr(PiecewiseLinear(range(10), [NAN] * 9, [NAN] * 9))
+
+
+def test_immutable():
+    f = PiecewiseLinear([0, 1], [0], [1])
+    with pytest.raises(AttributeError, match="immutable"):
+        f.left = np.array([2.0])
+    with pytest.raises(ValueError, match="read-only"):
+        f.left[0] = 2.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0, 1], [], []), "left must have at least one entry"),
+        (([0, 1], [1], [1, 2]), "got 2 edges, 1 left and 2 right"),
+        (([0, 1, 1], [1, 1], [1, 1]), r"strictly increasing .* edges\[1\] = 1.0, edges\[2\] = 1.0"),
+        (([0, math.inf], [1], [1]), r"edges\[1\] = inf"),
+        (([0, 1], [math.inf], [1]), r"left must be finite or nan .* left\[0\] = inf"),
+        (([0, 1], [1], [-math.inf]), r"right must be finite or nan .* right\[0\] = -inf"),
+        (([0, 1], [1], [NAN]), "seen at both ends or at none, got 1.0 and nan for piece 0"),
+        (([0, 1], [[1]], [[1]]), r"left must be one-dimensional, got shape \(1, 1\)"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        PiecewiseLinear(*arguments)
+
+
+def test_bad_use():
+    f = PiecewiseLinear([0, 1], [0], [1])
+    with pytest.raises(ValueError, match=r"x must be in \[0.0, 1.0\], got 2.0"):
+        f(2)
+    with pytest.raises(TypeError, match="must be a PiecewiseConstant or PiecewiseLinear, got 3"):
+        PiecewiseLinear.sum([f, 3])
+    with pytest.raises(ValueError, match="at least one function"):
+        PiecewiseLinear.sum([])
+    with pytest.raises(ValueError, match="lo and hi must satisfy"):
+        f.restrict(0.5, 2)
+    with pytest.raises(ValueError, match="'edges', 'left' and 'right'"):
+        PiecewiseLinear.from_dict({"edges": [0, 1]})
+    with pytest.raises(TypeError):
+        f + "one"

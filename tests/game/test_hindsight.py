@@ -1,0 +1,131 @@
+import itertools
+
+import numpy as np
+import pytest
+
+import semibandit as sb
+from semibandit.game import hindsight
+
+
+def brute_force(functions):
+    """Sum at every midpoint of the common refinement, with plain Python floats."""
+    edges = sorted({edge for f in functions for edge in f.edges.tolist()})
+    middles = [0.5 * (a + b) for a, b in itertools.pairwise(edges)]
+    return min(sum(f(x) for f in functions) for x in middles) / len(functions)
+
+
+def random_functions(seed, count=40, pieces=6):
+    rng = np.random.default_rng(seed)
+    return [
+        sb.PiecewiseConstant(np.r_[0, np.sort(rng.random(pieces - 1)), 1], rng.random(pieces))
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_minimum_of_the_sum(seed):
+    functions = random_functions(seed)
+    best = sb.best_in_hindsight(functions)
+    assert best.mean_loss == pytest.approx(brute_force(functions), rel=1e-13)
+    assert np.mean([f(best.rho) for f in functions]) == pytest.approx(best.mean_loss, rel=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_maximize_mirrors_the_loss(seed):
+    functions = random_functions(seed)
+    mirrored = [f * -1.0 + 1.0 for f in functions]
+    best, worst = sb.best_in_hindsight(functions), sb.best_in_hindsight(mirrored, maximize=True)
+    assert worst.interval == best.interval
+    assert worst.mean_loss == pytest.approx(1.0 - best.mean_loss)
+
+
+@pytest.mark.parametrize("max_pieces", [2, 17, 100])
+@pytest.mark.parametrize("seed", range(3))
+def test_second_pass_gives_the_same_answer(seed, max_pieces, monkeypatch):
+    monkeypatch.setattr(hindsight, "_CELLS", 8)
+    monkeypatch.setattr(hindsight, "_BATCH", 16)
+    functions = random_functions(seed, count=60)
+    one_pass = sb.best_in_hindsight(functions)
+    two_passes = sb.best_in_hindsight(functions, max_pieces=max_pieces)
+    assert two_passes.interval == one_pass.interval
+    assert two_passes.mean_loss == pytest.approx(one_pass.mean_loss, rel=1e-13)
+    assert sb.best_in_hindsight(iter(functions), max_pieces=max_pieces).interval == one_pass.interval
+
+
+def test_second_pass_holds_fewer_pieces(monkeypatch):
+    """Where losses differ clearly, most of the line is ruled out and its pieces are not held."""
+    stream = sb.streams.synthetic(2000, pieces=10, gap=0.6, seed=3)
+    held = []
+    merge = hindsight._RunningSum._merge
+
+    def watched(self):
+        merge(self)
+        held.append(len(self))
+
+    monkeypatch.setattr(hindsight, "_BATCH", 500)
+    exact = sb.best_in_hindsight(stream)
+    monkeypatch.setattr(hindsight._RunningSum, "_merge", watched)
+    bounded = sb.best_in_hindsight(stream, max_pieces=4000)
+    assert bounded.interval == exact.interval
+    assert max(held) < 12_000 < 2000 * 9
+
+
+def test_ties_give_the_widest_interval():
+    functions = [sb.PiecewiseConstant([0, 0.1, 0.4, 0.9, 1], [0.2, 0.7, 0.2, 0.7])] * 3
+    assert sb.best_in_hindsight(functions).interval == (0.4, 0.9)
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="at least one problem"):
+        sb.best_in_hindsight([])
+    with pytest.raises(ValueError, match="problem 0 is not seen everywhere"):
+        sb.best_in_hindsight([sb.PiecewiseConstant([0, 0.5, 1], [0.1, np.nan])])
+    with pytest.raises(ValueError, match="max_pieces must be at least 2"):
+        sb.best_in_hindsight(random_functions(0), max_pieces=0)
+
+
+def test_lines_may_be_best_at_a_point():
+    functions = [sb.PiecewiseLinear([0, x, 1], [1 - x, x], [0, 1]) for x in (0.3, 0.4, 0.9)]
+    best = sb.best_in_hindsight(functions)
+    assert best.interval == (best.rho, best.rho)
+    grid = np.linspace(0, 1, 20_001)
+    total = sum(f(grid) for f in functions) / 3
+    assert best.mean_loss <= total.min() + 1e-12
+    assert best.mean_loss == pytest.approx(total.min(), abs=1e-3)
+    # In two passes, and with step functions among them.
+    mixed = [*functions, sb.PiecewiseConstant([0, 0.35, 1], [0.9, 0.1])]
+    for max_pieces in (2, 1000):
+        again = sb.best_in_hindsight(mixed, max_pieces=max_pieces)
+        total = sum(f(grid) for f in mixed) / 4
+        assert again.mean_loss <= total.min() + 1e-12
+        assert sum(f(again.rho) for f in mixed) / 4 == pytest.approx(again.mean_loss)
+
+
+def test_the_answer_unpacks_into_two_and_knows_the_parameters():
+    best = sb.best_in_hindsight(random_functions(0))
+    interval, mean_loss = best
+    assert (interval, mean_loss) == (best.interval, best.mean_loss) == best[:2]
+    assert best.alpha is None
+    assert best.parameters == (best.rho,)
+    space = sb.Strips(2, sb.Interval(0, 1))
+    rows = [sb.PiecewiseConstant([0, x, 1], [0.8, 0.2]) for x in (0.3, 0.4)]
+
+    class Problem:
+        def __init__(self):
+            self.space = space
+
+        def losses(self):
+            return space.lay_rows(dict(enumerate(rows)))
+
+    (lo, hi), mean_loss = best = sb.best_in_hindsight([Problem()])
+    assert (lo, hi, mean_loss, best.alpha) == (0.3, 1.0, 0.2, 0.0)
+    assert best.parameters == (0.65, 0.0)
+
+
+def test_the_mean_and_its_best():
+    functions = random_functions(1)
+    for maximize in (False, True):
+        mean, best = hindsight.mean_loss(functions, maximize=maximize)
+        assert best == sb.best_in_hindsight(functions, maximize=maximize)
+        assert mean(best.rho) == pytest.approx(best.mean_loss)
+        assert mean.mean() == pytest.approx(np.mean([f.mean() for f in functions]))

@@ -1,0 +1,46 @@
+import numpy as np
+import pytest
+
+import semibandit as sb
+
+HISTORY = sb.play(sb.Exp3Set(sb.Interval(0, 1), seed=0), sb.streams.synthetic(150, seed=0))
+
+
+def test_regret_curve_shows_the_regret():
+    ax = sb.plots.regret(HISTORY)
+    curve = ax.get_lines()[0]
+    assert np.array_equal(curve.get_ydata(), HISTORY.regret())
+
+
+def test_loss_function_shades_what_was_revealed():
+    problem = HISTORY.problems[3]
+    rho = float(HISTORY.rho[3])
+    ax = sb.plots.loss_function(problem, rho)
+    shaded = ax.patches[-1].get_window_extent().transformed(ax.transData.inverted())
+    lo, hi = problem.losses().piece(rho).edges
+    assert (shaded.x0, shaded.x1) == pytest.approx((lo, hi))
+
+
+def test_density_and_widths_draw():
+    assert sb.plots.density(HISTORY).get_ylabel() == "ρ"
+    assert sb.plots.widths(HISTORY).get_yscale() == "log"
+
+
+def test_dendrogram_has_a_bracket_for_each_merge_and_a_dot_for_each_point():
+    problem = sb.streams.clustering("gaussian", 1, per_class=5)[0]
+    ax = sb.plots.dendrogram(problem, 0.3)
+    lines, dots = ax.collections
+    assert len(lines.get_segments()) == 14
+    assert len(dots.get_offsets()) == 15
+    assert "ρ = 0.3" in ax.get_title()
+
+
+def test_loss_function_of_lines():
+    problem = sb.PostedPrice([0.2, 0.5], loss="utility")
+    line = sb.plots.loss_function(problem, 0.3).get_lines()[0]
+    assert line.get_xdata().tolist() == [0.0, 0.2, 0.2, 0.5, 0.5, 1.0]
+    assert line.get_ydata().tolist() == [0.0, 0.4, 0.2, 0.5, 0.0, 0.0]
+
+
+def test_regret_against_a_parameter_says_so():
+    assert sb.plots.regret(HISTORY, rho=0.25).get_title() == "Regret against ρ = 0.25"

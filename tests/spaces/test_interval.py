@@ -1,0 +1,107 @@
+"""Interval: membership, the line with its margin, and how feedback is laid on it."""
+
+import dataclasses
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from semibandit import Interval, PiecewiseConstant
+
+NAN = math.nan
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((1, 0), ValueError, "lo must be below hi, got lo = 1.0 and hi = 0.0"),
+        ((1, 1), ValueError, "lo must be below hi"),
+        ((NAN, 1), ValueError, "lo must be finite, got nan"),
+        ((0, NAN), ValueError, "hi must be finite, got nan"),
+        ((-math.inf, 0), ValueError, "lo must be finite, got -inf"),
+        ((0, math.inf), ValueError, "hi must be finite, got inf"),
+        ((0, 1, -0.1), ValueError, "margin must be finite and >= 0, got -0.1"),
+        ((0, 1, NAN), ValueError, "margin must be"),
+        ((0, 1, math.inf), ValueError, "margin must be"),
+        ((-1e308, 1e308), ValueError, "length of the space"),
+        ((0, 1, 1e308), ValueError, "length of the space"),
+        ((1.7e308, 1.75e308, 0.8e308), ValueError, "length of the space"),
+        ((-1.75e308, -1.7e308, 0.8e308), ValueError, "length of the space"),
+        ((0, 10**400), ValueError, "hi must be finite"),
+        (("0", 1), TypeError, "lo must be a number, got '0'"),
+        ((0, b"1"), TypeError, "hi must be a number"),
+        ((None, 1), TypeError, "lo must be a number"),
+        ((0, [1, 2]), TypeError, "hi must be a number"),
+        ((0, 1, 1j), TypeError, "margin must be a number"),
+    ],
+)
+def test_bad_spaces_are_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
+        Interval(*arguments)
+
+
+def test_a_space_is_a_value():
+    space = Interval(0, np.float32(10))
+    assert (space.lo, space.hi, space.width, space.margin) == (0.0, 10.0, 10.0, 0.0)
+    assert type(space.hi) is float
+    assert space == Interval(0.0, 10.0)
+    assert hash(space) == hash(Interval(0, Fraction(10)))
+    assert space != Interval(0, 10, margin=1)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        space.lo = 1.0
+
+
+@pytest.mark.parametrize("rho", [0, 10, 5.5, np.float64(3), np.int64(3)])
+def test_membership(rho):
+    space = Interval(0, 10)
+    assert rho in space
+    assert space.check(rho) == rho
+    assert type(space.check(rho)) is float
+
+
+@pytest.mark.parametrize("rho", [-1e-300, np.nextafter(10, 11), NAN, math.inf, -math.inf])
+def test_outside(rho):
+    space = Interval(0, 10, margin=5)  # the margin is no part of the space
+    assert rho not in space
+    with pytest.raises(ValueError, match=r"knob must be in \[0, 10\], got"):
+        space.check(rho, "knob")
+
+
+@pytest.mark.parametrize("rho", ["5", None, [5], 5j])
+def test_not_a_number(rho):
+    assert rho not in Interval(0, 10)
+    with pytest.raises(TypeError, match="rho must be a number"):
+        Interval(0, 10).check(rho)
+
+
+def test_the_line_and_its_projection():
+    space = Interval(0, 1, margin=0.25)
+    assert space.line.ends == (-0.25, 1.25)
+    assert [space.line.read(x) for x in (-0.25, 0.3, 1.2)] == [(0, 0.0), (0, 0.3), (0, 1.0)]
+    assert Interval(2, 3).line.ends == (2.0, 3.0)
+
+
+def test_what_touches_an_end_covers_the_margin():
+    space = Interval(0, 1, margin=0.25)
+
+    def laid(edges):
+        seen = PiecewiseConstant(edges, np.arange(len(edges) - 1.0))
+        got = space.line.lay(seen)
+        assert seen.edges.tolist() == edges  # not written to
+        assert got.values.tolist() == seen.values.tolist()
+        return got.edges.tolist()
+
+    assert laid([0, 0.5, 1]) == [-0.25, 0.5, 1.25]
+    assert laid([0, 0.5]) == [-0.25, 0.5]
+    assert laid([0.5, 1]) == [0.5, 1.25]
+    assert laid([0.1, 0.9]) == [0.1, 0.9]
+    plain = PiecewiseConstant([0, 1], [1])
+    assert Interval(0, 1).line.lay(plain) is plain
+
+
+@pytest.mark.parametrize("edges", [[-0.1, 0.5], [0.5, 1.1], [-1, 2], [1, 2], [-1, 0]])
+@pytest.mark.parametrize("margin", [0.0, 3.0])
+def test_feedback_outside_the_space_is_refused(edges, margin):
+    with pytest.raises(ValueError, match=r"the function told must lie inside \[0, 1\], got one on"):
+        Interval(0, 1, margin=margin).line.lay(PiecewiseConstant(edges, [1]))
