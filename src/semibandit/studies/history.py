@@ -13,7 +13,7 @@ __all__ = ["Round", "rounds"]
 
 
 class Round(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One trial that is over: told, failed or forgotten (then `loss` is None and `failure` says why).
+    """One trial that is over: told, failed, or forgotten (then `loss` is None and `failure` says why).
 
     `event` is the number of the event that ended it. `seconds` passed since it was asked. [lo, hi) around
     the parameter has the width `width`; a single loss has none.
@@ -30,6 +30,7 @@ class Round(msgspec.Struct, frozen=True, omit_defaults=True):
     width: float | None = None
     probability: float | list[float] | None = None
     failure: str | None = None
+    forgotten: bool = False
     info: Info | None = None
 
 
@@ -60,6 +61,7 @@ def _round(number: int, trial: Asked, event: Told | Failed | Forgotten) -> Round
         width=told.width if told else None,
         probability=told.probability if told else None,
         failure=_failure(event),
+        forgotten=isinstance(event, Forgotten),
         info=_together(trial, event),
     )
 

@@ -6,7 +6,7 @@ import asyncio
 import sys
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -35,6 +35,7 @@ except ImportError:
 __all__ = ["ENDPOINTS", "make_app"]
 
 _MOST_ROUNDS = 10_000  # in one answer
+_MOST_JOINED = 20  # studies that a service joins at its start
 _MOST_PIECES = 4096  # of a density in an answer
 _POLL = 1.0  # seconds after which to look for what other processes have written
 _KEEP_ALIVE = 15.0
@@ -326,7 +327,9 @@ def make_app(storage: str, token: str | None = None) -> Any:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         app.state.office = await asyncio.to_thread(Office, storage)
+        joining = asyncio.create_task(_join_all(app.state.office))
         yield
+        joining.cancel()
         await asyncio.to_thread(app.state.office.close)
 
     routes = [Route(point.path, _answering(handler), methods=[point.method]) for point, handler in ENDPOINTS]
@@ -335,6 +338,14 @@ def make_app(storage: str, token: str | None = None) -> Any:
     app.add_exception_handler(404, _not_found)
     app.add_exception_handler(405, _not_found)
     return guard.Guard(app, token)
+
+
+async def _join_all(office: Office) -> None:
+    """Live through the logs before anybody asks."""
+    for number in (await asyncio.to_thread(office.numbers))[:_MOST_JOINED]:
+        with suppress(Exception):  # whoever asks for it is told
+            desk = await _desk_of(office, number)
+            await desk.look(desk.study.recommend)
 
 
 def _answering(handler: Handler) -> Handler:

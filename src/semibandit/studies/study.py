@@ -169,7 +169,8 @@ class Study:
         repeated whose answer was lost.
         """
         worker = self.worker if worker is None else worker
-        trial: Trial = self._do(lambda replica, turn: operations.ask(replica, turn, worker, lease, info, key))
+        lease = lease if self._store.keeps_leases else math.inf
+        trial: Trial = self.do(lambda replica, turn: operations.ask(replica, turn, worker, lease, info, key))
         return trial
 
     def tell(
@@ -186,32 +187,31 @@ class Study:
         ForgottenError
             The trial was given up, or its lease has run out; nothing was learned.
         """
-        told: bool = self._do(
-            lambda replica, turn: operations.tell(replica, turn, trial, seen, failure, info)
-        )
+        told: bool = self.do(lambda replica, turn: operations.tell(replica, turn, trial, seen, failure, info))
         return told
 
     def forget(self, trial: Trial | int) -> bool:
         """Give a pending trial up; False where it is finished already."""
-        forgotten: bool = self._do(lambda replica, turn: operations.forget(replica, turn, trial))
+        forgotten: bool = self.do(lambda replica, turn: operations.forget(replica, turn, trial))
         return forgotten
 
     def renew(self, trial: Trial | int, *, lease: float | None = None) -> None:
         """Keep a pending trial for `lease` seconds from now."""
-        self._do(lambda replica, turn: operations.renew(replica, turn, trial, lease))
+        self.do(lambda replica, turn: operations.renew(replica, turn, trial, lease))
 
     def change(self, *, lease: float | None = None, note: str | None = None) -> None:
         """Change what no learning depends on: the default lease, and a note for those who look."""
-        self._do(lambda replica, turn: operations.change(replica, turn, lease, note))
+        self.do(lambda replica, turn: operations.change(replica, turn, lease, note))
 
     def prune(self) -> int:
         """Forget what is overdue (how many?), drop all snapshots but the newest, give the room back."""
-        overdue: int = self._do(operations.tidy)
+        overdue: int = self.do(operations.tidy)
         with self._lock:
             self._store.prune(self.id)
         return overdue
 
-    def _do(self, operation: Operation) -> Any:
+    def do(self, operation: Operation) -> Any:
+        """Do an operation in a transaction."""
         (outcome,) = self.do_all([operation])
         if isinstance(outcome, Exception):
             raise outcome

@@ -16,6 +16,7 @@ __all__ = ["Column", "Timeline", "View"]
 
 _MOST_COLUMNS = 200
 _RECENT = 200  # rounds that are shown one by one
+_LARGE = 100_000  # pieces of a learner that takes its time to be drawn
 _REST = 20.0  # a new portrait is drawn after so many times the time that the last one took
 
 
@@ -79,6 +80,10 @@ class Timeline:
     def current(self) -> Portrait:
         """The study as it is, give or take a moment: large learners are not drawn all the time."""
         n_events = self._live.n_events
+        if self._newest is None and self._live.learner.n_pieces > _LARGE:
+            self._newest = next(iter(self.study.portraits()[-1:]), None)  # so that a page opens at once
+            if self._newest is not None:
+                return self._newest
         due = time.monotonic() - self._drawn > _REST * self._took
         if self._newest is None or (due and self._newest.event != n_events):
             start = time.monotonic()

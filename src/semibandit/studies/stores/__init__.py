@@ -54,6 +54,7 @@ class Store(Protocol):
     """An open store. One thread at a time may use it; after a fork it opens itself anew."""
 
     url: str
+    keeps_leases: bool  # else trials are pending until they are told
 
     def create(self, name: str, line: str) -> int:
         """Begin a study with its first event, unless there is one of this name; its number."""

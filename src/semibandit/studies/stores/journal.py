@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from semibandit.studies import events
-from semibandit.studies.events import Asked, Changed, Created, Failed, Function, Told
+from semibandit.studies.events import Asked, Changed, Created, Failed, Forgotten, Function, Told
 from semibandit.studies.settings import Settings, first_event
 from semibandit.studies.stores import Entry
 from semibandit.tuning.journal import VERSION, Journal, Round
@@ -53,11 +53,14 @@ class JournalTurn:
 class JournalStore:
     """See `Store`."""
 
+    keeps_leases = False
+
     def __init__(self, url: str, path: str) -> None:
         self.url, self.path = url, Path(path)
         self._journal = Journal(path)
         self.lines: list[str] = []
         self.asked: dict[int, Asked] = {}  # the pending trial, if any
+        self._asked_at = 0  # the lines before it
         if self._journal.settings is not None:
             rounds = self._journal.rounds
             began = os.path.getmtime(path) - sum(record.seconds for record in rounds)
@@ -108,10 +111,14 @@ class JournalStore:
                     "a journal keeps one round at a time: tell or forget the pending trial first"
                 )
             self.asked[event.trial] = event
+            self._asked_at = len(self.lines)
         elif isinstance(event, Told | Failed):
             self._journal.append(_write_round(self.asked.pop(event.trial), event))
-        elif isinstance(event, events.Forgotten):
+        elif isinstance(event, Forgotten):
+            # As if it had not been asked: the file cannot tell that a draw was used up.
             del self.asked[event.trial]
+            del self.lines[self._asked_at :]
+            return
         self.lines.append(line)
 
     def save_portrait(self, study: int, event: int, portrait: bytes) -> None:

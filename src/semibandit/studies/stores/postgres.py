@@ -108,6 +108,8 @@ class PostgresStore:
         Seconds to wait for other processes that write.
     """
 
+    keeps_leases = True
+
     def __init__(self, url: str, address: str, synchronous: str, timeout: float) -> None:
         self.url = url
         self._address, self._synchronous, self._timeout = address, synchronous, timeout

@@ -75,6 +75,8 @@ class SQLiteStore:
         Seconds to wait for other processes that write.
     """
 
+    keeps_leases = True
+
     def __init__(self, url: str, path: str, synchronous: str, timeout: float) -> None:
         self.url, self.path = url, path
         self._synchronous, self._timeout = synchronous, timeout
