@@ -137,7 +137,10 @@ def decode(line: str | bytes) -> Event:
 
 def pack(seen: Any) -> Seen:
     """What is told to a learner, in the form of a log."""
-    if isinstance(seen, PiecewiseConstant | PiecewiseLinear):
+    if isinstance(seen, PiecewiseConstant):
+        # As its `to_dict` does, but for the usual case of one piece without detours.
+        return Function(seen.edges.tolist(), [None if x != x else x for x in seen.values.tolist()])
+    if isinstance(seen, PiecewiseLinear):
         return msgspec.convert(seen.to_dict(), Function)
     if isinstance(seen, list | tuple):
         return [_pack_one(part) for part in seen]

@@ -16,6 +16,9 @@ from semibandit.studies.stores._thinning import superfluous
 __all__ = ["SQLiteStore"]
 
 VERSION = 1
+_CHECKPOINT = (
+    4000  # pages of the write-ahead log, after which they move into the file; that waits for the disk
+)
 APPLICATION = 0x73656D69  # "semi", in the header of the file
 
 _SCHEMA = """
@@ -108,6 +111,7 @@ class SQLiteStore:
             self._require_ours(connection)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT}")
         except sqlite3.DatabaseError as error:
             connection.close()
             raise ValueError(f"{self.path}: cannot be used as a database of studies ({error})") from None
