@@ -10,7 +10,6 @@ from semibandit.studies.events import Info, Seen
 from semibandit.studies.history import Round
 
 __all__ = [
-    "Answer",
     "Ask",
     "Begin",
     "Change",
@@ -105,16 +104,6 @@ class Studies(msgspec.Struct, frozen=True):
     """All studies."""
 
     studies: list[StudyInfo]
-
-
-class Answer(msgspec.Struct, frozen=True):
-    """A trial: play `rho` (and `alpha`). The other fields are the learner's."""
-
-    id: int
-    rho: float
-    position: float
-    learner: str
-    alpha: float | list[float] | None = None
 
 
 class Done(msgspec.Struct, frozen=True):

@@ -158,9 +158,8 @@ class Client:
     ) -> Trial:
         """As `Study.ask`."""
         wanted = api.Ask(worker or self.worker, _finite(lease), key or uuid.uuid4().hex, info)
-        answer: api.Answer = self._post(self._study + "/ask", wanted, api.Answer)
-        alpha = tuple(answer.alpha) if isinstance(answer.alpha, list) else answer.alpha
-        return Trial(answer.id, answer.rho, answer.learner, answer.position, alpha)
+        trial: Trial = self._post(self._study + "/ask", wanted, Trial)
+        return trial
 
     def tell(
         self, trial: Trial | int, seen: Any, *, failure: str | None = None, info: Info | None = None

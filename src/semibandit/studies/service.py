@@ -107,8 +107,7 @@ async def ask(request: Request) -> Response:
             replica, turn, wanted.worker, wanted.lease, wanted.info, wanted.key
         )
     )
-    alpha = list(trial.alpha) if isinstance(trial.alpha, tuple) else trial.alpha
-    return _json(api.Answer(trial.id, trial.rho, trial.position, trial.learner, alpha))
+    return _json(trial)
 
 
 async def tell(request: Request) -> Response:
@@ -283,7 +282,7 @@ async def _until_cancelled(messages: AsyncIterator[str]) -> AsyncIterator[str]:
 _STUDY = "/api/studies/{id}"
 # Those that are wanted most come first: paths are compared in this order.
 ENDPOINTS: list[tuple[Endpoint, Handler]] = [
-    (Endpoint("POST", _STUDY + "/ask", "Ask for a trial.", api.Answer, api.Ask), ask),
+    (Endpoint("POST", _STUDY + "/ask", "Ask for a trial.", Trial, api.Ask), ask),
     (Endpoint("POST", _STUDY + "/tell", "Tell what a trial has shown.", api.Done, api.Tell), tell),
     (Endpoint("GET", "/api/studies", "All studies.", api.Studies), list_studies),
     (Endpoint("POST", "/api/studies", "Begin a study, or join it.", api.StudyInfo, api.Begin), begin),
