@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from semibandit import _validate
 from semibandit.functions import Piecewise
 from semibandit.learners._survey import NOT_COVERED, OUT_OF_RANGE, survey
 from semibandit.learners.learner import Learner
+from semibandit.learners.rates import Rate
 from semibandit.learners.trials import Trial
-from semibandit.weights import Seen
+from semibandit.spaces import Space
+from semibandit.weights import Cells, Seen, Weights, WholeSoFar, dyadic_cells
 
 __all__ = ["Exp3Set"]
+
+_BUDGET = 512  # pieces with a local baseline: more of them made no stream better
 
 
 class Exp3Set(Learner):
@@ -62,11 +68,49 @@ class Exp3Set(Learner):
     Recommendation(rho=0.8, interval=(0.6, 1.0))
     """
 
+    baselines = ("local", "low", None)
+
+    def __init__(
+        self,
+        space: Space,
+        *,
+        rate: float | Rate | None = None,
+        horizon: int | None = None,
+        high: float = 1.0,
+        maximize: bool = False,
+        baseline: str | None = "local",
+        exploration: float = 0.0,
+        max_pieces: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(
+            space,
+            rate=rate,
+            horizon=horizon,
+            high=high,
+            maximize=maximize,
+            baseline=baseline,
+            exploration=exploration,
+            max_pieces=max_pieces,
+            seed=seed,
+        )
+
+    @cached_property
+    def _cells(self) -> Cells:
+        return dyadic_cells(self._line, self.space.shape)
+
+    def _initial_weights(self) -> Weights:
+        if self.baseline == "local":
+            return WholeSoFar(self._cells, self.max_pieces or _BUDGET)
+        return super()._initial_weights()
+
     def _read(self, trial: Trial, seen: Any) -> Seen:
+        if isinstance(seen, int | float | np.floating | np.integer) and not isinstance(seen, bool):
+            return self._read_point(trial, seen)
         if not isinstance(seen, Piecewise):
             raise TypeError(
                 f"seen must be a PiecewiseConstant or PiecewiseLinear that covers {trial.named()}, "
-                f"or None for a failed run, got {seen!r}"
+                f"a single loss, or None for a failed run, got {seen!r}"
             )
         laid = self._line.lay(seen)
         # Copies, as numba takes much longer to look at arrays that are read-only.
@@ -86,3 +130,13 @@ class Exp3Set(Learner):
         losses = left, left if steps else self._scaled(right)
         whole = whole and (float(edges[0]), float(edges[-1])) == self._line.ends
         return Seen(edges, losses, sets, float(self._scaled(value)), whole)
+
+    def _read_point(self, trial: Trial, seen: Any) -> Seen:
+        """A single loss stands for the cell that the parameter lies in: cells are a partition as well."""
+        value = _validate.number("the loss told", seen, low=0.0, high=self.high)
+        edges = self._cells.edges
+        i = int(np.searchsorted(edges, self._line.home(trial.position), side="right")) - 1
+        i = min(max(i, 0), edges.size - 2)
+        loss = float(self._scaled(value))
+        losses = np.array([loss])
+        return Seen(edges[i : i + 2].copy(), (losses, losses), np.zeros(1, np.int64), loss, edges.size == 2)

@@ -8,7 +8,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from os import PathLike
-from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
+from typing import Any, ClassVar, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 import numpy as np
 
@@ -81,6 +81,8 @@ class Learner:
     A learner may be shared by threads: each of its methods runs alone.
     """
 
+    baselines: ClassVar[tuple[str | None, ...]] = ("low", None)
+
     def __init__(
         self,
         space: Space,
@@ -89,15 +91,16 @@ class Learner:
         horizon: int | None = None,
         high: float = 1.0,
         maximize: bool = False,
-        baseline: str | None = "low",
+        baseline: str | None = None,
         exploration: float = 0.0,
         max_pieces: int | None = None,
         seed: int | None = None,
     ) -> None:
         if not isinstance(space, Space):
             raise TypeError(f"space must be an Interval or Strips, got {space!r}")
-        if baseline not in ("low", None):
-            raise ValueError(f"baseline must be 'low' or None, got {baseline!r}")
+        if baseline not in self.baselines:
+            names = ", ".join(map(repr, self.baselines[:-1]))
+            raise ValueError(f"baseline must be {names} or {self.baselines[-1]!r}, got {baseline!r}")
         self.space = space
         self._line = self._lay_out(space)
         self.horizon = None if horizon is None else _validate.integer("horizon", horizon, low=1)
@@ -124,8 +127,8 @@ class Learner:
         self._random = generator(seed)
         self._lock = threading.RLock()
         self._pending: dict[int, tuple[Trial, Epoch]] = {}
-        self._epoch = Epoch(self._initial_weights())
         self.current_rate = self.rate.after(0, 0.0, math.inf)
+        self._epoch = Epoch(self._initial_weights())
 
     def _lay_out(self, space: Space) -> Line:
         """The line that carries the weights."""
@@ -242,6 +245,7 @@ class Learner:
         self.n_late += late
         self.gap_sum += learned.gap
         self.clip_sum += learned.clipped
+        self.join_error += learned.moved
         delta = seen.paid - self._loss_mean
         self._loss_mean += delta / self.n_told
         self._loss_squares += delta * (seen.paid - self._loss_mean)
@@ -271,7 +275,8 @@ class Learner:
 
     def _adjust(self) -> None:
         """Follow a change of the rate, and keep to the limit on pieces; both rebuild the tree."""
-        rate = self.rate.after(self.n_told, self.gap_sum, self.current_rate)
+        step = self._epoch.weights.finest_rate_step
+        rate = self.rate.after(self.n_told, self.gap_sum, self.current_rate, step)
         if rate != self.current_rate:
             power = rate / self.current_rate
             self._epoch = Epoch(self._epoch.weights.raised_to(power))

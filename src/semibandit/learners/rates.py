@@ -11,6 +11,8 @@ from semibandit import _validate
 
 __all__ = ["AdaptiveRate", "FixedRate", "Rate", "TheoremRate"]
 
+_LOG_TERM = 10.0  # of an adaptive rate without a horizon: ln T for a game of some twenty thousand rounds
+
 
 class FixedRate(msgspec.Struct, frozen=True, tag=True):
     """The same rate in every round."""
@@ -20,7 +22,7 @@ class FixedRate(msgspec.Struct, frozen=True, tag=True):
     def __post_init__(self) -> None:
         force_setattr(self, "value", _validate.number("rate", self.value, low=0.0, open=True))
 
-    def after(self, rounds: int, gap_sum: float, current: float) -> float:
+    def after(self, rounds: int, gap_sum: float, current: float, step: float = 0.5) -> float:
         """The rate for the next round."""
         return self.value
 
@@ -62,7 +64,7 @@ class TheoremRate(msgspec.Struct, frozen=True, tag=True):
         if self.r is not None:
             force_setattr(self, "r", _validate.number("r", self.r, low=0.0, high=self.R, open=True))
 
-    def after(self, rounds: int, gap_sum: float, current: float) -> float:
+    def after(self, rounds: int, gap_sum: float, current: float, step: float = 0.5) -> float:
         """The rate for the next round."""
         # e² instead of T for the shortest games keeps the logarithm, and so the rate, positive.
         log_ratio = (
@@ -72,15 +74,22 @@ class TheoremRate(msgspec.Struct, frozen=True, tag=True):
 
 
 class AdaptiveRate(msgspec.Struct, frozen=True, tag=True):
-    """A rate that needs neither T nor M: λ = log-term / (1 + Σ δ), rounded down to a power of two.
+    """A rate that needs neither T nor M, and never rises: λ = c / (1 + Σ δ), in steps.
 
     δ is the mixability gap of a round: the expected estimate minus the mixed one, -ln E exp(-λ·estimate)/λ.
     The proof of Theorem 3 bounds it by λ/2·M; the learner sees it. For one interval δ is at most its loss,
-    so that a single tiny probability cannot make the rate collapse. The log-term is ln T where the horizon
-    is given, and 1 + ln(1 + t) where it is not.
+    so that a single tiny probability cannot make the rate collapse. c is ln T where the horizon is given, and
+    10 where it is not.
 
-    A change of the rate costs O(P), so it happens only when the power of two changes: when the exact value
-    falls below the current rate or reaches four times it.
+    For unbiased estimates, told promptly and on partitions, with steps of a factor q (a half, see below)
+
+        E R ≤ (ln(|C|/2r)/c)·(1 + √(c·T·M/q)) + √(c·T·M/q) + T·L·r + f(T, r):
+
+    since the rate never rises, Σ⟨p, ℓ̂⟩ is at most the average of Σ ℓ̂ over a ball of radius r, plus
+    ln(|C|/2r)/λ_T + Σ δ; and δ_t ≤ λ_t/2·⟨p_t, ℓ̂_t²⟩, whose expectation is at most λ_t/2·M.
+
+    A change of the rate can cost O(P), so it happens only when the exact value has fallen below the current
+    one, and then goes down to a power of two; or by `step`, which weights may ask for.
     """
 
     horizon: int | None = None
@@ -89,13 +98,17 @@ class AdaptiveRate(msgspec.Struct, frozen=True, tag=True):
         if self.horizon is not None:
             _validate.integer("horizon", self.horizon, low=1)
 
-    def after(self, rounds: int, gap_sum: float, current: float) -> float:
+    @property
+    def log_term(self) -> float:
+        """The c of the formula."""
+        return _LOG_TERM if self.horizon is None else max(math.log(self.horizon), 1.0)
+
+    def after(self, rounds: int, gap_sum: float, current: float, step: float = 0.5) -> float:
         """The rate for the next round."""
-        log_term = 1.0 + math.log1p(rounds) if self.horizon is None else max(math.log(self.horizon), 1.0)
-        exact = log_term / (1.0 + gap_sum)
-        if current <= exact < 4.0 * current:
-            return current
-        return math.ldexp(0.5, math.frexp(exact)[1])
+        exact = self.log_term / (1.0 + gap_sum)
+        if step == 0.5:
+            return current if exact >= current else math.ldexp(0.5, math.frexp(exact)[1])
+        return exact if exact < step * current else current
 
 
 Rate = FixedRate | TheoremRate | AdaptiveRate

@@ -12,18 +12,24 @@ import numpy.typing as npt
 
 from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise
+from semibandit.weights.cells import Cells, dyadic_cells
 from semibandit.weights.exponential import ExponentialDensity, ExponentialPieces
 from semibandit.weights.interval_tree import IntervalTree
+from semibandit.weights.local import LocalPieces, WholeSoFar
 from semibandit.weights.steps import Learned, Rule, Seen
 
 __all__ = [
+    "Cells",
     "ExponentialDensity",
     "ExponentialPieces",
     "IntervalTree",
     "Learned",
+    "LocalPieces",
     "Rule",
     "Seen",
     "Weights",
+    "WholeSoFar",
+    "dyadic_cells",
     "restore",
 ]
 
@@ -50,6 +56,11 @@ class Weights(Protocol):
 
     def learn(self, seen: Seen, rule: Rule) -> Learned:
         """One step of Algorithm 1."""
+        ...
+
+    @property
+    def finest_rate_step(self) -> float:
+        """The rate falls at least by this factor, if it falls; a half where a change is costly."""
         ...
 
     def raised_to(self, power: float) -> Weights:
@@ -79,7 +90,6 @@ def restore(state: npt.NDArray[Any]) -> Weights:
     >>> restore(IntervalTree(0, 1).state()).ends
     (0.0, 1.0)
     """
-    kind: type[IntervalTree | ExponentialPieces] = (
-        ExponentialPieces if state.dtype == np.float64 else IntervalTree
-    )
-    return kind.from_state(state)
+    if state.dtype == np.float64:
+        return ExponentialPieces.from_state(state) if state.ndim == 2 else LocalPieces.from_state(state)
+    return IntervalTree.from_state(state) if state.ndim == 2 else WholeSoFar.from_state(state)

@@ -138,6 +138,11 @@ class ExponentialPieces:
         """The function, normalised to a density."""
         return ExponentialDensity(self)
 
+    @property
+    def finest_rate_step(self) -> float:
+        """The rate moves by powers of two: another rate costs O(P)."""
+        return 0.5
+
     def raised_to(self, power: float) -> ExponentialPieces:
         """The function to a positive power, for a change of the learning rate. O(P)."""
         power = _validate.number("power", power, low=0.0, open=True)

@@ -192,6 +192,11 @@ class IntervalTree:
         weights = np.exp(logs)
         return PiecewiseConstant(edges, weights / np.dot(weights, np.diff(edges)))
 
+    @property
+    def finest_rate_step(self) -> float:
+        """The rate moves by powers of two: another rate costs O(P)."""
+        return 0.5
+
     def raised_to(self, power: float) -> IntervalTree:
         """A new tree with the function to a positive power, for a change of the learning rate. O(P)."""
         power = _validate.number("power", power, low=0.0, open=True)
@@ -211,7 +216,7 @@ class IntervalTree:
         n_pieces = _validate.integer("n_pieces", n_pieces, low=1)
         edges, logs = self.pieces()
         if logs.size <= n_pieces:
-            return IntervalTree.from_state(self.state()), 0.0
+            return self.raised_to(1.0), 0.0
         low, high = 0.0, float(np.ptp(logs))
         for _ in range(60):
             middle = 0.5 * (low + high)

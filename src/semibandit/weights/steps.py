@@ -57,7 +57,7 @@ class Learned(NamedTuple):
 
     `weights` are the same object where they were changed in place; `factors` are then the logarithms of the
     factors on the pieces that were told, with which the step can be undone. `clipped` bounds by how much the
-    floor has raised the sum of the estimates anywhere in the line.
+    floor has raised estimates, `moved` by how much joins have moved the logarithm of a weight.
     """
 
     weights: Weights
@@ -65,3 +65,4 @@ class Learned(NamedTuple):
     gap: float
     factors: FloatArray | None = None
     clipped: float = 0.0
+    moved: float = 0.0
