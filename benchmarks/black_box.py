@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-from measure import at_least, at_most, ratio, seconds
+from measure import at_least, at_most, finish, ratio, seconds
 
 import semibandit as sb
 from semibandit.tuning import Command, Round, Tuner
@@ -124,3 +124,4 @@ if __name__ == "__main__":
     threads()
     overhead_of_tuning()
     going_on()
+    finish()

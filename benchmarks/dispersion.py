@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from measure import at_least, at_most, ratio, seconds
+from measure import at_least, at_most, finish, ratio, seconds
 
 import semibandit as sb
 from semibandit.dispersion.breaks import collect
@@ -29,7 +29,7 @@ def counters(x: list[float], owner: list[int], T: int, eps: float) -> int:
 def main() -> None:
     table = np.random.default_rng(0).random((N // 100, 100))
     sb.dispersion.measure(table[:100], UNIT)
-    breaks, *_ = collect(table, UNIT, 0.0)
+    breaks = collect(table, UNIT, None).rows[0]
     sort = lambda: np.argsort(table, axis=None)  # noqa: E731
     print(f"{N:,} discontinuities of {N // 100:,} functions; sorting them takes {seconds(sort):.2f} s here")
     at_most(
@@ -48,14 +48,14 @@ def main() -> None:
         ratio(lambda: breaks.smallest_span(1001), sort, repeats=5),
         0.1,
     )
-    small, *_ = collect(table[:1000], UNIT, 0.0)
+    small = collect(table[:1000], UNIT, None).rows[0]
     x, owner = small.start.tolist(), small.owner.tolist()
     at_least(
         "sliding window with counters in Python, over ours; N = 100,000",
         1.0 / ratio(lambda: small.worst(1e-4), lambda: counters(x, owner, small.T, 1e-4)),
         50.0,
     )
-    few, *_ = collect(table[:100_000, :10], UNIT, 0.0)
+    few = collect(table[:100_000, :10], UNIT, None).rows[0]
     at_most(
         "growth of one eps from N = 10^6 to 10^7, over 10",
         ratio(lambda: breaks.worst(1e-4), lambda: few.worst(1e-4), repeats=5) / 10.0,
@@ -65,3 +65,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+    finish()

@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 from time import perf_counter
 
+from measure import at_most, finish
+
 import semibandit as sb
 from learners import SPACE, play
 
@@ -24,15 +26,16 @@ def endure(n_rounds: int, max_pieces: int | None) -> None:
         play(learner, n_rounds // 10, part)
         spent = perf_counter() - start
         first = first or spent
-        tree = learner._epoch.tree
+        tree = learner._epoch.weights
         print(
             f"  t = {learner.n_told:>11,}  {len(tree):>11,} pieces  {tree.nbytes / len(tree):6.1f} bytes each"
             f"  a round costs {spent / first:.2f} of the first ones  join error {learner.join_error:.3g}",
             flush=True,
         )
     tree._check()
-    integral = learner.density().integral()
-    print(f"  all invariants hold; the density integrates to 1 up to {abs(integral - 1):.1e}")
+    size = f"{max_pieces:,} pieces at most" if max_pieces else "any number of pieces"
+    at_most(f"{size}: the last rounds, over the first ones", spent / first, 5)
+    at_most(f"{size}: the integral of the density, less 1", abs(learner.density().integral() - 1), 1e-9)
 
 
 if __name__ == "__main__":
@@ -41,5 +44,7 @@ if __name__ == "__main__":
     )
     parser.add_argument("--rounds", type=int, default=10_000_000)
     options = parser.parse_args()
+    play(sb.Exp3Set(SPACE, seed=0), 10, 0)  # compiles
     endure(options.rounds, None)
     endure(options.rounds, 100_000)
+    finish()

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from measure import at_least, at_most, ratio, seconds
+from measure import at_least, at_most, finish, ratio, seconds
 
 import semibandit as sb
 
@@ -27,7 +27,7 @@ def at_many(call: Callable[[float], object]) -> Callable[[], object]:
 def against_a_plain_run(problem: sb.Knapsack, n: int, target: float) -> None:
     cost = ratio(at_many(problem.reveal), at_many(problem.loss), repeats=1001)
     at_most(f"reveal (output), n = {n:,}, over a plain greedy run", cost, target)
-    keys = itertools.cycle([rho * problem._log_s - problem._log_v for rho in (0.5, 1.0, 4.0)])
+    keys = itertools.cycle([rho * np.log(problem.sizes) - np.log(problem.values) for rho in (0.5, 1.0, 4.0)])
     cost = ratio(at_many(problem.loss), lambda: np.argsort(next(keys)), repeats=1001)
     print(f"    that plain run over numpy's argsort of the scores alone: {cost:.2f}x")
 
@@ -36,7 +36,7 @@ def runs() -> None:
     for n, target in ((1_000, 3), (10_000, 4)):
         against_a_plain_run(uniform(n), n, target)
     problem = uniform(1_000_000)
-    keys = 1.3 * problem._log_s - problem._log_v
+    keys = 1.3 * np.log(problem.sizes) - np.log(problem.values)
     cost = ratio(lambda: problem.reveal(1.3, partition="order"), lambda: np.argsort(keys), repeats=15)
     at_most("reveal (order), n = 1,000,000, over numpy's argsort of the scores", cost, 2)
 
@@ -100,3 +100,4 @@ if __name__ == "__main__":
     whole_functions()
     widths()
     regrets()
+    finish()

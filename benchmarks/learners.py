@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 
 import numpy as np
-from measure import at_least, at_most, ratio
+from measure import at_least, at_most, finish, ratio
 
 import semibandit as sb
 
@@ -150,3 +150,4 @@ if __name__ == "__main__":
     grid_rounds()
     sums()
     cold_start()
+    finish()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from measure import at_least, at_most, ratio
+from measure import at_least, at_most, finish, ratio
 
 import semibandit as sb
 
@@ -94,3 +94,4 @@ if __name__ == "__main__":
     rounds()
     sums()
     families()
+    finish()

@@ -10,7 +10,7 @@ from functools import partial
 import fastcluster
 import numba
 import numpy as np
-from measure import at_least, at_most, ratio, seconds
+from measure import at_least, at_most, finish, ratio, seconds
 from scipy.spatial.distance import pdist, squareform
 from sklearn.datasets import load_digits
 
@@ -133,7 +133,7 @@ def full_information() -> None:
 def memory(n: int) -> None:
     problem = sb.Linkage(pdist(points(n)), Free())
     problem.reveal(0.5)
-    pieces._spare.memory = None  # what a thread keeps for its next run counts too
+    pieces.spare.memory = None  # what a thread keeps for its next run counts too
     tracemalloc.start()
     problem.reveal(0.5)
     peak = tracemalloc.get_traced_memory()[1]
@@ -149,3 +149,4 @@ if __name__ == "__main__":
     full_information()
     for n in (1_000, 3_000):
         memory(n)
+    finish()

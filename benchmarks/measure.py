@@ -1,8 +1,12 @@
-"""How the benchmarks measure: ratios of two things timed in turn, in one process."""
+"""How the benchmarks measure: ratios of two things timed in turn, in one process, held against targets.
+
+A script ends with `finish()`, which exits with 1 if any of its targets was missed.
+"""
 
 from __future__ import annotations
 
 import statistics
+import sys
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
@@ -24,8 +28,19 @@ def ratio(
     return statistics.median(quotients)
 
 
+_targets: dict[str, bool] = {}  # what was measured, and whether its target was met
+
+
 def show(what: str, value: float, target: str, holds: bool) -> None:
-    print(f"{what:<68} {value:>10.4g}   target {target:<12} {'ok' if holds else 'MISSED'}", flush=True)
+    """Print a figure beside its target, and remember whether the target was met."""
+    _targets[what] = bool(holds)
+    print(f"{what:<68} {value:>10.4g}   target {target:<12} {'OK' if holds else 'MISSED'}", flush=True)
+
+
+def finish() -> None:
+    """Leave the script, with an error if a target was missed."""
+    missed = [what.strip() for what, holds in _targets.items() if not holds]
+    sys.exit("\n".join([f"{len(missed)} of {len(_targets)} targets missed:", *missed]) if missed else 0)
 
 
 def at_most(what: str, value: float, target: float) -> None:

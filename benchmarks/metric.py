@@ -7,19 +7,19 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from measure import at_most, ratio, seconds
+from measure import at_most, finish, ratio, seconds
 from scipy.spatial.distance import pdist, squareform
 
 import semibandit as sb
-from semibandit.families.metric_linkage.search import Search
-from semibandit.streams.two_metrics import _digits
+from semibandit.families.linkage.search import Search
+from semibandit.streams.two_metrics import embedded_digits
 
 ROWS = sb.Strips(64, sb.Interval(0, 1))
 
 
 def digits(n: int, seed: int) -> sb.MetricLinkage:
     rng = np.random.default_rng(seed)
-    pixels, embedded, classes = _digits()
+    pixels, embedded, classes = embedded_digits()
     points = np.concatenate([rng.choice(members, n // 5, replace=False) for members in classes[:5]])
     d0, d1 = (squareform(d / d.mean()) for d in (pdist(pixels[points]), pdist(embedded[points])))
     return sb.MetricLinkage(d0, d1, sb.clustering.TargetDistance(np.repeat(range(5), n // 5)), space=ROWS)
@@ -34,7 +34,7 @@ def reveal(n: int, instances: int = 24) -> None:
         problem = digits(n, seed)
         rho, alpha = float(rng.random()), problem.space.alphas[rng.integers(64)]
         one = sb.Linkage(problem.distances(alpha), problem.cost)
-        search = Search(*problem._scaled, problem._alphas, 0)
+        search = Search(problem.distances(0.0), problem.distances(1.0), problem.space.alphas, 0)
         pieces.append(len(search.connected(problem.space.row_of(alpha), rho)[1]))
         visits.append(pieces[-1] + search.missed)
         ours_here, theirs_here = in_turn(
@@ -99,7 +99,7 @@ def dispersion(T: int = 3000, n: int = 4) -> None:
 
     problems = [make(t) for t in range(T)]
     whole = [problem.losses() for problem in problems]
-    rows = [[space.row(function, i).edges[1:-1] for function in whole] for i in range(len(space))]
+    rows = [[space.line.row(function, i).edges[1:-1] for function in whole] for i in range(len(space))]
     columns = [[column_breaks(problem, rho) for problem in problems] for rho in (0.5,)]
     plane = sb.dispersion.measure_plane(rows, columns, sb.Interval(0, 1))
     print(f"\nTheorem 14: {T} instances of {n} points, distances uniform on [0, 1] (κ = B = 1)")
@@ -138,3 +138,4 @@ if __name__ == "__main__":
     reveal(100)
     learner()
     dispersion()
+    finish()

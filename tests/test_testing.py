@@ -12,6 +12,7 @@ class Family:
     """A family that is written out, to be broken one method at a time."""
 
     high = 1.0
+    maximize = False
 
     def __init__(self, function=STEPS):
         self.function = function
@@ -37,6 +38,44 @@ class Modulo(Family):
         return sb.PiecewiseConstant(edges, np.where(np.arange(values.size) % 2 == parity, values, np.nan))
 
 
+ROWS = sb.Strips(3, sb.Interval(0, 1))
+
+
+class Plane:
+    """Two parameters: a function for each row, and pieces of rows that are seen together."""
+
+    high = 1.0
+    maximize = False
+    space = ROWS
+
+    def __init__(self, *rows):
+        self.rows = rows or (STEPS, sb.PiecewiseConstant([0, 0.4, 1], [0.2, 0.5]), STEPS)
+
+    def row_of(self, alpha):
+        return self.space.alphas.index(alpha)
+
+    def loss(self, rho, alpha):
+        return self.rows[self.row_of(alpha)](rho)
+
+    def together(self, rho, alpha):
+        """The rows that are seen with (rho, alpha), and their pieces."""
+        return {self.row_of(alpha): self.rows[self.row_of(alpha)].piece(rho)}
+
+    def reveal(self, rho, alpha):
+        return self.space.lay_rows(self.together(rho, alpha))
+
+    def losses(self):
+        return self.space.lay_rows(dict(enumerate(self.rows)))
+
+
+class OuterRows(Plane):
+    """The first and the last row, whose losses are the same, are seen together."""
+
+    def together(self, rho, alpha):
+        alike = (0, 2) if self.row_of(alpha) != 1 else (1,)
+        return {row: self.rows[row].piece(rho) for row in alike}
+
+
 def piece_index(edges, rho):
     return int(np.searchsorted(edges, rho, side="right"))
 
@@ -58,6 +97,14 @@ GOOD = {
         "weakly-correlated", rounds=1, n=20, seed=0, space=sb.Interval(0.5, 3), partition="order"
     )[0],
     "linkage": lambda: sb.streams.clustering("gaussian", rounds=1, seed=0)[0],
+    "rows": lambda: Plane(),
+    "sets of several rows": lambda: OuterRows(),
+    "metric linkage": lambda: sb.streams.digits_two_metrics(100, sizes=(4, 5), seed=0)[1],
+    "metric linkage, few rows": lambda: sb.streams.digits_two_metrics(9, sizes=(3, 8), seed=1, n_rows=2)[0],
+    "independent set": lambda: sb.streams.independent_set(1, vertices=20, adaptive=True, seed=0)[0],
+    "seeding": lambda: sb.streams.seeding(1, points=30, seed=0)[0],
+    "posted price": lambda: sb.streams.posted_price(1, seed=0)[0],
+    "second price": lambda: sb.streams.second_price(1, loss="utility", seed=0)[0],
     "black box": lambda: black_box(),
     "coarse black box": lambda: black_box(tolerance=0.003),
     "exact black box": lambda: black_box(exact=True),
@@ -208,12 +255,60 @@ class NarrowPieceWrong(Family):
 
 class NotAFunction(Family):
     def reveal(self, rho):
-        return self.function.piece(rho)
+        return self.function.piece(rho).domain[0]
+
+
+class NoHigh(Family):
+    @property
+    def high(self):
+        raise AttributeError
+
+
+class AnotherRow(Plane):
+    """What it sees lies in the next row."""
+
+    def reveal(self, rho, alpha):
+        return super().reveal(rho, self.space.alphas[(self.row_of(alpha) + 1) % 3])
+
+
+class LastRowFails(Plane):
+    def loss(self, rho, alpha):
+        if (rho, alpha) == (1, 1):
+            raise ZeroDivisionError
+        return super().loss(rho, alpha)
+
+
+class OneWay(Plane):
+    """The first row sees the last one, which does not see the first: true, and no partition."""
+
+    def together(self, rho, alpha):
+        return {row: self.rows[row].piece(rho) for row in ((0, 2) if alpha == 0 else (self.row_of(alpha),))}
+
+
+class OtherRowWrong(OuterRows):
+    """What the first row says of the last one is twice as much as it should be."""
+
+    def __init__(self):
+        super().__init__(STEPS, STEPS, STEPS * 0.5)
+
+    def together(self, rho, alpha):
+        return {row: self.rows[0].piece(rho) for row in ((0, 2) if alpha == 0 else (self.row_of(alpha),))}
+
+
+class RowMissing(Plane):
+    def losses(self):
+        return self.space.lay_rows({0: self.rows[0], 2: self.rows[2]})
 
 
 BROKEN = {
+    NoHigh: "a problem must have an attribute 'high'",
+    AnotherRow: r"reveal\(0.0, 0.0\) must be seen at rho, but is seen on \[0.0, 0.4\d*\] at alpha = 0.5",
+    LastRowFails: r"the right end of the space, 1.0, 1.0, cannot be played: ZeroDivisionError",
+    OneWay: r"must form a partition, but reveal\(0.\d+, 0.0\) is seen on .* and .* at alpha = 1.0",
+    OtherRowWrong: r"OtherRowWrong: (losses\(\)|reveal).* is 0\.\d+, but",
+    RowMissing: r"RowMissing: losses\(\)\(1.0\) must be in \[0, high\] = \[0, 1\], got nan",
     NoLosses: "a problem must have a method 'losses'",
-    NoSpace: r"the space must be an Interval, got \(0, 1\)",
+    NoSpace: r"the space must be an Interval or Strips, got \(0, 1\)",
     RightEndFails: r"the right end of the space, 1.0, cannot be played: ZeroDivisionError",
     LeftEndIsAnother: r"reveal\(0.0\) at the left end is 0.2, but loss\(0.0\) is 0.9",
     TooLarge: r"must be in \[0, high\] = \[0, 0.8\], got 0.9",

@@ -19,7 +19,8 @@ from semibandit.clustering import (
     pruning_labels,
 )
 from semibandit.clustering.prunings import check_clusters
-from semibandit.families.linkage.problem import Linkage
+from semibandit.clustering.target import MOST_LABELS
+from semibandit.families.linkage.linkage import Linkage
 from semibandit.learners.exp3_set import Exp3Set
 from semibandit.spaces.interval import Interval
 
@@ -32,7 +33,6 @@ except ImportError:
 __all__ = ["OnlineRhoLinkage", "RhoLinkage"]
 
 _PRUNINGS = {"k-means": KMeansCost, "k-median": KMedianCost}
-_MOST_LABELS = 12  # that are matched one to one with clusters
 
 
 class _Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -76,13 +76,13 @@ class RhoLinkage(_Clusterer):
     Parameters
     ----------
     rho
-        From 0 (the first linkage) to 1 (the second).
+        The parameter, from 0 (the first linkage) to 1 (the second).
     n_clusters
         The number of flat clusters.
     linkage
         "single-complete", "average-complete" or "single-average".
     metric
-        As `scipy.spatial.distance.pdist` takes it, or "precomputed": X is the distances then.
+        A metric as `scipy.spatial.distance.pdist` takes it, or "precomputed" where X holds the distances.
     pruning
         Which k clusters of the tree: "cut", those that are there when the merges have left k; "k-means" or
         "k-median", those with the least cost.
@@ -133,7 +133,7 @@ class OnlineRhoLinkage(_Clusterer):
     n_clusters
         The number of flat clusters; None: as many as a data set has labels, which needs labels.
     linkage, metric, pruning
-        As for `RhoLinkage`.
+        The same as for `RhoLinkage`.
     cost
         What to learn from where there are no labels: "k-means", "k-median" or "dasgupta".
     learner
@@ -148,7 +148,7 @@ class OnlineRhoLinkage(_Clusterer):
     rho_
         The ρ that the learner recommends now.
     labels_, linkage_matrix_
-        Of the last data set, with the ρ that was played on it.
+        The clusters and the tree of the last data set, with the ρ that was played on it.
     played_rho_, loss_
         The ρ and the loss of the last round.
 
@@ -225,14 +225,13 @@ class OnlineRhoLinkage(_Clusterer):
         """What the tree of a data set costs, and the number of clusters."""
         if y is not None:
             different = np.unique(np.asarray(y)).size
-            matching = "hamming" if different <= _MOST_LABELS else "majority"
+            matching = "hamming" if different <= MOST_LABELS else "majority"
             target = TargetDistance(y, self.n_clusters, matching)
             return target, target.n_clusters
         if self.n_clusters is None:
             raise ValueError("n_clusters must be given where there are no labels y")
-        costs = {"k-means": KMeansCost, "k-median": KMedianCost}
         if self.cost == "dasgupta":
             return DasguptaCost(), self.n_clusters
-        if self.cost not in costs:
+        if self.cost not in _PRUNINGS:
             raise ValueError(f"cost must be 'k-means', 'k-median' or 'dasgupta', got {self.cost!r}")
-        return costs[self.cost](self.n_clusters), self.n_clusters
+        return _PRUNINGS[self.cost](self.n_clusters), self.n_clusters

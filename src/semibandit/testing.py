@@ -5,7 +5,7 @@
     def test_my_family():
         sb.testing.check_problem(MyFamily(...))
 
-or one test a check, over several instances:
+or one test for each check, over several instances:
 
     @pytest.mark.parametrize("check", sb.testing.CHECKS)
     @pytest.mark.parametrize("problem", [MyFamily(...), ...])
@@ -20,12 +20,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from semibandit import _validate
-from semibandit.spaces.interval import Interval
+from semibandit.functions import Piecewise
+from semibandit.spaces import Interval, Space
 
 __all__ = [
     "CHECKS",
@@ -40,7 +41,36 @@ __all__ = [
 
 _ROUNDING = 1e-9  # relative to the width of the space for places, to the largest loss for values
 
-Stretches = tuple[tuple[float, float], ...]
+
+class Point(NamedTuple):
+    """A parameter rho in a row of the space, and what names the row; an `Interval` is one row, alpha None."""
+
+    row: int
+    rho: float
+    alpha: Any
+
+    def __str__(self) -> str:
+        return repr(self.rho) if self.alpha is None else f"{self.rho!r}, {self.alpha!r}"
+
+
+class Stretch(NamedTuple):
+    """An interval of a row."""
+
+    row: int
+    lo: float
+    hi: float
+    alpha: Any
+
+    def holds(self, point: Point) -> bool:
+        """Whether a point lies in the interval, ends and all."""
+        return point.row == self.row and self.lo <= point.rho <= self.hi
+
+    def __str__(self) -> str:
+        at = "" if self.alpha is None else f" at alpha = {self.alpha!r}"
+        return f"[{self.lo!r}, {self.hi!r}]{at}"
+
+
+Stretches = tuple[Stretch, ...]
 
 
 def check_problem(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float | None = None) -> None:
@@ -49,12 +79,12 @@ def check_problem(problem: Any, n_points: int = 50, seed: int = 0, tolerance: fl
     Parameters
     ----------
     problem
-        An instance of the family: `space`, `loss`, `reveal`, `losses`, and `high` where losses exceed 1.
+        An instance of the family: `space`, `high`, `maximize`, `loss`, `reveal` and `losses`.
     n_points
         The parameters tried: a third anywhere in the space, a third in pieces of the loss function chosen
         evenly, so that narrow ones are looked at, too, and a third right beside their edges.
     seed
-        Of these points.
+        The seed of these points.
     tolerance
         Ends of intervals may differ by this much, and nothing is asked of points this close to one. By
         default the `tolerance` of the problem if it has one, or else 1e-9 of the width of the space.
@@ -79,89 +109,79 @@ def check_problem(problem: Any, n_points: int = 50, seed: int = 0, tolerance: fl
 
 
 def check_ends(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float | None = None) -> None:
-    """The space is an interval, and both of its ends can be played."""
+    """Both ends of the space, or of each of its rows, can be played."""
     it = _Subject(problem, n_points, seed, tolerance)
-    for name, rho in (("left", it.space.lo), ("right", it.space.hi)):
-        try:
-            problem.loss(rho)
-            seen = problem.reveal(rho)
-        except Exception as error:
-            it.fail(f"the {name} end of the space, {rho!r}, cannot be played: {error!r}", error)
-        it.require_covered(rho, seen)
-        it.require_equal(
-            f"reveal({rho!r}) at the {name} end", _value(seen, rho), f"loss({rho!r})", it.loss(rho)
-        )
+    for row in range(it.n_rows):
+        for name, rho in (("left", it.interval.lo), ("right", it.interval.hi)):
+            end = it.point(row, rho)
+            try:
+                problem.loss(*it.parameters(end))
+                seen = it.reveal(end)
+            except Exception as error:
+                it.fail(f"the {name} end of the space, {end}, cannot be played: {error!r}", error)
+            it.require_covered(end, seen)
+            it.require_loss(f"reveal({end}) at the {name} end", it.value(seen, end), end)
 
 
 def check_values(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float | None = None) -> None:
     """All losses are numbers in [0, high]."""
     it = _Subject(problem, n_points, seed, tolerance)
-    for rho in it.points:
-        it.require_in_range(f"loss({rho!r})", it.loss(rho))
+    for point in it.points:
+        it.require_in_range(f"loss({point})", it.loss(point))
     for x in it.losses.edges[:-1].tolist():
-        it.require_in_range(f"losses()({x!r})", _value(it.losses, x))
+        it.require_in_range(f"losses()({x!r})", float(it.losses(x)))
 
 
 def check_repeatable(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float | None = None) -> None:
     """Asked twice, a problem answers the same."""
     it = _Subject(problem, n_points, seed, tolerance)
-    for rho in it.points:
-        first, second = it.loss(rho), it.loss(rho)
+    for point in it.points:
+        first, second = it.loss(point), it.loss(point)
         if first != second:
-            it.fail(f"loss({rho!r}) was {first!r} and then {second!r}: fix the randomness of a problem")
-        sets = _domain(problem.reveal(rho)), _domain(problem.reveal(rho))
-        if sets[0] != sets[1]:
-            it.fail(f"reveal({rho!r}) was seen on {_show(sets[0])} and then on {_show(sets[1])}")
-
-
-def check_reveal(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float | None = None) -> None:
-    """What `reveal` shows covers the parameter, stays inside the space, and is the loss, everywhere on it."""
-    it = _Subject(problem, n_points, seed, tolerance)
-    for rho in it.points:
-        seen = problem.reveal(rho)
-        it.require_covered(rho, seen)
-        it.require_equal(f"reveal({rho!r}) at rho", _value(seen, rho), f"loss({rho!r})", it.loss(rho))
-        for other in it.inside(_domain(seen)):
-            it.require_equal(
-                f"reveal({rho!r}) at {other!r}", _value(seen, other), f"loss({other!r})", it.loss(other)
-            )
-
-
-def check_partition(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float | None = None) -> None:
-    """The sets on which `reveal` sees form a partition: each is the same seen from any of its points."""
-    it = _Subject(problem, n_points, seed, tolerance)
-    for rho in it.points:
-        ours = _domain(problem.reveal(rho))
-        for other in it.inside(ours):
-            theirs = _domain(problem.reveal(other))
-            if not it.same_place(ours, theirs):
-                it.fail(
-                    f"feedback sets must form a partition, but reveal({rho!r}) is seen on {_show(ours)} and "
-                    f"reveal({other!r}), a point of it, on {_show(theirs)}"
-                )
-        for other in it.just_outside(ours):
-            theirs = _domain(problem.reveal(other))
-            if _overlap(ours, theirs) > 4.0 * it.tolerance:
-                it.fail(
-                    f"feedback sets must form a partition, but reveal({rho!r}) is seen on {_show(ours)} and "
-                    f"reveal({other!r}), a point outside of it, on {_show(theirs)}, which overlap"
-                )
+            it.fail(f"loss({point}) was {first!r} and then {second!r}: fix the randomness of a problem")
+        ours, again = it.domain(it.reveal(point)), it.domain(it.reveal(point))
+        if ours != again:
+            it.fail(f"reveal({point}) was seen on {_show(ours)} and then on {_show(again)}")
 
 
 def check_losses(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float | None = None) -> None:
     """`losses` is seen on the whole space and agrees with `loss` and `reveal`."""
     it = _Subject(problem, n_points, seed, tolerance)
-    whole = ((it.space.lo, it.space.hi),)
-    if _domain(it.losses) != whole:
-        it.fail(f"losses() must be seen on the whole space {_show(whole)}, got {_show(_domain(it.losses))}")
-    for rho in it.points:
-        value = _value(it.losses, rho)
-        it.require_equal(f"losses() at {rho!r}", value, f"loss({rho!r})", it.loss(rho))
-        seen = problem.reveal(rho)
-        for other in it.inside(_domain(seen)):
-            it.require_equal(
-                f"losses() at {other!r}", _value(it.losses, other), f"reveal({rho!r})", _value(seen, other)
-            )
+    whole = tuple(it.stretch(row, it.interval.lo, it.interval.hi) for row in range(it.n_rows))
+    if it.domain(it.losses) != whole:
+        it.fail(f"losses() must be seen on the whole space {_show(whole)}, got {_show(it.domain(it.losses))}")
+    for point in it.points:
+        it.require_loss(f"losses() at {point}", it.value(it.losses, point), point)
+        seen = it.reveal(point)
+        for other in it.inside(it.domain(seen)):
+            ours, theirs = it.value(it.losses, other), it.value(seen, other)
+            it.require_equal(f"losses() at {other}", ours, f"reveal({point})", theirs)
+
+
+def check_reveal(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float | None = None) -> None:
+    """What `reveal` shows covers the parameter, stays inside the space, and is the loss, everywhere on it."""
+    it = _Subject(problem, n_points, seed, tolerance)
+    for point in it.points:
+        seen = it.reveal(point)
+        it.require_covered(point, seen)
+        for other in (point, *it.inside(it.domain(seen))):
+            it.require_loss(f"reveal({point}) at {other}", it.value(seen, other), other)
+
+
+def check_partition(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float | None = None) -> None:
+    """The sets on which `reveal` sees form a partition: each is the same seen from any of its points."""
+    it = _Subject(problem, n_points, seed, tolerance)
+    for point in it.points:
+        ours = it.domain(it.reveal(point))
+        say = f"feedback sets must form a partition, but reveal({point}) is seen on {_show(ours)} and "
+        for other in it.inside(ours):
+            theirs = it.domain(it.reveal(other))
+            if not it.same_place(ours, theirs):
+                it.fail(f"{say}reveal({other}), a point of it, on {_show(theirs)}")
+        for other in it.just_outside(ours):
+            theirs = it.domain(it.reveal(other))
+            if _overlap(ours, theirs) > 4.0 * it.tolerance:
+                it.fail(f"{say}reveal({other}), a point outside of it, on {_show(theirs)}, which overlap")
 
 
 CHECKS: tuple[Callable[..., None], ...] = (
@@ -184,65 +204,99 @@ class _Subject:
         for method in ("loss", "reveal", "losses"):
             if not callable(getattr(problem, method, None)):
                 self.fail(f"a problem must have a method {method!r}")
-        space = getattr(problem, "space", None)
-        if not isinstance(space, Interval):
-            self.fail(f"the space must be an Interval, got {space!r}")
-        self.space: Interval = space
-        self.high = float(getattr(problem, "high", 1.0))
+        for attribute in ("space", "high", "maximize"):
+            if not hasattr(problem, attribute):
+                self.fail(f"a problem must have an attribute {attribute!r}")
+        if not isinstance(problem.space, Space):
+            self.fail(f"the space must be an Interval or Strips, got {problem.space!r}")
+        self.space: Space = problem.space
+        self.interval: Interval = self.space.interval
+        self.n_rows = len(self.space.alphas)
+        self.high = float(problem.high)
         if tolerance is None:
-            tolerance = getattr(problem, "tolerance", _ROUNDING * self.space.width)
+            tolerance = getattr(problem, "tolerance", _ROUNDING * self.interval.width)
         self.tolerance = _validate.number("tolerance", tolerance, low=0.0)
-        self.step = 4.0 * self.tolerance + 1e-12 * self.space.width  # how far "beside" is
+        self.step = 4.0 * self.tolerance + 1e-12 * self.interval.width  # how far "beside" is
         self.losses = problem.losses()
+        # The values of rho in each row at which the loss may change, both ends among them.
+        self.edges = [row.edges for row in self.space.line.rows(self.losses)]
         self.random = np.random.default_rng(seed)
         self.points = self._draw(n_points)
 
-    def _draw(self, n_points: int) -> list[float]:
+    def _draw(self, n_points: int) -> list[Point]:
         """Points anywhere, in pieces chosen evenly, and right beside edges chosen evenly, in turn."""
-        lo, hi = self.space.lo, self.space.hi
-        edges = np.clip(self.losses.edges, lo, hi)
-        piece = self.random.integers(edges.size - 1, size=n_points)
+        lo = np.concatenate([edges[:-1] for edges in self.edges])
+        hi = np.concatenate([edges[1:] for edges in self.edges])
+        rows = np.repeat(np.arange(self.n_rows), [edges.size - 1 for edges in self.edges])
+        piece = self.random.integers(rows.size, size=n_points)
         u = self.random.random(n_points)
-        anywhere = lo + u * (hi - lo)
-        in_pieces = edges[piece] + u * (edges[piece + 1] - edges[piece])
-        beside_edges = np.where(u < 0.5, edges[piece] + self.step, edges[piece + 1] - self.step)
+        anywhere = self.interval.lo + u * self.interval.width
+        in_pieces = lo[piece] + u * (hi[piece] - lo[piece])
+        beside_edges = np.where(u < 0.5, lo[piece] + self.step, hi[piece] - self.step)
         drawn = np.choose(np.arange(n_points) % 3, [anywhere, in_pieces, beside_edges])
-        return [x for x in drawn.tolist() if x in self.space and self.is_clear(x, self.losses.edges)]
+        points = map(self.point, rows[piece].tolist(), drawn.tolist())
+        return [point for point in points if point.rho in self.interval and self.is_clear(point)]
 
-    def loss(self, rho: float) -> float:
-        """One plain run."""
-        loss = self.problem.loss(rho)
+    # -- playing ---------------------------------------------------------------------------------
+
+    def loss(self, point: Point) -> float:
+        """The loss of one plain run."""
+        loss = self.problem.loss(*self.parameters(point))
         if not isinstance(loss, int | float | np.floating | np.integer):
-            self.fail(f"loss({rho!r}) must be a number, got {loss!r}")
+            self.fail(f"loss({point}) must be a number, got {loss!r}")
         return float(loss)
+
+    def reveal(self, point: Point) -> Any:
+        """What one run with bookkeeping sees."""
+        return self.problem.reveal(*self.parameters(point))
+
+    def parameters(self, point: Point) -> tuple[Any, ...]:
+        """What the methods of the problem take."""
+        return self.space.parameters(point.row, point.rho)
+
+    def value(self, function: Any, point: Point) -> float:
+        """The value of a function on the line of the space."""
+        return float(function(self.space.line.at(point.row, point.rho)))
+
+    def domain(self, function: Any) -> Stretches:
+        """Where a function on the line of the space is seen, row by row."""
+        rows = enumerate(self.space.line.rows(function))
+        return tuple(self.stretch(row, lo, hi) for row, part in rows for lo, hi in part.domain)
 
     # -- points to try ---------------------------------------------------------------------------
 
-    def is_clear(self, x: float, edges: Any) -> bool:
-        """Whether x is further from all edges than ends may be off."""
-        return bool(np.abs(np.asarray(edges) - x).min() > 2.0 * self.tolerance)
+    def point(self, row: int, rho: float) -> Point:
+        return Point(row, rho, self.space.alphas[row])
 
-    def inside(self, stretches: Stretches) -> Iterator[float]:
+    def stretch(self, row: int, lo: float, hi: float) -> Stretch:
+        return Stretch(row, lo, hi, self.space.alphas[row])
+
+    def is_clear(self, point: Point) -> bool:
+        """Whether a point is further from all edges of the loss than ends may be off."""
+        return bool(np.abs(self.edges[point.row] - point.rho).min() > 2.0 * self.tolerance)
+
+    def inside(self, stretches: Stretches) -> Iterator[Point]:
         """Two points in each stretch, clear of its ends."""
-        for lo, hi in stretches:
+        for row, lo, hi, _ in stretches:
             for u in self.random.random(2).tolist():
-                x = lo + u * (hi - lo)
-                if self.is_clear(x, [lo, hi]) and self.is_clear(x, self.losses.edges):
-                    yield x
+                point = self.point(row, lo + u * (hi - lo))
+                clear = min(point.rho - lo, hi - point.rho) > 2.0 * self.tolerance
+                if clear and self.is_clear(point):
+                    yield point
 
-    def just_outside(self, stretches: Stretches) -> Iterator[float]:
+    def just_outside(self, stretches: Stretches) -> Iterator[Point]:
         """The points next to the ends of the stretches."""
-        for lo, hi in stretches:
-            for x in (lo - self.step, hi + self.step):
-                if x in self.space and not any(a <= x <= b for a, b in stretches):
-                    yield x
+        for row, lo, hi, _ in stretches:
+            for rho in (lo - self.step, hi + self.step):
+                point = self.point(row, rho)
+                if rho in self.interval and not any(stretch.holds(point) for stretch in stretches):
+                    yield point
 
     def same_place(self, ours: Stretches, theirs: Stretches) -> bool:
-        """Whether two sets have the same ends, to the tolerance."""
+        """Whether two sets have the same ends in the same rows, to the tolerance."""
         return len(ours) == len(theirs) and all(
-            abs(a - b) <= 2.0 * self.tolerance
-            for one, other in zip(ours, theirs, strict=True)
-            for a, b in zip(one, other, strict=True)
+            a.row == b.row and max(abs(a.lo - b.lo), abs(a.hi - b.hi)) <= 2.0 * self.tolerance
+            for a, b in zip(ours, theirs, strict=True)
         )
 
     # -- complaints ------------------------------------------------------------------------------
@@ -250,14 +304,18 @@ class _Subject:
     def fail(self, message: str, cause: BaseException | None = None) -> NoReturn:
         raise AssertionError(f"{self.name}: {message}") from cause
 
-    def require_covered(self, rho: float, seen: Any) -> None:
-        if not all(hasattr(seen, name) for name in ("edges", "domain")):
-            self.fail(f"reveal({rho!r}) must return a PiecewiseConstant or PiecewiseLinear, got {seen!r}")
-        stretches = _domain(seen)
-        if not any(lo <= rho <= hi for lo, hi in stretches):
-            self.fail(f"reveal({rho!r}) must be seen at rho, but is seen on {_show(stretches)}")
-        if stretches[0][0] < self.space.lo or stretches[-1][1] > self.space.hi:
-            self.fail(f"reveal({rho!r}) must stay in {self.space!r}, but is seen on {_show(stretches)}")
+    def require_covered(self, point: Point, seen: Any) -> None:
+        if not isinstance(seen, Piecewise):
+            self.fail(f"reveal({point}) must return a PiecewiseConstant or PiecewiseLinear, got {seen!r}")
+        stretches = self.domain(seen)
+        if not any(stretch.holds(point) for stretch in stretches):
+            self.fail(f"reveal({point}) must be seen at rho, but is seen on {_show(stretches)}")
+        lo, hi = self.space.line.span
+        if seen.domain[0][0] < lo or seen.domain[-1][1] > hi:
+            self.fail(f"reveal({point}) must stay in {self.space!r}, but is seen on {seen.domain}")
+
+    def require_loss(self, what: str, value: float, point: Point) -> None:
+        self.require_equal(what, value, f"loss({point})", self.loss(point))
 
     def require_equal(self, what: str, value: float, reference: str, expected: float) -> None:
         if not math.isclose(value, expected, rel_tol=_ROUNDING, abs_tol=_ROUNDING * self.high):
@@ -268,17 +326,9 @@ class _Subject:
             self.fail(f"{what} must be in [0, high] = [0, {self.high:g}], got {value!r}")
 
 
-def _domain(function: Any) -> Stretches:
-    return tuple((float(lo), float(hi)) for lo, hi in function.domain)
-
-
-def _value(function: Any, x: float) -> float:
-    return float(function(x))
-
-
 def _overlap(ours: Stretches, theirs: Stretches) -> float:
-    return sum(max(min(b, d) - max(a, c), 0.0) for a, b in ours for c, d in theirs)
+    return sum(max(min(a.hi, b.hi) - max(a.lo, b.lo), 0.0) for a in ours for b in theirs if a.row == b.row)
 
 
 def _show(stretches: Stretches) -> str:
-    return " and ".join(f"[{lo!r}, {hi!r}]" for lo, hi in stretches) or "nothing"
+    return " and ".join(map(str, stretches)) or "nothing"

@@ -1,13 +1,9 @@
 """`semibandit play knapsack` on streams and on files."""
 
-import csv
-
 import pytest
 from typer.testing import CliRunner
 
 from semibandit.cli import app
-
-PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def play(*arguments):
@@ -17,24 +13,6 @@ def play(*arguments):
 def write_files(folder):
     for k in range(5):
         (folder / f"{k}.kp").write_text(f"4 {7 + k}\n6 5\n5 4\n4 3\n{k} 2\n")
-
-
-def test_a_stream_with_all_kinds_of_feedback(tmp_path):
-    png, table = tmp_path / "game.png", tmp_path / "game.csv"
-    result = play("--rounds", 60, "--n", 20, "--png", png, "--csv", table)
-    assert result.exit_code == 0, result.output
-    for word in (
-        "60 mixed knapsacks with 20 items",
-        "full",
-        "semi-bandit",
-        "bandit",
-        "fixed ρ = 1",
-        "best fixed ρ",
-    ):
-        assert word in result.output
-    assert png.read_bytes().startswith(PNG)
-    with table.open() as file:
-        assert len(list(csv.DictReader(file))) == 180
 
 
 def test_partitions_differ_in_width():
@@ -58,16 +36,14 @@ def test_bounds_are_shown_next_to_what_was_measured():
     broken = next(line for line in result.output.splitlines() if "Lemma 8" in line)
     seen, bound = broken.replace("Lemma 8", "").split()[-2:]
     assert 0 < int(seen) <= int(bound) <= 50
-    regret, bound = result.output.split("regret, semi-bandit")[1].split()[:2]
-    assert float(regret) < float(bound)
 
 
 def test_bounds_need_smooth_values(tmp_path):
     write_files(tmp_path)
     for arguments in (("-T", 20, "--kappa", 0), ("--files", tmp_path)):
-        result = play(*arguments, "-f", "semi-bandit")
-        broken = next(line for line in result.output.splitlines() if "Lemma 8" in line)
-        assert broken.replace("Lemma 8", "").split()[-1] == "?"
+        result = play(*arguments, "-f", "semi-bandit", "--provable")
+        assert result.exit_code == 0, result.output
+        assert result.output.count("unknown") == 2  # neither how many break, nor the regret
 
 
 def test_files(tmp_path):

@@ -87,6 +87,16 @@ def test_share(smooth):
     check(x / (x + y), densities.share(kappa, kappa, 2.0), 0.02)
 
 
+def test_share_and_shifted_ratio_of_uniform_signs_are_attained():
+    rng = np.random.default_rng(5)
+    x, y = 2 * uniform(rng, N) - 1, 2 * uniform(rng, N) - 1
+    lower, _ = check(x / (x + y), densities.share(0.5, 0.5, 2.0), 0.02)
+    assert lower > 0.9 * densities.share(0.5, 0.5, 2.0)  # at 1/2
+    shift = 0.001 * uniform(rng, N)
+    lower, _ = check((x + shift) / (y + shift), densities.shifted_ratio(0.5, 0.5, 1.001), 0.05)
+    assert lower > 0.9 * densities.shifted_ratio(0.5, 0.5, 1.001)
+
+
 def test_shifted_ratio(smooth):
     draw, kappa = smooth
     x, y, z = draw(), draw(), draw()

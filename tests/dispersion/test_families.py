@@ -64,6 +64,20 @@ def test_lemma_8_density_is_attained_at_zero():
     assert 0.9 * math.log(C) / 2 < lower <= math.log(C) / 2
 
 
+def test_the_means_on_a_fixed_interval():
+    """Number of critical values, times the length, times their density: as the lemmas state them."""
+    T, eps = 10**6, 1e-9
+    mean = T * 10 * eps * 3.0**2 * math.log(20.0) / 2
+    assert bounds.knapsack_dispersion(T, eps, n=5, C=20.0, kappa=3.0) == bounds.worst_interval(mean, T, 10)
+    N = bounds.linkage_critical_values(5)
+    expected = bounds.worst_interval(T * N * eps * 4 * (2.0 * 3.0) ** 2, T, N)
+    assert bounds.linkage_dispersion(T, eps, n=5, B=2.0, kappa=3.0) == pytest.approx(expected)
+    N = bounds.metric_linkage_critical_values(5)
+    mean = T * N * eps / math.sqrt(2) * 16 * (2.0 * 3.0) ** 2
+    expected = 2 * bounds.worst_segment(mean, T, N, degree=2)
+    assert bounds.metric_linkage_dispersion(T, eps, n=5, B=2.0, kappa=3.0) == pytest.approx(expected)
+
+
 def test_equal_sizes_never_swap():
     assert bounds.knapsack_dispersion(1000, 0.1, n=10, C=1.0, kappa=1.0) == 0.0
 

@@ -1,9 +1,11 @@
-"""Theorem 4 against the roots of simulated polynomials."""
+"""Theorem 4 and its generalisation in appendix B against the roots of simulated polynomials."""
+
+import math
 
 import numpy as np
 import pytest
 
-from reference.monte_carlo import proportion_limits
+from reference.monte_carlo import mean_limits, proportion_limits
 from semibandit.dispersion import bounds
 
 N = 40_000
@@ -41,23 +43,106 @@ def test_theorem_4(name, d, R):
         hit = ((roots >= lo) & (roots < lo + eps)).any(axis=1).sum()
         lower, _ = proportion_limits(hit, N)
         assert lower <= bounds.root_probability(eps, d, R, kappa)
-        places = np.linspace(lo, lo + eps, 11)
+        places = np.linspace(lo, lo + eps, 4)
         assert lower <= eps * max(bounds.root_density(d, R, kappa, at=x) for x in places) * 1.02
 
 
-def test_attained_for_a_uniform_coefficient():
-    roots = real_roots(np.random.default_rng(0).uniform(-1, 1, (N, 1)))
-    hit = ((roots > 0) & (roots < 0.1)).sum()
-    assert proportion_limits(hit, N)[0] > 0.9 * bounds.root_probability(0.1, 1, 1.0, 0.5)
+@pytest.mark.parametrize(("d", "R", "x"), [(1, 1.0, 0.0), (2, 1.0, 0.5), (2, 0.5, -0.4), (3, 0.5, 0.5)])
+def test_nearly_attained_by_uniform_coefficients(d, R, x):
+    """Where all the cube of coefficients has a root at x, the only loss is that of Cauchy and Schwarz."""
+    roots = real_roots(np.random.default_rng(0).uniform(-R, R, (5 * N, d)))
+    hit = ((roots > x - 0.01) & (roots < x + 0.01)).any(axis=1).sum()
+    assert proportion_limits(hit, 5 * N)[0] > 0.6 * 0.02 * bounds.root_density(d, R, (2 * R) ** -d, at=x)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
 @pytest.mark.parametrize("R", [0.5, 1.0, 4.0])
-def test_highest_at_one_and_below_the_bound_of_a_single_coefficient(d, R):
+def test_the_closed_form_is_the_largest_term_at_one(d, R):
     top = bounds.root_density(d, R, 1.0)
-    assert max(bounds.root_density(d, R, 1.0, at=x) for x in np.linspace(0, 1 + R, 500)) <= top
-    constant_term_only = d * (1 + R) ** (d - 1) + R * sum(i * (1 + R) ** (i - 1) for i in range(1, d))
-    assert top <= (2 * R) ** (d - 1) * constant_term_only
+    assert top == pytest.approx(
+        (2 * R) ** (d - 1) * math.sqrt(d**2 + R**2 / 3 * sum(i * i for i in range(d)))
+    )
+    assert max(bounds.root_density(d, R, 1.0, at=x) for x in np.linspace(0, 1 + R, 60)) <= top * (1 + 1e-12)
+    assert bounds.affine_root_density(np.eye(d + 1, d), np.eye(d + 1)[d], R, 1.0) <= 1.002 * top
+
+
+# -- affine coefficients ---------------------------------------------------------------------------------
+
+# (A, b): the coefficient of x^j is b[j] + A[j] @ a
+AFFINE = {
+    "a crossing of two lines": ([[1, 0], [-1, 1]], [0, 0]),
+    "one number in all coefficients": ([[1], [2], [-1]], [-0.2, 0, 1]),
+    "a square with free leading coefficient": (np.eye(3), np.zeros(3)),
+    "two numbers in a cubic": ([[1, 0], [0.5, 1], [-1, 1], [0, 0.3]], [0.2, 0, 0, 1]),
+    "monic": (np.eye(3, 2), [0, 0, 1]),
+}
+
+
+def density_of_roots(A, b, a, places, width):
+    """Limits of the mean number of real roots per unit length in cells around the places."""
+    coefficients = np.asarray(b) + a @ np.asarray(A, dtype=float).T
+    roots = real_roots(coefficients[:, -2::-1] / coefficients[:, -1:])
+    counts = [(np.abs(roots - x) <= width / 2).sum(axis=1) for x in places]
+    return [np.array(mean_limits(count)) / width for count in counts]
+
+
+@pytest.mark.parametrize("map_name", AFFINE)
+@pytest.mark.parametrize("name", COEFFICIENTS)
+def test_appendix_b(map_name, name):
+    A, b = AFFINE[map_name]
+    a, kappa = COEFFICIENTS[name](np.random.default_rng(1), np.shape(A)[1], 1.0)
+    places, width = np.concatenate([np.linspace(-3, 3, 25), [-20.0, 8.0]]), 0.05
+    top = bounds.affine_root_density(A, b, 1.0, kappa)
+    for x, (lower, _) in zip(places, density_of_roots(A, b, a, places, width), strict=True):
+        around = [
+            bounds.affine_root_density(A, b, 1.0, kappa, at=y) for y in x + np.linspace(-0.5, 0.5, 3) * width
+        ]
+        assert max(around) <= top
+        assert lower <= 1.02 * max(around)
+
+
+@pytest.mark.parametrize("map_name", AFFINE)
+def test_appendix_b_is_nearly_attained_by_uniform_numbers(map_name):
+    A, b = AFFINE[map_name]
+    k = np.shape(A)[1]
+    a = np.random.default_rng(2).uniform(-1, 1, (5 * N, k))
+    places = np.linspace(-1, 1, 21)
+    bound = np.array([bounds.affine_root_density(A, b, 1.0, 2.0**-k, at=x) for x in places])
+    lower = np.array([limits[0] for limits in density_of_roots(A, b, a, places, 0.02)])
+    assert (lower[bound > 0] / bound[bound > 0]).max() > 0.5
+
+
+def test_the_highest_density_is_nowhere_exceeded_and_nearly_reached():
+    rng = np.random.default_rng(3)
+    for _ in range(6):
+        d, k = rng.integers(1, 5), rng.integers(1, 4)
+        A, b = rng.normal(size=(d + 1, k)), rng.normal(size=d + 1)
+        top = bounds.affine_root_density(A, b, 1.0, 1.0)
+        found = max(
+            bounds.affine_root_density(A, b, 1.0, 1.0, at=math.tan(t)) for t in np.linspace(-1.57, 1.57, 201)
+        )
+        assert 0.8 * top < found <= top
+
+
+def test_coefficients_that_do_not_occur_change_nothing():
+    A, b = AFFINE["two numbers in a cubic"]
+    longer = bounds.affine_root_density([*A, [0, 0]], [*b, 0], 1.0, 1.0)
+    assert longer == bounds.affine_root_density(A, b, 1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("A", "b", "message"),
+    [
+        ([[0, 0], [1, 0], [0, 1]], [0, 0, 0], "A and b must not give any x .* but x = "),
+        ([[1], [1]], [0, 0], "but x = -1 is one"),
+        ([[0], [0]], [0, 0], "A and b must not both be zero"),
+        ([[1], [1]], [0, 0, 1], "A must be a finite matrix with a row for each of the 3 entries of b"),
+        ([[math.nan], [1]], [0, 1], "A must be a finite matrix"),
+    ],
+)
+def test_bad_affine_maps(A, b, message):
+    with pytest.raises(ValueError, match=message):
+        bounds.affine_root_density(A, b, 1.0, 1.0)
 
 
 def test_bad_input():

@@ -1,31 +1,37 @@
-"""Theorem 3: its bound is minimised, valid for simulated learners, and right in hand-made cases."""
+"""Theorem 3: its bound is minimised, right in hand-made cases, and kept by `Exp3Set` because it learns."""
 
 import math
 
 import numpy as np
 import pytest
 
-from reference import exp3_set
+import semibandit as sb
 from reference.monte_carlo import mean_limits
 from semibandit.dispersion import bounds
 
+UNIT = sb.Interval(0, 1)
 
-def formula(T, M, f, spread, r, rate, L=0.0, d=1, H=1.0):
-    return rate / 2 * T * M * H * H + d / rate * math.log(spread / r) + T * L * r + H * f(T, r)
+
+def formula(T, M, f, spread, r, rate, L=0.0, d=1, H=1.0, exploration=0.0):
+    scaled = (rate / 2 + exploration) * T * M + d / rate * math.log(spread / r) + f(T, r)
+    return H * scaled + T * L * r
 
 
 @pytest.mark.parametrize("r0", [None, 0.3, 0.01])
-@pytest.mark.parametrize(("L", "d", "H"), [(0.0, 1, 1.0), (2.0, 2, 1.0), (0.5, 1, 5.0)])
-def test_minimised_over_r_and_rate(r0, L, d, H):
+@pytest.mark.parametrize(
+    ("L", "d", "H", "exploration"), [(0.0, 1, 1.0, 0.0), (2.0, 2, 1.0, 0.01), (0.5, 1, 5.0, 0.1)]
+)
+def test_minimised_over_r_and_rate(r0, L, d, H, exploration):
     f, T, M, R = bounds.Beta(0.6, C=2.0), 5000, 4.0, 0.5
-    bound = bounds.regret(T, M, f, R, L=L, d=d, H=H, r0=r0)
+    bound = bounds.regret(T, M, f, R, L=L, d=d, H=H, r0=r0, exploration=exploration)
     spread, largest = (2 * R, R) if r0 is None else (R, r0)
-    at = formula(T, M, f, spread, bound.r, bound.rate, L, d, H)
+    at = formula(T, M, f, spread, bound.r, bound.rate, L, d, H, exploration)
     assert bound.value == pytest.approx(at) == pytest.approx(bound.learning + bound.dispersion + bound.slope)
     assert 0 < bound.r <= largest
     for r in np.geomspace(1e-9, largest, 40):
         for rate in np.geomspace(bound.rate / 30, bound.rate * 30, 40):
-            assert bound.value <= formula(T, M, f, spread, r, rate, L, d, H) * (1 + 1e-9)
+            other = formula(T, M, f, spread, r, rate, L, d, H, exploration)
+            assert bound.value <= other * (1 + 1e-9)
 
 
 def test_given_rate():
@@ -36,11 +42,33 @@ def test_given_rate():
     assert bounds.regret(1000, 3, f, 0.5, rate=2 * free.rate).value > free.value
 
 
-def test_step_size_is_the_minimiser():
+@pytest.mark.parametrize("interior", [False, True])
+def test_step_size_is_the_minimiser(interior):
     T, M, R, r = 1000, 7.0, 0.5, 0.01
-    rate = bounds.step_size(T, M, R, r, H=3.0)
-    best = formula(T, M, bounds.WK(1.0, 0), R, r, rate, H=3.0)
-    assert all(formula(T, M, bounds.WK(1.0, 0), R, r, rate * q, H=3.0) > best for q in (0.9, 0.99, 1.01, 1.1))
+    rate = bounds.step_size(T, M, R, r, interior=interior)
+    spread = R if interior else 2 * R
+    best = formula(T, M, bounds.WK(1.0, 0), spread, r, rate)
+    assert all(formula(T, M, bounds.WK(1.0, 0), spread, r, rate * q) > best for q in (0.9, 0.99, 1.01, 1.1))
+    assert sb.TheoremRate(T, M, R, r, interior=interior).after(0, 0.0, 1.0) == rate
+
+
+def test_the_rate_of_a_bound_is_that_of_the_theorem_for_its_radius():
+    bound = bounds.regret(5000, 3, bounds.Beta(0.5), 0.5)
+    assert sb.TheoremRate(5000, 3, 0.5, bound.r).after(0, 0.0, 1.0) == bound.rate
+    inside = bounds.regret(5000, 3, bounds.Beta(0.5), 0.5, r0=0.1)
+    assert sb.TheoremRate(5000, 3, 0.5, inside.r, interior=True).after(0, 0.0, 1.0) == inside.rate
+    assert inside.value < bound.value
+
+
+def test_a_minimiser_at_an_end_needs_the_two():
+    """A ball of radius r around an end of [0, 2R] has the share r/2R of it, not r/R, and no ball has less."""
+    R, r = 0.5, 0.05
+    shares = [(min(x + r, 2 * R) - max(x - r, 0)) / (2 * R) for x in np.linspace(0, 2 * R, 101)]
+    rate = bounds.step_size(100, 1, R, r)
+    assert rate**2 * 100 / 2 == pytest.approx(-math.log(min(shares)))
+    assert bounds.step_size(100, 1, R, r, interior=True) ** 2 * 100 / 2 == pytest.approx(
+        -math.log(max(shares))
+    )
 
 
 def test_table_uses_the_count_of_the_next_length():
@@ -59,32 +87,55 @@ def test_undispersed_losses_get_no_guarantee():
     assert bounds.regret(1000, 2, bounds.WK(w=1e-30, k=1), 0.5).value >= 1000
 
 
-STEPS = {
-    "uniform": lambda rng, T: rng.random(T),
-    "triangular": lambda rng, T: rng.triangular(0, 0.4, 1, T),
-    "two places": lambda rng, T: np.where(rng.random(T) < 0.5, 0.2, 0.7) + 0.1 * rng.random(T),
+# -- played ----------------------------------------------------------------------------------------------
+
+# Where losses fall from 1 to 0, and the density of that: the best parameter is near the right end.
+PLACES = {
+    "uniform": (lambda rng, T: 0.4 + 0.5 * rng.random(T), 2.0),
+    "triangular": (lambda rng, T: rng.triangular(0.3, 0.8, 0.9, T), 2.0 / 0.6),
+    "two places": (lambda rng, T: np.where(rng.random(T) < 0.5, 0.5, 0.8) + 0.1 * rng.random(T), 5.0),
 }
-DENSITY = {"uniform": 1.0, "triangular": 2.0, "two places": 5.0}
 
 
-@pytest.mark.parametrize("name", STEPS)
-def test_theorem_3_on_simulated_play(name):
-    """Losses low between two random points: Exp3-SET with the rate of the bound stays below it."""
-    T, rng = 300, np.random.default_rng(9)
-    mean = T * 2 * DENSITY[name]
-    bound = bounds.regret(T, 3, lambda T, eps: bounds.worst_interval(min(T, mean * eps), T, 2), 0.5)
-    regrets = []
-    for _ in range(20):
-        lo, hi = np.sort([STEPS[name](rng, T), STEPS[name](rng, T)], axis=0)
-        functions = [
-            (np.array([0.0, a, b, 1.0]), np.array([rng.random(), 0.1, rng.random()]))
-            for a, b in zip(lo, hi, strict=True)
-        ]
-        played = exp3_set.play(functions, 0.0, 1.0, bound.rate, rng)
-        regrets.append(played - exp3_set.best(functions, 0.0, 1.0))
-    lower, upper = mean_limits(regrets)
-    assert lower > 0
-    assert upper <= bound.value
+def falling(places, H=1.0):
+    return [sb.Explicit(sb.PiecewiseConstant([0, x, 1], [H, 0])) for x in places]
+
+
+def regret_of(stream, seed, **options):
+    learner = sb.Exp3Set(UNIT, baseline=None, seed=seed, **options)
+    return sb.play(learner, stream).regret()[-1]
+
+
+@pytest.mark.parametrize(("name", "exploration"), [*((name, 0.0) for name in PLACES), ("uniform", 0.02)])
+def test_theorem_3_on_play(name, exploration):
+    """Exp3Set with the rate of the bound stays below it; one that hardly learns does not."""
+    T, (draw, density) = 600, PLACES[name]
+
+    def f(T, eps):
+        return bounds.worst_interval(T * min(1.0, density * eps), T, 1)
+
+    bound = bounds.regret(T, 2, f, 0.5, exploration=exploration)
+    played = {factor: [] for factor in (1.0, 0.02)}
+    for seed in range(4):
+        stream = falling(draw(np.random.default_rng(seed), T))
+        for factor, regrets in played.items():
+            regrets.append(regret_of(stream, seed, rate=factor * bound.rate, exploration=exploration))
+    assert mean_limits(played[1.0])[1] <= bound.value
+    assert mean_limits(played[0.02])[0] > bound.value
+
+
+@pytest.mark.parametrize("H", [0.01, 100.0])
+def test_the_rate_of_a_bound_is_the_one_to_give_to_a_learner_whatever_the_losses(H):
+    """The same game in other units: the same rate, H times the bound and H times the regret."""
+    T = 600
+    unit, scaled = (bounds.regret(T, 2, bounds.Beta(0.5, C=2.0), 0.5, H=high) for high in (1.0, H))
+    assert scaled.rate == pytest.approx(unit.rate, rel=1e-6)
+    assert scaled.value == pytest.approx(H * unit.value)
+    places = PLACES["uniform"][0](np.random.default_rng(3), T)
+    one = regret_of(falling(places), 0, rate=unit.rate)
+    assert regret_of(falling(places, H), 0, rate=scaled.rate, high=H) == pytest.approx(H * one, rel=0.05)
+    chance = regret_of(falling(places, H), 0, rate=1e-9, high=H)
+    assert H * one < 0.1 * chance
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_theorem_5_and_lemma_b2(name, T, K, eps):
         functions <= bounds.worst_interval(mean, T, K) <= bounds.worst_interval(mean, T, K, any_length=True)
     )
     assert functions <= bounds.worst_interval_union(T * K * kappa * eps, T, K)
-    assert points <= T * K * kappa * eps + K * 2 * math.sqrt(2 * T * math.log(2 * T + 1))
+    assert points <= bounds.worst_interval_union(T * K * kappa * eps, T, K) or functions == T
 
 
 @pytest.mark.parametrize("name", SAMPLERS)
@@ -58,11 +58,31 @@ def test_the_means_used_above_are_means(name):
         assert proportion_limits(hits.sum(), hits.size)[0] <= 3 * kappa * 0.05
 
 
-def test_the_excess_over_the_mean_is_needed():
-    """The worst interval really is worse than a fixed one: without the second term the bound would fail."""
-    rng = np.random.default_rng(7)
-    counts = [worst(rng.random((400, 1)), 0.01)[0] for _ in range(25)]
-    assert mean_limits(counts)[0] > 2 * 400 * 0.01
+def test_a_fourth_of_the_excess_over_the_mean_would_not_do():
+    """With many places and a large mean the worst interval comes within a factor of four of Theorem 5."""
+    rng, T, mean = np.random.default_rng(7), 1_000_000, 1000
+    counts = []
+    for _ in range(12):
+        x = np.sort(rng.random(T))
+        counts.append((np.searchsorted(x, x + mean / T, side="right") - np.arange(T)).max())
+    lower, upper = mean_limits(counts)
+    excess = bounds.worst_interval(mean, T, 1) - mean
+    assert excess / 4 < lower - mean < upper - mean < excess
+
+
+@pytest.mark.parametrize("mean", [0.5, 30.0, 2000.0])
+def test_the_bounds_solve_their_quadratic(mean):
+    """Z = μ + 2·√(2·Z·ln N), the third step of the module, with the patterns of each theorem."""
+    T, K = 10**7, 3
+    found = {
+        bounds.worst_interval(mean, T, K): bounds.interval_patterns(T * K),
+        bounds.worst_interval(mean, T, K, any_length=True): math.comb(T * K + 1, 2) + 1,
+        bounds.worst_segment(mean, T, K, degree=2): bounds.segment_patterns(T * K, 2),
+    }
+    for Z, patterns in found.items():
+        assert pytest.approx(mean + 2 * math.sqrt(2 * Z * math.log(patterns))) == Z
+    union = mean + K * 2 * math.sqrt(2 * T * math.log(2 * T + 1))
+    assert bounds.worst_interval_union(mean, T, K) == pytest.approx(union)
 
 
 def test_never_above_the_classical_form_and_far_below_it_for_short_intervals():
@@ -78,12 +98,13 @@ def test_never_above_the_classical_form_and_far_below_it_for_short_intervals():
 @pytest.mark.parametrize("n", range(6))
 def test_interval_patterns_by_enumeration(n):
     rng = np.random.default_rng(n)
-    for length in (0.05, 0.2, 0.7):
+    for length in (0.05, 0.2, 0.7, 1.0):
         points = rng.random(n)
         ends = np.concatenate([points, points - length])
         places = np.unique(np.concatenate([ends, ends + 1e-9, ends - 1e-9, [-1.0]]))
         found = {tuple((points >= lo) & (points <= lo + length)) for lo in places}
         assert len(found) <= bounds.interval_patterns(n)
+    assert len(found) >= 2 * n  # points that fit into the window enter one by one, then leave
     points = np.sort(rng.random(n))
     runs = {tuple(range(i, j)) for i in range(n + 1) for j in range(i, n + 1)}
     assert len(runs) == bounds.interval_patterns(n, any_length=True)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import semibandit as sb
 from reference.steps import Steps, maximal_piece_on_grid
-from semibandit.families._dyadic import DyadicGrid
 from semibandit.families.black_box import same_output
+from semibandit.families.black_box.grid import DyadicGrid
 
 LOSS = {i: (i * 37 % 101) / 101 for i in range(101)}.__getitem__
 

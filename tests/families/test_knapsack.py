@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import semibandit as sb
 from reference import knapsack as reference
-from semibandit.families.knapsack import _output
-from semibandit.families.knapsack._critical import critical
+from semibandit.families.greedy import _knapsack_output as _output
+from semibandit.families.greedy.order import critical
 
 SPACE = sb.Interval(0, 10)
 

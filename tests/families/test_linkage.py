@@ -11,7 +11,7 @@ from scipy.spatial.distance import pdist, squareform
 import semibandit as sb
 from reference import linkage as reference
 from semibandit.clustering import KMeansCost, TargetDistance
-from semibandit.families.linkage.problem import LINKAGES
+from semibandit.families.linkage.linkage import LINKAGES
 
 LAST = reference.LAST
 KINDS = ("euclidean", "grid", "city blocks", "integers", "duplicates", "all equal", "random")

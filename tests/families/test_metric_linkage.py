@@ -10,10 +10,10 @@ from scipy.spatial.distance import pdist, squareform
 import semibandit as sb
 from reference import metric_linkage as reference
 from semibandit.clustering import DasguptaCost, KMeansCost, TargetDistance
+from semibandit.families.linkage.curves import CriticalCurve
+from semibandit.families.linkage.metric import LINKAGES
 from semibandit.families.linkage.pieces import END, engine, tree_pieces
-from semibandit.families.metric_linkage.curves import CriticalCurve
-from semibandit.families.metric_linkage.problem import LINKAGES
-from semibandit.families.metric_linkage.search import Search
+from semibandit.families.linkage.search import Search
 
 KINDS = ("random", "close", "euclidean", "integers", "zeros", "all equal")
 

@@ -99,3 +99,33 @@ def test_lines_may_be_best_at_a_point():
         total = sum(f(grid) for f in mixed) / 4
         assert again.mean_loss <= total.min() + 1e-12
         assert sum(f(again.rho) for f in mixed) / 4 == pytest.approx(again.mean_loss)
+
+
+def test_the_answer_unpacks_into_two_and_knows_the_parameters():
+    best = sb.best_in_hindsight(random_functions(0))
+    interval, mean_loss = best
+    assert (interval, mean_loss) == (best.interval, best.mean_loss) == best[:2]
+    assert best.alpha is None
+    assert best.parameters == (best.rho,)
+    space = sb.Strips(2, sb.Interval(0, 1))
+    rows = [sb.PiecewiseConstant([0, x, 1], [0.8, 0.2]) for x in (0.3, 0.4)]
+
+    class Problem:
+        def __init__(self):
+            self.space = space
+
+        def losses(self):
+            return space.lay_rows(dict(enumerate(rows)))
+
+    (lo, hi), mean_loss = best = sb.best_in_hindsight([Problem()])
+    assert (lo, hi, mean_loss, best.alpha) == (0.3, 1.0, 0.2, 0.0)
+    assert best.parameters == (0.65, 0.0)
+
+
+def test_the_mean_and_its_best():
+    functions = random_functions(1)
+    for maximize in (False, True):
+        mean, best = hindsight.mean_loss(functions, maximize=maximize)
+        assert best == sb.best_in_hindsight(functions, maximize=maximize)
+        assert mean(best.rho) == pytest.approx(best.mean_loss)
+        assert mean.mean() == pytest.approx(np.mean([f.mean() for f in functions]))

@@ -1,5 +1,3 @@
-import csv
-
 import numpy as np
 import pytest
 
@@ -100,15 +98,6 @@ def test_density_snapshots_are_probabilities():
     assert times.size <= 129
     assert shares.sum(axis=1) == pytest.approx(1)
     assert (shares >= 0).all()
-
-
-def test_to_csv(tmp_path):
-    history = sb.play(learner_for("semi-bandit"), STREAM[:5])
-    history.to_csv(tmp_path / "game.csv")
-    with open(tmp_path / "game.csv") as file:
-        rows = list(csv.DictReader(file))
-    assert [float(row["rho"]) for row in rows] == history.rho.tolist()
-    assert [float(row["loss"]) for row in rows] == history.loss.tolist()
 
 
 def test_bad_input():

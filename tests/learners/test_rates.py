@@ -13,7 +13,7 @@ NAN = math.nan
 
 def bound(rate, T, M, R, r, d):
     """The part of Theorem 3's bound that depends on the rate."""
-    return 0.5 * rate * T * M + d / rate * math.log(R / r)
+    return 0.5 * rate * T * M + d / rate * math.log(2 * R / r)
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def bound(rate, T, M, R, r, d):
 )
 def test_theorem_rate_minimises_the_bound(T, M, R, r, d):
     rate = TheoremRate(T=T, M=M, R=R, r=r, d=d).after(0, 0.0, 1.0)
-    assert rate == pytest.approx(math.sqrt(2 * d * math.log(R / r) / (T * M)), rel=1e-14)
+    assert rate == pytest.approx(math.sqrt(2 * d * math.log(2 * R / r) / (T * M)), rel=1e-14)
     for other in (0.9 * rate, 1.1 * rate):
         assert bound(other, T, M, R, r, d) > bound(rate, T, M, R, r, d)
 
@@ -31,7 +31,8 @@ def test_theorem_rate_takes_the_root_of_time_for_the_radius():
     default = TheoremRate(T=T, M=50, R=0.5)
     explicit = TheoremRate(T=T, M=50, R=0.5, r=0.5 / math.sqrt(T))
     assert default.after(0, 0.0, 1.0) == pytest.approx(explicit.after(0, 0.0, 1.0), rel=1e-14)
-    assert TheoremRate(T=1, M=1, R=1.0).after(0, 0.0, 1.0) > 0.0
+    for interior in (False, True):
+        assert TheoremRate(T=1, M=1, R=1.0, interior=interior).after(0, 0.0, 1.0) > 0.0
     assert default.after(5, 3.0, 0.1) == default.after(0, 0.0, 1.0)
 
 
@@ -100,11 +101,12 @@ def test_bad_fixed_rates(value):
         ({"R": NAN}, "R"),
         ({"R": math.inf}, "R"),
         ({"r": 0.0}, "r"),
-        ({"r": 1.0}, "r"),  # r = R: nothing left of the logarithm
+        ({"r": 1.0}, "r"),
         ({"r": 2.0}, "r"),
         ({"r": NAN}, "r"),
         ({"d": 0}, "d"),
         ({"d": 1.5}, "d"),
+        ({"interior": 1}, "interior"),
         ({"T": "10"}, "T"),
         ({"M": "10"}, "M"),
     ],

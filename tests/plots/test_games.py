@@ -40,3 +40,7 @@ def test_loss_function_of_lines():
     line = sb.plots.loss_function(problem, 0.3).get_lines()[0]
     assert line.get_xdata().tolist() == [0.0, 0.2, 0.2, 0.5, 0.5, 1.0]
     assert line.get_ydata().tolist() == [0.0, 0.4, 0.2, 0.5, 0.0, 0.0]
+
+
+def test_regret_against_a_parameter_says_so():
+    assert sb.plots.regret(HISTORY, rho=0.25).get_title() == "Regret against ρ = 0.25"

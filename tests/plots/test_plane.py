@@ -25,7 +25,7 @@ def test_heat_maps_show_rows_and_what_was_revealed(game):
     problem = history.problems[0]
     ax = plane.instance(problem, 0.4, 0.5)
     seen = problem.reveal(0.4, 0.5)
-    assert len(ax.patches) == sum(len(problem.space.row(seen, row).domain) for row in range(3))
+    assert len(ax.patches) == sum(len(row.domain) for row in problem.space.line.rows(seen))
 
 
 def test_marginals_are_densities(game):
@@ -38,7 +38,7 @@ def test_marginals_are_densities(game):
 
 def test_overview_writes_a_picture(game, tmp_path):
     history, learner = game
-    plane.overview({"semi-bandit": history}, tmp_path / "game.png", chosen=learner.recommend())
+    plots.overview({"semi-bandit": history}, tmp_path / "game.png", chosen=learner.recommend())
     assert (tmp_path / "game.png").stat().st_size > 10_000
 
 

@@ -132,3 +132,10 @@ def _begin_twice():
     with tempfile.TemporaryDirectory() as folder, Journal(os.path.join(folder, "x")) as journal:
         journal.begin(SETTINGS)
         journal.begin(SETTINGS)
+
+
+def test_files_begun_before_margins_were_written(path):
+    old = path.read_bytes().replace(b',"margin":0.0', b"")
+    assert old != path.read_bytes()
+    path.write_bytes(old)
+    assert read(path) == (SETTINGS, ROUNDS)

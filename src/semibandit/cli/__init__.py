@@ -5,9 +5,6 @@ import sys
 import typer
 
 from semibandit.cli import dispersion, play, tune
-from semibandit.cli import play_families as play_families
-from semibandit.cli import play_knapsack as play_knapsack
-from semibandit.cli import play_metric_linkage as play_metric_linkage
 
 app = typer.Typer(
     help="Tune the real-valued knob of an algorithm online, with a regret guarantee.",

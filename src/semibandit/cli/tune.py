@@ -43,7 +43,7 @@ def tune(
     feedback: Annotated[
         Feedback,
         typer.Option(
-            help="bandit: one run an instance. black-box: also find the interval with the same output."
+            help="bandit: one run per instance. black-box: also find the interval with the same output."
         ),
     ] = Feedback.bandit,
     loss_from: Annotated[
@@ -206,15 +206,15 @@ def _table(tuner: Tuner, summary: Summary) -> Table:
     table = Table(box=box.SIMPLE, show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
-    rho, (lo, hi) = summary.recommendation
+    best = summary.recommendation
     runs = f"{summary.n_rounds} rounds, {summary.n_runs} runs"
     table.add_row("done", runs + (f", {summary.n_failed} rounds failed" if summary.n_failed else ""))
     if tuner.learner.n_told == 0:
         table.add_row("ρ to deploy", "nothing was learned yet")
         return table
     table.add_row(f"mean {word}", f"{summary.mean_loss:.6g}")
-    table.add_row("ρ to deploy", f"[bold]{rho:.6g}[/bold]")
-    table.add_row("which stands for", f"{lo:.6g} to {hi:.6g}")
+    table.add_row("ρ to deploy", f"[bold]{best.rho:.6g}[/bold]")
+    table.add_row("which stands for", "{:.6g} to {:.6g}".format(*best.interval))
     if (pair := summary.comparison) is not None:
         table.add_row(
             f"default ρ = {tuner.default:g}" if tuner.default is not None else "default ρ",

@@ -12,9 +12,10 @@ from semibandit.clustering.costs import TreeCost
 from semibandit.clustering.prunings import best_pruning, check_clusters, pruning_labels
 from semibandit.clustering.trees import Layout
 
-__all__ = ["TargetDistance"]
+__all__ = ["MOST_LABELS", "TargetDistance"]
 
-_MOST_LABELS = 12
+#: The most labels that are matched one to one with clusters.
+MOST_LABELS = 12
 _MOST_STATES = 1 << 27
 
 
@@ -65,9 +66,9 @@ class TargetDistance(TreeCost):
             self._full = taken == min(self.n_clusters, self._n_labels)
 
     def _check_states(self, n: int) -> None:
-        if self._n_labels > _MOST_LABELS:
+        if self._n_labels > MOST_LABELS:
             raise ValueError(
-                f'matching="hamming" takes at most {_MOST_LABELS} different labels, got {self._n_labels}; '
+                f'matching="hamming" takes at most {MOST_LABELS} different labels, got {self._n_labels}; '
                 'matching="majority" takes any number'
             )
         if (n + 1) * (self._spare + 1) << self._n_labels > _MOST_STATES:

@@ -1,4 +1,4 @@
-"""Where functions break: read from problems, step functions, samples or plain lists; counted by sweeps."""
+"""Where functions break: read from problems, functions, samples or plain lists; counted by sweeps."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.functions.constant import PiecewiseConstant
-from semibandit.spaces.interval import Interval
+from semibandit.functions import Piecewise
+from semibandit.spaces import Interval, Space
 
-__all__ = ["Breaks", "Jumps", "Samples", "collect"]
+__all__ = ["Breaks", "Found", "Jumps", "Samples", "collect"]
+
+_ROUNDING = 1e-6  # by which the slopes of narrow pieces may be off
 
 IntArray = npt.NDArray[np.int64]
 _Sorted = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
@@ -24,7 +26,7 @@ _Sorted = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, Floa
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """A function known at the points x, where it has the values y: for losses not constant in pieces.
+    """A function known at the points x alone, where it has the values y.
 
     Where two neighbouring samples differ by more than the Lipschitz constant allows, there is a break
     between them. (If any two samples do, some two neighbours between them do as well.)
@@ -72,6 +74,11 @@ class Breaks:
         start = self.start[keep]
         end = start if self.end is self.start else self.end[keep]
         return Breaks(start, end, self.owner[keep], T)
+
+    @property
+    def functions(self) -> int:
+        """How many functions break at all."""
+        return int(np.count_nonzero(np.bincount(self.owner, minlength=1)))
 
     @cached_property
     def _sorted(self) -> _Sorted:
@@ -155,86 +162,158 @@ class Jumps(Breaks):
 # -- reading ---------------------------------------------------------------------------------------------
 
 
-def collect(functions: Any, space: Interval | None, lipschitz: float) -> tuple[Breaks, Interval, int]:
-    """The breaks inside the space, sorted; the space (the hull if none is given); the pieces of all.
+class Found(NamedTuple):
+    """What `collect` has read from a stream: its breaks along each row, and what a regret bound asks for.
 
-    An edge of a step function without a change of its value is no break, but parts two feedback sets.
+    `space` is the range of rho, `pieces` the number of pieces of all functions on all rows, `lipschitz` the
+    constant between breaks, `high` the upper end of the losses.
     """
-    read = _read_table if isinstance(functions, np.ndarray) and functions.ndim == 2 else _read_each
-    start, end, owner, jumps, spans, silent, T = read(functions, lipschitz)
+
+    rows: tuple[Breaks, ...]
+    space: Interval
+    pieces: int
+    lipschitz: float
+    high: float
+
+
+def collect(functions: Any, space: Space | None, lipschitz: float | None) -> Found:
+    """The breaks inside the space, sorted, along each of its rows; an interval is one row.
+
+    Where no space is given, it is the smallest interval that holds everything. An edge without a jump is no
+    break, but parts two feedback sets.
+    """
+    if isinstance(functions, np.ndarray) and functions.ndim == 2:
+        T, K = functions.shape
+        start = _floats(0, functions.ravel())
+        rows, slope, high = [_Row(start, start, np.repeat(np.arange(T), K))], 0.0, 1.0
+    else:
+        rows, T, slope, high = _read_each(functions, space, lipschitz or 0.0)
     if T == 0:
         raise ValueError("functions must hold at least one function, got none")
-    if not np.isfinite(start).all():
-        bad = int(np.flatnonzero(~np.isfinite(start))[0])
-        raise ValueError(f"discontinuities must be finite, got {start[bad]} in functions[{owner[bad]}]")
-    if space is None:
-        space, order = _hull(np.concatenate([spans, start, end])), np.argsort(start)
-    else:  # an end of the space is no discontinuity inside it, but a pair of samples may reach up to it
-        inside = (start > space.lo) & (end < space.hi)
-        inside |= (start < end) & (start >= space.lo) & (end <= space.hi)
-        order = np.argsort(start)
-        order = order[inside[order]]
-    pieces = T + order.size + int(((silent > space.lo) & (silent < space.hi)).sum())
-    at, owner = start[order], owner[order]
-    if jumps is not None:
-        return Jumps(at, at, owner, T, jumps[0][order], jumps[1][order], lipschitz), space, pieces
-    return Breaks(at, at if (start == end).all() else end[order], owner, T), space, pieces
-
-
-_Read = tuple[FloatArray, FloatArray, IntArray, FloatArray | None, FloatArray, FloatArray, int]
-
-
-def _read_table(table: npt.NDArray[Any], lipschitz: float) -> _Read:
-    """A row of discontinuities for each function."""
-    T, K = table.shape
-    start = _floats(0, table.ravel())
-    return start, start, np.repeat(np.arange(T), K), None, np.zeros(0), np.zeros(0), T
-
-
-def _read_each(functions: Iterable[Any], lipschitz: float) -> _Read:
-    """One item after another; jumps are kept where pairs will be counted."""
-    if not isinstance(functions, Iterable):
-        raise TypeError(f"functions must be a sequence of functions, got {functions!r}")
-    starts, ends, spans, jumps, silent, kinds = [], [], [], [], [], set()
-    for i, item in enumerate(functions):
-        if hasattr(item, "losses"):
-            item = item.losses()
-        if isinstance(item, PiecewiseConstant):
-            at, levels, unchanged = _steps(item)
-            silent.append(unchanged)
-            starts.append(at)
-            ends.append(at)
-            jumps.append(levels)
-            spans += [item.edges[0], item.edges[-1]]
-        elif isinstance(item, Samples):
-            start, end = item.breaks(lipschitz)
-            starts.append(start)
-            ends.append(end)
-            spans += [item.x[0], item.x[-1]]
-        else:
-            starts.append(_floats(i, item))
-            ends.append(starts[-1])
-        kinds.add(isinstance(item, PiecewiseConstant))
-    if lipschitz > 0.0 and len(kinds) > 1:
-        raise TypeError("with lipschitz > 0, step functions cannot be mixed with other kinds of functions")
-    empty = np.zeros(0)
-    owner = np.repeat(np.arange(len(starts)), [part.size for part in starts])
-    return (
-        np.concatenate([empty, *starts]),
-        np.concatenate([empty, *ends]),
-        owner,
-        np.concatenate(jumps, axis=1) if jumps and lipschitz > 0.0 else None,
-        np.array(spans, dtype=np.float64),
-        np.concatenate([empty, *silent]),
-        len(starts),
+    if lipschitz is None:
+        lipschitz = slope
+    elif slope > lipschitz * (1.0 + _ROUNDING):
+        raise ValueError(
+            f"lipschitz must be at least the largest slope of the functions, {slope:g}, got {lipschitz:g}"
+        )
+    interval = _hull(rows) if space is None else space.interval
+    inside = [row.inside(None if space is None else interval) for row in rows]
+    pieces = sum(T + row.start.size + row.silent.size for row in inside)
+    # Between jumps of flat functions nothing changes, so that pairs of points can be compared exactly.
+    pairs = lipschitz > 0.0 and slope == 0.0
+    return Found(
+        tuple(row.breaks(T, lipschitz if pairs else 0.0) for row in inside), interval, pieces, lipschitz, high
     )
 
 
-def _steps(function: PiecewiseConstant) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The edges at which the value changes, from one that is seen to another; the two values; other edges."""
-    v, inner = function.values, function.edges[1:-1]
-    changes = (v[1:] != v[:-1]) & ~np.isnan(v[1:]) & ~np.isnan(v[:-1])
-    return inner[changes], np.stack([v[:-1][changes], v[1:][changes]]), inner[~changes]
+@dataclass
+class _Row:
+    """The breaks of all functions along a row, in the order in which they were read."""
+
+    start: FloatArray
+    end: FloatArray
+    owner: IntArray
+    levels: FloatArray | None = None  # before and after each jump, where every function is piecewise
+    silent: FloatArray = field(default_factory=lambda: np.zeros(0))  # edges without a jump
+    spans: FloatArray = field(default_factory=lambda: np.zeros(0))  # the ends of the functions
+
+    def __post_init__(self) -> None:
+        if not np.isfinite(self.start).all():
+            bad = int(np.flatnonzero(~np.isfinite(self.start))[0])
+            raise ValueError(
+                f"discontinuities must be finite, got {self.start[bad]} in functions[{self.owner[bad]}]"
+            )
+
+    def inside(self, space: Interval | None) -> _Row:
+        """The breaks in the space, sorted; all of them where there is none."""
+        order, silent = np.argsort(self.start), self.silent
+        if space is not None:
+            # An end of the space is no break inside it, but a pair of samples may reach up to it.
+            keep = (self.start > space.lo) & (self.end < space.hi)
+            keep |= (self.start < self.end) & (self.start >= space.lo) & (self.end <= space.hi)
+            order = order[keep[order]]
+            silent = silent[(silent > space.lo) & (silent < space.hi)]
+        start = self.start[order]
+        end = start if (self.start is self.end) or (self.start == self.end).all() else self.end[order]
+        levels = None if self.levels is None else self.levels[:, order]
+        return _Row(start, end, self.owner[order], levels, silent)
+
+    def breaks(self, T: int, lipschitz: float) -> Breaks:
+        """As `Breaks`, or as `Jumps` for a Lipschitz constant above 0 where the levels are known."""
+        if lipschitz > 0.0 and self.levels is not None:
+            before, after = self.levels
+            return Jumps(self.start, self.start, self.owner, T, before, after, lipschitz)
+        return Breaks(self.start, self.end, self.owner, T)
+
+
+class _Part(NamedTuple):
+    """What one function adds to a row."""
+
+    start: FloatArray
+    end: FloatArray
+    levels: FloatArray | None
+    silent: FloatArray
+    span: FloatArray
+    slope: float
+
+
+def _read_each(
+    functions: Iterable[Any], space: Space | None, lipschitz: float
+) -> tuple[list[_Row], int, float, float]:
+    """One item after another: the rows, the number of functions, the largest slope and the largest loss."""
+    if not isinstance(functions, Iterable):
+        raise TypeError(f"functions must be a sequence of functions, got {functions!r}")
+    read: list[list[_Part]] = []
+    high = 0.0
+    for i, item in enumerate(functions):
+        own = space
+        if hasattr(item, "losses"):
+            own = getattr(item, "space", space)
+            high = max(high, float(getattr(item, "high", 1.0)))
+            item = item.losses()
+        read.append([_part(i, part, lipschitz) for part in _rows(own, item)])
+        if len(read[i]) != len(read[0]):
+            raise ValueError(
+                f"every function must have the same number of rows, got {len(read[0])} in functions[0] "
+                f"and {len(read[i])} in functions[{i}]"
+            )
+    kinds = {part.levels is None for parts in read for part in parts}
+    if lipschitz > 0.0 and len(kinds) > 1:
+        raise TypeError("with lipschitz > 0, piecewise functions cannot be mixed with samples or lists")
+    rows = [_joined(parts) for parts in zip(*read, strict=True)]
+    slope = max((part.slope for parts in read for part in parts), default=0.0)
+    return rows, len(read), slope, high or 1.0
+
+
+def _rows(space: Space | None, item: Any) -> list[Any]:
+    """A function on the line of a space as one function of rho for each row."""
+    if space is None or space.line.n_rows == 1 or not isinstance(item, Piecewise):
+        return [item]
+    return list(space.line.rows(item))
+
+
+def _part(i: int, item: Any, lipschitz: float) -> _Part:
+    nothing = np.zeros(0)
+    if isinstance(item, Piecewise):
+        left, right = item.ends
+        before, after, inner = right[:-1], left[1:], item.edges[1:-1]
+        # nan, where the function is not seen, differs from everything.
+        jumps = (before != after) & ~np.isnan(before) & ~np.isnan(after)
+        at, levels = inner[jumps], np.stack([before[jumps], after[jumps]])
+        return _Part(at, at, levels, inner[~jumps], item.edges[[0, -1]], item.lipschitz())
+    if isinstance(item, Samples):
+        return _Part(*item.breaks(lipschitz), None, nothing, item.x[[0, -1]], 0.0)
+    at = _floats(i, item)
+    return _Part(at, at, None, nothing, nothing, 0.0)
+
+
+def _joined(parts: Iterable[_Part]) -> _Row:
+    start, end, levels, silent, span, _ = zip(*parts, strict=True)
+    owner = np.repeat(np.arange(len(start)), [at.size for at in start])
+    known = None if any(level is None for level in levels) else np.concatenate(levels, axis=1)
+    return _Row(
+        np.concatenate(start), np.concatenate(end), owner, known, np.concatenate(silent), np.concatenate(span)
+    )
 
 
 def _floats(i: int, item: Any) -> FloatArray:
@@ -244,12 +323,13 @@ def _floats(i: int, item: Any) -> FloatArray:
         array = np.zeros((0, 0))
     if array.ndim != 1:
         raise TypeError(
-            f"functions[{i}] must be a problem, a PiecewiseConstant, Samples, or a list of discontinuities, "
+            f"functions[{i}] must be a problem, a piecewise function, Samples, or a list of discontinuities, "
             f"got {item!r}"
         )
     return array
 
 
-def _hull(values: FloatArray) -> Interval:
+def _hull(rows: Iterable[_Row]) -> Interval:
+    values = np.concatenate([part for row in rows for part in (row.spans, row.start, row.end)])
     lo, hi = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
     return Interval(lo, hi) if lo < hi else Interval(lo - 0.5, hi + 0.5)

@@ -15,7 +15,7 @@ from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.dispersion.bounds.regret import Regret, Table, regret
 from semibandit.dispersion.breaks import Breaks, Samples, collect
-from semibandit.spaces.interval import Interval
+from semibandit.spaces import Interval, Space
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,11 +31,12 @@ FEWEST = 16  # functions below which no verdict is given
 
 
 class Worst(NamedTuple):
-    """The interval [lo, hi] in which the most functions break, and how many."""
+    """The interval [lo, hi] in which the most functions break, how many do, and the row that it lies in."""
 
     lo: float
     hi: float
     functions: int
+    row: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +46,9 @@ class Dispersion:
     Attributes
     ----------
     T, space
-        The number of functions and where their parameter lives.
+        The number of functions and where their parameter rho lives.
+    rows
+        The breaks along each row of the space; an interval is one row. The worst row counts.
     eps, counts
         The grid of lengths, and D(T, ε) on it.
     prefixes, table
@@ -54,23 +57,39 @@ class Dispersion:
         The constant in D ≤ C·ε·T.
     pieces
         How many pieces a function has on average, the M of the regret bound. Pieces of equal value are as
-        many feedback sets as they are given as.
+        many feedback sets as they are given as. Where a feedback set covers several rows this is more than
+        the number of sets.
+    lipschitz, high
+        The L and H of the regret bound: how steep the functions are between breaks, and how large.
     betas, beta
         β for each prefix, and for the whole stream.
     """
 
-    breaks: Breaks
+    rows: tuple[Breaks, ...]
     space: Interval
     eps: FloatArray
     prefixes: npt.NDArray[np.int64]
     table: npt.NDArray[np.int64]
     C: float
     pieces: float
+    lipschitz: float
+    high: float
 
     @property
     def T(self) -> int:  # noqa: N802
         """The number of functions."""
-        return self.breaks.T
+        return self.rows[0].T
+
+    @cached_property
+    def breaks(self) -> Breaks:
+        """The breaks of all rows together, as they lie in rho."""
+        if len(self.rows) == 1:
+            return self.rows[0]
+        start, end, owner = (
+            np.concatenate([getattr(row, name) for row in self.rows]) for name in ("start", "end", "owner")
+        )
+        order = np.argsort(start)
+        return Breaks(start[order], end[order], owner[order], self.T)
 
     @property
     def counts(self) -> npt.NDArray[np.int64]:
@@ -80,7 +99,7 @@ class Dispersion:
     @property
     def discontinuities(self) -> int:
         """How many discontinuities all functions have inside the space."""
-        return len(self.breaks)
+        return sum(map(len, self.rows))
 
     # -- counts --------------------------------------------------------------------------------------------
 
@@ -92,8 +111,9 @@ class Dispersion:
         """The interval of length ε in which most of the first T functions break. O(N)."""
         eps = _validate.number("eps", eps, low=0.0)
         T = self.T if T is None else _validate.integer("T", T, low=1)
-        count, lo = self.breaks.prefix(T).worst(eps)
-        return Worst(lo, lo + eps, count)
+        found = [(*row.prefix(T).worst(eps), i) for i, row in enumerate(self.rows)]
+        count, lo, i = max(found, key=lambda entry: entry[0])
+        return Worst(lo, lo + eps, count, i)
 
     def k(self, w: float) -> int:
         """The smallest k of (w, k)-dispersion: the most functions that break in a ball of radius w."""
@@ -101,7 +121,12 @@ class Dispersion:
 
     def w(self, k: int) -> float:
         """The largest w of (w, k)-dispersion: balls of a smaller radius break at most k functions."""
-        return self.breaks.smallest_span(_validate.integer("k", k, low=0) + 1)[0] / 2.0
+        return self._smallest_span(_validate.integer("k", k, low=0) + 1)[0] / 2.0
+
+    def _smallest_span(self, k: int) -> tuple[float, float, int]:
+        """The shortest interval in which k functions break: its length, where it begins, and its row."""
+        found = [(*row.smallest_span(k), i) for i, row in enumerate(self.rows)]
+        return min(found, key=lambda entry: entry[0])
 
     # -- β -------------------------------------------------------------------------------------------------
 
@@ -139,17 +164,40 @@ class Dispersion:
         finer = np.zeros(0)
         if 0.0 < shortest < self.eps[0]:
             finer = np.geomspace(shortest, self.eps[0], GRID // 2)[:-1]
-        return Table(self.T, np.append(finer, self.eps), np.append(_counts(self.breaks, finer), self.counts))
+        return Table(self.T, np.append(finer, self.eps), np.append(_counts(self.rows, finer), self.counts))
 
     def regret(
-        self, T: int | None = None, *, L: float = 0.0, H: float = 1.0, M: float | None = None
+        self,
+        T: int | None = None,
+        *,
+        L: float | None = None,
+        H: float | None = None,
+        M: float | None = None,
     ) -> Regret:
         """Theorem 3's bound with the measured f, for T rounds: as many as were measured, or more of the same.
 
-        M is the average number of feedback sets in a round; None for the pieces of the loss functions.
+        Parameters
+        ----------
+        T
+            The number of rounds; None for as many as were measured.
+        L, H
+            The Lipschitz constant of the pieces and the upper end of the losses; None for what was measured.
+        M
+            The average number of feedback sets in a round; None for the pieces of the loss functions.
+
+        Notes
+        -----
+        N rows are laid end to end on a line N times as long, on which a ball in one row must be found: R is
+        N/2 times the width. The comparator is the best parameter in any row.
         """
-        M = self.pieces if M is None else M
-        return regret(self.T if T is None else T, M, self.f, self.space.width / 2.0, L=L, H=H)
+        return regret(
+            self.T if T is None else T,
+            self.pieces if M is None else M,
+            self.f,
+            len(self.rows) * self.space.width / 2.0,
+            L=self.lipschitz if L is None else L,
+            H=self.high if H is None else H,
+        )
 
     @property
     def dispersed(self) -> bool:
@@ -169,7 +217,8 @@ class Dispersion:
         eps = self.T**-self.beta / self.C
         text = (
             f"dispersed, the guarantee applies with beta = {self.beta:.2f} ({low:.2f} to {high:.2f} over T): "
-            f"at most {self.D(eps)} of {self.T} functions break on an interval of length {eps:.2g}. "
+            f"at most {self.D(eps)} of {self.T} functions break on an interval of length {eps:.2g}"
+            f"{self._in_row()}. "
             f"Regret at most {self.per_round(self.T):.2f} a round now, "
             f"{self.per_round(10 * self.T):.2f} after {10 * self.T:,} rounds."
         )
@@ -179,20 +228,26 @@ class Dispersion:
 
     def _no(self) -> str:
         k = math.ceil(0.9 * self.D(self.space.width * self.T**SCALE))
-        span, lo = self.breaks.smallest_span(k)
+        span, lo, row = self._smallest_span(k)
         bound = self.regret()
-        text = "There is no regret bound below 1 a round."
-        if bound.value < self.T:
+        text = f"There is no regret bound below {self.high:g} a round."
+        if bound.value < self.T * self.high:
             share = bound.value / self.T
             text = f"The regret is at most {share:.2f} a round, by way of a radius of {bound.r:.1g}."
         return (
             f"not dispersed: {k} of {self.T} functions break within {span:.2g} around "
-            f"rho = {lo + span / 2.0:.6g} (beta = {self.beta:.2f}). {text}"
+            f"rho = {lo + span / 2.0:.6g}{self._in_row(row)} (beta = {self.beta:.2f}). {text}"
         )
 
+    def _in_row(self, row: int | None = None) -> str:
+        """The place in words, where there are several rows."""
+        if len(self.rows) == 1:
+            return ""
+        return f" of any of {len(self.rows)} rows" if row is None else f" in row {row}"
+
     def per_round(self, T: int) -> float:
-        """The regret bound per round after T rounds, at most 1: a loss cannot be larger."""
-        return min(1.0, self.regret(T).value / T)
+        """The regret bound per round after T rounds, at most H: a loss cannot be larger."""
+        return min(self.high, self.regret(T).value / T)
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Any:
         """Draw the counts and where the discontinuities lie; options as in `dispersion.plot.plot`."""
@@ -203,14 +258,15 @@ class Dispersion:
     def __repr__(self) -> str:
         return (
             f"<Dispersion of {self.T} functions, {self.discontinuities} discontinuities in "
-            f"[{self.space.lo:g}, {self.space.hi:g}]: beta = {self.beta:.2f}>"
+            f"[{self.space.lo:g}, {self.space.hi:g}]"
+            f"{f', {len(self.rows)} rows' if len(self.rows) > 1 else ''}: beta = {self.beta:.2f}>"
         )
 
 
 def measure(
     functions: Any,
-    space: Interval | None = None,
-    lipschitz: float = 0.0,
+    space: Space | None = None,
+    lipschitz: float | None = None,
     *,
     eps: npt.ArrayLike | None = None,
     prefixes: Iterable[int] | None = None,
@@ -221,15 +277,18 @@ def measure(
     Parameters
     ----------
     functions
-        One item per round: a problem (anything with `losses()`), a `PiecewiseConstant`, `Samples` of a
-        function that is not constant in pieces, or a plain list of discontinuities. An array with one row of
+        One item per round: a problem (anything with `losses()`), a piecewise constant or linear function,
+        `Samples` of any other function, or a plain list of discontinuities. An array with one row of
         discontinuities per function will do, too.
     space
         Only what lies inside counts. None: the smallest interval that contains everything; give the space if
-        you pass plain lists, since dispersion is relative to it.
+        you pass plain lists, since dispersion is relative to it. Functions on the line of `Strips` are
+        measured row by row: the worst row counts, and where one row ends and the next begins nothing breaks.
     lipschitz
-        The constant L. With L > 0, step functions are counted as in Definition 3: those that change by more
-        than L times the distance between the worst two points. `Samples` count where they prove a violation.
+        The constant L of Definition 3; None for the largest slope of the functions, which is 0 for steps.
+        With L > 0, step functions are counted as in the definition: those that change by more than L times
+        the distance between the worst two points. Piecewise linear functions count where they jump, and
+        L must not be below their largest slope. `Samples` count where they prove a violation.
     eps
         The lengths ε; None for 41 of them between N^−1.25 of the space (N discontinuities) and all of it.
     prefixes
@@ -260,34 +319,44 @@ def measure(
     --------
     >>> result = measure([[0.1, 0.2], [0.15], [0.9], []], Interval(0, 1))
     >>> result.D(0.05), result.D(0.0), result.worst(0.1)
-    (2, 1, Worst(lo=0.1, hi=0.2, functions=2))
+    (2, 1, Worst(lo=0.1, hi=0.2, functions=2, row=0))
     >>> import numpy as np
     >>> measure(np.random.default_rng(0).random((10_000, 2)), Interval(0, 1))
     <Dispersion of 10000 functions, 20000 discontinuities in [0, 1]: beta = 0.78>
     """
-    lipschitz = _validate.number("lipschitz", lipschitz, low=0.0)
-    if space is not None and not isinstance(space, Interval):
-        raise TypeError(f"space must be an Interval, got {space!r}")
-    breaks, space, pieces = collect(functions, space, lipschitz)
-    T = breaks.T
-    lengths = _lengths(eps, space.width, max(len(breaks), T))
+    if lipschitz is not None:
+        lipschitz = _validate.number("lipschitz", lipschitz, low=0.0)
+    if space is not None and not isinstance(space, Space):
+        raise TypeError(f"space must be an Interval or Strips, got {space!r}")
+    found = collect(functions, space, lipschitz)
+    rows, width = found.rows, found.space.width
+    T = rows[0].T
+    lengths = _lengths(eps, width, max(T, *map(len, rows)))
     rounds = _rounds(prefixes, T)
     if C is None:
-        scale = space.width * T**SCALE
-        C = SLACK * max(1, breaks.most_breaks(scale)) / (T * scale)
+        scale = width * T**SCALE
+        C = SLACK * max(1, *(row.most_breaks(scale) for row in rows)) / (T * scale)
     else:
         C = _validate.number("C", C, low=0.0, open=True)
-    table = np.array([_counts(breaks.prefix(T_), lengths) for T_ in rounds])
-    return Dispersion(breaks, space, lengths, np.array(rounds), table, C, pieces / T)
+    table = np.array([_counts([row.prefix(T_) for row in rows], lengths) for T_ in rounds])
+    pieces = found.pieces / T
+    return Dispersion(
+        rows, found.space, lengths, np.array(rounds), table, C, pieces, found.lipschitz, found.high
+    )
 
 
-def _counts(breaks: Breaks, lengths: Iterable[float]) -> list[int]:
-    """D(T, ε) for increasing ε; once every function that breaks at all is counted, no sweep is needed."""
-    most = int(np.count_nonzero(np.bincount(breaks.owner, minlength=1)))
+def _counts(rows: Iterable[Breaks], lengths: FloatArray) -> npt.NDArray[np.int64]:
+    """D(T, ε) in the worst row, for increasing ε."""
+    return np.asarray(np.max([_counts_along(row, lengths) for row in rows], axis=0))
+
+
+def _counts_along(row: Breaks, lengths: FloatArray) -> npt.NDArray[np.int64]:
+    """D(T, ε) in a row; once every function that breaks at all is counted, no sweep is needed."""
+    most = row.functions
     counts: list[int] = []
     for eps in lengths:
-        counts.append(most if counts and counts[-1] == most else breaks.worst(float(eps))[0])
-    return counts
+        counts.append(most if counts and counts[-1] == most else row.worst(float(eps))[0])
+    return np.array(counts, dtype=np.int64)
 
 
 def _lengths(eps: npt.ArrayLike | None, width: float, N: int) -> FloatArray:

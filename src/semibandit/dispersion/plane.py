@@ -72,7 +72,7 @@ def measure_plane(
     space: Interval | None = None,
     *,
     column_space: Interval | None = None,
-    lipschitz: float = 0.0,
+    lipschitz: float | None = None,
     eps: npt.ArrayLike | None = None,
 ) -> PlaneDispersion:
     """How many functions of two parameters break on the worst axis-aligned segment (Theorem 7).

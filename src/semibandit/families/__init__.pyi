@@ -1,10 +1,10 @@
-from .auctions import PostedPrice as PostedPrice
-from .auctions import SecondPrice as SecondPrice
 from .black_box import BlackBox as BlackBox
-from .independent_set import IndependentSet as IndependentSet
-from .knapsack import Knapsack as Knapsack
-from .linkage.problem import Linkage as Linkage
-from .metric_linkage import MetricLinkage as MetricLinkage
+from .greedy.independent_set import IndependentSet as IndependentSet
+from .greedy.knapsack import Knapsack as Knapsack
+from .linkage.linkage import Linkage as Linkage
+from .linkage.metric import MetricLinkage as MetricLinkage
 from .problem import Explicit as Explicit
 from .problem import Problem as Problem
+from .sales import PostedPrice as PostedPrice
+from .sales import SecondPrice as SecondPrice
 from .seeding import Seeding as Seeding

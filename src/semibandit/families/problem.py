@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from semibandit.functions import Piecewise
-from semibandit.spaces.interval import Interval
+from semibandit.spaces import Interval, Space
 
 __all__ = ["Explicit", "Problem"]
 
@@ -14,18 +14,34 @@ __all__ = ["Explicit", "Problem"]
 class Problem(Protocol):
     """One instance of an algorithm family, with the three kinds of feedback.
 
-    The sets on which `reveal` sees the loss must form a partition of the space: for every rho' in the
-    domain of reveal(rho), reveal(rho') has the same domain. Without that the learner's estimates are biased.
+    Its parameters are those of its space: rho for an `Interval`, rho and alpha for `Strips`. Functions are on
+    the line of the space.
+
+    The sets on which `reveal` sees the loss must form a partition of the space: wherever in the domain of
+    reveal(rho) one plays, `reveal` has the same domain. Without that the learner's estimates are biased.
     """
 
-    space: Interval
-
-    def loss(self, rho: float) -> float:
-        """Bandit: one plain run."""
+    @property
+    def space(self) -> Space:
+        """Where the parameters live."""
         ...
 
-    def reveal(self, rho: float) -> Piecewise:
-        """Semi-bandit: one run with bookkeeping; the loss on the interval around rho."""
+    @property
+    def high(self) -> float:
+        """The upper end of the losses, which lie in [0, high]."""
+        ...
+
+    @property
+    def maximize(self) -> bool:
+        """Whether the losses are utilities, and more is better."""
+        ...
+
+    def loss(self, *parameters: Any) -> float:
+        """Bandit feedback: the loss of one plain run."""
+        ...
+
+    def reveal(self, *parameters: Any) -> Piecewise:
+        """Semi-bandit feedback: the loss on a set around the parameters, by one run with bookkeeping."""
         ...
 
     def losses(self) -> Piecewise:
@@ -41,10 +57,13 @@ class Explicit:
     PiecewiseConstant([0.4, 1.0], [0.1])
     """
 
+    high = 1.0
+    maximize = False
+
     def __init__(self, function: Piecewise) -> None:
         if not isinstance(function, Piecewise):
             raise TypeError(f"function must be a piecewise function, got {function!r}")
-        if len(function.domain) != 1 or function.domain[0] != (function.edges[0], function.edges[-1]):
+        if not function.whole:
             raise ValueError(f"function must be seen everywhere on its span, got {function!r}")
         self.function = function
         self.space = Interval(*function.domain[0])
@@ -55,8 +74,7 @@ class Explicit:
 
     def reveal(self, rho: float) -> Piecewise:
         """The piece around rho."""
-        rho = self.space.check(rho)
-        return self.function.piece(rho)
+        return self.function.piece(self.space.check(rho))
 
     def losses(self) -> Piecewise:
         """The whole function."""

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from semibandit import _validate
-from semibandit._validate import FloatArray
+from semibandit._validate import FloatArray, IntArray
+from semibandit.families.instance import before_end, interval_or
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.spaces.interval import Interval
 
@@ -27,7 +28,7 @@ class Seeding:
     Parameters
     ----------
     points
-        Shape (n, d).
+        The points, an array of shape (n, d).
     n_clusters
         The number of centres; fewer are picked where there are fewer distinct points.
     space
@@ -37,7 +38,7 @@ class Seeding:
     iterations
         Steps of Lloyd's algorithm after the seeding.
     seed
-        For the uniforms.
+        The seed of the uniforms.
 
     Notes
     -----
@@ -76,9 +77,7 @@ class Seeding:
             raise ValueError(
                 f"n_clusters must be at most the number of points, {len(self.points)}, got {n_clusters}"
             )
-        self.space = Interval(0.0, 20.0) if space is None else space
-        if not isinstance(self.space, Interval):
-            raise TypeError(f"space must be an Interval, got {space!r}")
+        self.space = interval_or((0.0, 20.0), space)
         if uniforms is None:
             random = np.random.default_rng(_validate.integer("seed", seed, low=0))
             uniforms = random.random(self.n_clusters)
@@ -89,9 +88,9 @@ class Seeding:
 
     # -- feedback --------------------------------------------------------------------------------
 
-    def centers(self, rho: float) -> npt.NDArray[np.int64]:
+    def centers(self, rho: float) -> IntArray:
         """The indices of the points picked at α = rho, in order. O(k·n·(log n + d))."""
-        return self._run(self._inside(rho), False)[0]
+        return self._run(before_end(self.space, rho), False)[0]
 
     def loss(self, rho: float) -> float:
         """The loss at rho (bandit feedback): one seeding."""
@@ -99,7 +98,7 @@ class Seeding:
 
     def reveal(self, rho: float) -> PiecewiseConstant:
         """The loss on the interval around rho with the same centres (semi-bandit feedback)."""
-        centers, left, right = self._run(self._inside(rho), True)
+        centers, left, right = self._run(before_end(self.space, rho), True)
         return PiecewiseConstant.constant(left, right, self._loss_of(centers))
 
     def losses(self) -> PiecewiseConstant:
@@ -133,18 +132,14 @@ class Seeding:
             yield from self._pieces([*centers, order[rank]], squares, at, min(right, hi))
             at = right
 
-    def _run(self, rho: float, with_interval: bool) -> tuple[npt.NDArray[np.int64], float, float]:
+    def _run(self, rho: float, with_interval: bool) -> tuple[IntArray, float, float]:
         from semibandit.families import _seeding_kernels as k
 
         ends = (self.space.lo, rho, self.space.hi)
         centers, left, right = k.seed(self.points, self.uniforms, ends, with_interval)
         return centers, left, right
 
-    def _inside(self, rho: float) -> float:
-        # Just left of the right end, which belongs to the last piece.
-        return min(self.space.check(rho), math.nextafter(self.space.hi, -math.inf))
-
-    def _loss_of(self, centers: npt.NDArray[np.int64]) -> float:
+    def _loss_of(self, centers: IntArray) -> float:
         if self._alone == 0.0:
             return 0.0
         places = self.points[centers]
@@ -171,7 +166,7 @@ class Seeding:
 
 
 def _squares(points: FloatArray, places: FloatArray) -> FloatArray:
-    """Squared distances, a row for each point."""
+    """The squared distances, one row per point."""
     return np.asarray(((points[:, None, :] - places[None, :, :]) ** 2).sum(axis=2))
 
 

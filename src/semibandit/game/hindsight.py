@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.functions import Piecewise
-from semibandit.functions.constant import PiecewiseConstant
-from semibandit.spaces.strips import Alpha, Strips
+from semibandit.functions import Piecewise, PiecewiseConstant
+from semibandit.spaces import Alpha, Interval
 
-__all__ = ["Hindsight", "RowHindsight", "best_in_hindsight", "mean_loss"]
+__all__ = ["Hindsight", "best_in_hindsight", "mean_loss"]
 
 # Functions wait until there are this many pieces to merge, so that merging pays.
 _BATCH = 1 << 18
 _CELLS = 4096
 
 
-class Hindsight(NamedTuple):
-    """The widest interval of best fixed parameters, and the mean loss there."""
+@dataclass(frozen=True)
+class Hindsight:
+    """The widest interval of best fixed parameters, the mean loss there, and on strips the alpha of its row.
+
+    It unpacks into two: `interval, mean_loss = best_in_hindsight(problems)`.
+    """
 
     interval: tuple[float, float]
     mean_loss: float
+    alpha: Alpha | None = None
 
     @property
     def rho(self) -> float:
@@ -34,30 +39,18 @@ class Hindsight(NamedTuple):
     @property
     def parameters(self) -> tuple[Any, ...]:
         """What a problem's methods take."""
-        return (self.rho,)
+        return (self.rho,) if self.alpha is None else (self.rho, self.alpha)
 
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.interval, self.mean_loss))
 
-class RowHindsight(NamedTuple):
-    """On `Strips`: the widest interval of best rho in a row, the mean loss there, and the row's alpha."""
-
-    interval: tuple[float, float]
-    mean_loss: float
-    alpha: Alpha
-
-    @property
-    def rho(self) -> float:
-        """The middle of the interval."""
-        return 0.5 * (self.interval[0] + self.interval[1])
-
-    @property
-    def parameters(self) -> tuple[Any, ...]:
-        """What a problem's methods take."""
-        return self.rho, self.alpha
+    def __getitem__(self, index: Any) -> Any:
+        return (self.interval, self.mean_loss)[index]
 
 
 def best_in_hindsight(
     problems: Iterable[Any], *, maximize: bool = False, max_pieces: int = 4_000_000
-) -> Hindsight | RowHindsight:
+) -> Hindsight:
     """The fixed parameter with the smallest total loss over all problems.
 
     Exact: the minimum of the sum of the whole loss functions. One pass, O(N log N) for N pieces, in memory
@@ -77,19 +70,29 @@ def best_in_hindsight(
     Examples
     --------
     >>> steps = [PiecewiseConstant([0, x, 1], [0.8, 0.2]) for x in (0.3, 0.4, 0.9)]
-    >>> best = best_in_hindsight(steps)
-    >>> best.interval, round(best.mean_loss, 3)
+    >>> interval, mean_loss = best_in_hindsight(steps)
+    >>> interval, round(mean_loss, 3)
     ((0.9, 1.0), 0.2)
     """
     _validate.integer("max_pieces", max_pieces, low=2)
     spaces: list[Any] = []
-    again = None if isinstance(problems, Iterator) else lambda: _functions(problems, maximize, spaces)
-    total, count = _total(_functions(problems, maximize, spaces), again, max_pieces)
-    return _best_of(total, count, spaces[0], maximize)
+    functions = _functions(problems, maximize, spaces)
+    running = _RunningSum()
+    for function in functions:
+        running.add(function)
+        if len(running) > max_pieces and not isinstance(problems, Iterator):
+            cells = _Cells(running.result())
+            for later in functions:
+                cells.add(later)
+            within = cells.candidates()
+            running = _RunningSum()
+            for again in _functions(problems, maximize, spaces):
+                running.add(within + again)
+    return _best_of(running, spaces, maximize)
 
 
-def mean_loss(problems: Iterable[Any]) -> tuple[Piecewise, Hindsight | RowHindsight]:
-    """The mean of the whole loss functions, exactly, and its smallest value. O(N log N) for N pieces.
+def mean_loss(problems: Iterable[Any], *, maximize: bool = False) -> tuple[Piecewise, Hindsight]:
+    """The mean of the whole loss functions, exactly, and the best it can be. O(N log N) for N pieces.
 
     >>> mean, best = mean_loss([PiecewiseConstant([0, x, 1], [0.8, 0.2]) for x in (0.5, 0.75)])
     >>> mean
@@ -99,53 +102,31 @@ def mean_loss(problems: Iterable[Any]) -> tuple[Piecewise, Hindsight | RowHindsi
     """
     spaces: list[Any] = []
     running = _RunningSum()
-    for function in _functions(problems, False, spaces):
+    for function in _functions(problems, maximize, spaces):
         running.add(function)
+    best = _best_of(running, spaces, maximize)
+    return running.result() * ((-1.0 if maximize else 1.0) / running.count), best
+
+
+def _best_of(running: _RunningSum, spaces: list[Any], maximize: bool) -> Hindsight:
     if running.count == 0:
         raise ValueError("problems must hold at least one problem, got none")
     total = running.result()
-    return total * (1.0 / running.count), _best_of(total, running.count, spaces[0], False)
-
-
-def _best_of(total: Piecewise, count: int, space: Any, maximize: bool) -> Hindsight | RowHindsight:
-    best = total.min() / count
-    value = -best if maximize else best
-    if isinstance(space, Strips) and isinstance(total, PiecewiseConstant):
-        row, interval = space.line.argmin(total)
-        return RowHindsight(interval, value, space.alphas[row])
-    return Hindsight(total.argmin(), value)
+    space = Interval(*total.edges[[0, -1]]) if spaces[0] is None else spaces[0]
+    row, interval = space.line.argmin(total)
+    best = total.min() / running.count
+    return Hindsight(interval, -best if maximize else best, space.alphas[row])
 
 
 def _functions(problems: Iterable[Any], maximize: bool, spaces: list[Any]) -> Iterator[Piecewise]:
-    """The loss functions; `spaces` gets the space of the first problem."""
+    """The functions to minimise; `spaces` gets the space of the first problem, None for a bare function."""
     for i, problem in enumerate(problems):
         if not spaces:
             spaces.append(getattr(problem, "space", None))
         function: Piecewise = problem if isinstance(problem, Piecewise) else problem.losses()
-        if len(function.domain) != 1 or function.domain[0] != (function.edges[0], function.edges[-1]):
+        if not function.whole:
             raise ValueError(f"the loss function of problem {i} is not seen everywhere: {function!r}")
         yield function * -1.0 if maximize else function
-
-
-def _total(
-    functions: Iterator[Piecewise], again: Callable[[], Iterator[Piecewise]] | None, max_pieces: int
-) -> tuple[Piecewise, int]:
-    """The sum of all functions, nan where the minimum certainly is not; and how many they are."""
-    running = _RunningSum()
-    for function in functions:
-        running.add(function)
-        if again is not None and len(running) > max_pieces:
-            cells = _Cells(running.result())
-            for later in functions:
-                cells.add(later)
-            within = cells.candidates()
-            exact = _RunningSum()
-            for function in again():
-                exact.add(within + function)
-            return exact.result(), exact.count
-    if running.count == 0:
-        raise ValueError("problems must hold at least one problem, got none")
-    return running.result(), running.count
 
 
 class _RunningSum:

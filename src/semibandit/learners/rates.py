@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from semibandit import _validate
+from semibandit.dispersion.bounds.regret import step_size
 
 __all__ = ["AdaptiveRate", "FixedRate", "Rate", "TheoremRate"]
 
@@ -30,24 +31,27 @@ class FixedRate(msgspec.Struct, frozen=True, tag=True):
 class TheoremRate(msgspec.Struct, frozen=True, tag=True):
     """The rate that minimises the regret bound of Theorem 3.
 
-    That bound is λ/2·T·M + (d/λ)·ln(R/r) + T·L·r + f(T, r), so λ = √(2·d·ln(R/r) / (T·M)). The paper states
-    it without the factor √2.
+    That bound is λ/2·T·M + (d/λ)·ln(2R/r) + T·L·r + f(T, r), so λ = √(2·d·ln(2R/r) / (T·M)). The paper states
+    it without the factor √2, and with ln(R/r), which asks for a minimiser inside the space.
 
     Parameters
     ----------
     T
         The number of rounds.
     M
-        The largest number of feedback sets in a round.
+        The largest number of feedback sets in a round, or their average over the rounds.
     R
-        The radius of a ball that contains the space.
+        The radius of a ball that contains the space: half the length of an interval, its margins included.
     r
         The radius of the ball around the best parameter that is nearly as good; 1/√T of R by default.
     d
         The dimension of the space.
+    interior
+        The best parameter is at least r inside the space, as an `Interval` with a margin of r makes sure:
+        ln(R/r) instead of ln(2R/r).
 
     >>> round(TheoremRate(T=10_000, M=50, R=0.5).after(0, 0.0, 1.0), 5)
-    0.00429
+    0.0046
     """
 
     T: int
@@ -55,10 +59,12 @@ class TheoremRate(msgspec.Struct, frozen=True, tag=True):
     R: float
     r: float | None = None
     d: int = 1
+    interior: bool = False
 
     def __post_init__(self) -> None:
         _validate.integer("T", self.T, low=1)
         _validate.integer("d", self.d, low=1)
+        _validate.boolean("interior", self.interior)
         force_setattr(self, "M", _validate.number("M", self.M, low=1.0))
         force_setattr(self, "R", _validate.number("R", self.R, low=0.0, open=True))
         if self.r is not None:
@@ -66,11 +72,9 @@ class TheoremRate(msgspec.Struct, frozen=True, tag=True):
 
     def after(self, rounds: int, gap_sum: float, current: float, step: float = 0.5) -> float:
         """The rate for the next round."""
-        # e² instead of T for the shortest games keeps the logarithm, and so the rate, positive.
-        log_ratio = (
-            math.log(self.R / self.r) if self.r is not None else 0.5 * math.log(max(self.T, math.e**2))
-        )
-        return math.sqrt(2.0 * self.d * log_ratio / (self.T * self.M))
+        # 2 instead of 1 for the shortest game keeps the logarithm, and so the rate, positive.
+        r = self.R / math.sqrt(max(self.T, 2)) if self.r is None else self.r
+        return step_size(self.T, self.M, self.R, r, d=self.d, interior=self.interior)
 
 
 class AdaptiveRate(msgspec.Struct, frozen=True, tag=True):

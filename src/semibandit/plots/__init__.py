@@ -1,9 +1,11 @@
 """Pictures of games, of games with two parameters (`plots.plane`), and of dispersion (`plots.dispersion`).
 
-Each function draws into the axes given, or into new ones, and returns them. Needs the `plot` extra.
+Each function draws into the axes given, or into new ones, and returns them; `overview` writes a page. Needs
+the `plot` extra.
 """
 
 from semibandit.plots import dispersion, plane
-from semibandit.plots.games import dendrogram, density, loss_function, overview, regret, widths
+from semibandit.plots.games import dendrogram, density, loss_function, regret, widths
+from semibandit.plots.pages import overview
 
 __all__ = ["dendrogram", "density", "dispersion", "loss_function", "overview", "plane", "regret", "widths"]

@@ -9,13 +9,12 @@ import numpy as np
 
 from semibandit.dispersion.bounds.regret import DispersionFunction
 from semibandit.dispersion.bounds.uniform import worst_interval
+from semibandit.plots.figures import BLUE, GREEN, ORANGE, new_figure
 
 if TYPE_CHECKING:
     from semibandit.dispersion.measuring import Dispersion
 
 __all__ = ["counts", "histogram", "plot"]
-
-_BLUE, _ORANGE, _GREEN = "#1f4e9c", "#c2571a", "#2a7f62"
 
 
 def plot(
@@ -31,11 +30,7 @@ def plot(
     `bound` is a theorem's f(T, ε), for instance Lemma 8 with the constants of the stream; None for Theorem 5
     with the measured rate of discontinuities. `bound_name` is what the legend calls it.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError("plots need matplotlib: pip install 'semibandit[plot]'") from None
-    figure = Figure(figsize=(8.0, 8.0), dpi=110, layout="constrained")
+    figure = new_figure(figsize=(8.0, 8.0), dpi=110)
     above, below = figure.subplots(2, 1, height_ratios=[2.2, 1.0])
     counts(result, above, bound=bound, bound_name=bound_name)
     histogram(result, below)
@@ -56,18 +51,18 @@ def counts(
     for rounds, row in zip(result.prefixes[:-1], result.table[:-1], strict=True):
         first = rounds == result.prefixes[0]
         ax.plot(
-            eps, row, color=_BLUE, alpha=0.25, lw=1.0, label="D(T′, ε), T′ = T/2, T/4, ..." if first else None
+            eps, row, color=BLUE, alpha=0.25, lw=1.0, label="D(T′, ε), T′ = T/2, T/4, ..." if first else None
         )
-    ax.plot(eps, [bound(T, e) for e in eps], color=_GREEN, lw=1.5, label=bound_name)
-    ax.plot(eps, result.C * eps * T, color=_ORANGE, lw=1.2, ls="--", label=f"C·ε·T, C = {result.C:.3g}")
+    ax.plot(eps, [bound(T, e) for e in eps], color=GREEN, lw=1.5, label=bound_name)
+    ax.plot(eps, result.C * eps * T, color=ORANGE, lw=1.2, ls="--", label=f"C·ε·T, C = {result.C:.3g}")
     ax.plot(eps, eps / result.space.width * T, color="0.5", lw=1.0, ls=":", label="ε·T / |space|")
-    ax.plot(eps, result.counts, color=_BLUE, lw=2.0, marker=".", ms=5, label=f"D(T, ε), T = {T:,}")
+    ax.plot(eps, result.counts, color=BLUE, lw=2.0, marker=".", ms=5, label=f"D(T, ε), T = {T:,}")
     if 0.0 < result.beta < np.inf:
         at = T**-result.beta / result.C
-        ax.axvline(at, color=_ORANGE, lw=1.0, alpha=0.6)
+        ax.axvline(at, color=ORANGE, lw=1.0, alpha=0.6)
         ax.annotate(
             f"β = {result.beta:.2f}", (at, 0.75), xytext=(-5, 4), textcoords="offset points", rotation=90,
-            color=_ORANGE, va="bottom", ha="right",
+            color=ORANGE, va="bottom", ha="right",
         )  # fmt: skip
     ax.set(xscale="log", yscale="log", xlim=(eps[0], eps[-1]), ylim=(0.7, 1.6 * T))
     ax.set(xlabel="ε, length of the interval", ylabel="functions that break in the worst one")
@@ -82,14 +77,14 @@ def histogram(result: Dispersion, ax: Any) -> Any:
     lo, hi = result.space.lo, result.space.hi
     places = result.breaks.start
     bins = int(np.clip(np.sqrt(max(places.size, 1)), 20, 200))
-    ax.hist(places, bins=bins, range=(lo, hi), color=_BLUE, alpha=0.7)
+    ax.hist(places, bins=bins, range=(lo, hi), color=BLUE, alpha=0.7)
     if places.size:
         worst = result.worst(result.space.width / np.sqrt(result.T))
-        ax.axvspan(worst.lo, min(worst.hi, hi), color=_ORANGE, alpha=0.3, lw=0)
+        ax.axvspan(worst.lo, min(worst.hi, hi), color=ORANGE, alpha=0.3, lw=0)
         ax.annotate(
             f"{worst.functions} of {result.T} functions break within {worst.hi - worst.lo:.2g}",
             (worst.lo, 1.0),
-            xycoords=("data", "axes fraction"), xytext=(0, 3), textcoords="offset points", color=_ORANGE,
+            xycoords=("data", "axes fraction"), xytext=(0, 3), textcoords="offset points", color=ORANGE,
             ha="left" if worst.lo < (lo + hi) / 2 else "right", fontsize="small",
         )  # fmt: skip
     ax.set(xlim=(lo, hi), xlabel="ρ", ylabel="discontinuities")

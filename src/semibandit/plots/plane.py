@@ -5,23 +5,19 @@ Each function draws into the axes given, or into new ones, and returns them. Nee
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from semibandit._validate import FloatArray
-from semibandit.functions.constant import PiecewiseConstant
-from semibandit.game.hindsight import mean_loss
-from semibandit.game.rounds import History
-from semibandit.plots import games as plots
-from semibandit.spaces.strips import Strips
+from semibandit.functions import Piecewise
+from semibandit.game import History
+from semibandit.plots.figures import ORANGE, axes
+from semibandit.spaces import Space
 
-__all__ = ["density", "instance", "loss", "marginal", "overview"]
+__all__ = ["density", "instance", "loss", "marginal"]
 
 _BINS = 512
-_BEST, _CHOSEN = "#c2571a", "black"
 
 
 def density(history: History, ax: Any = None, *, chosen: Any = None) -> Any:
@@ -29,11 +25,10 @@ def density(history: History, ax: Any = None, *, chosen: Any = None) -> Any:
 
     `chosen` is what the learner recommends; the cross is the best fixed point in hindsight.
     """
-    ax = plots._axes(ax)
-    space = _rows(history.space)
+    ax = axes(ax)
     _, edges, shares = history.densities()
     even = 1.0 / shares[-1].size
-    image = _heat(ax, space, edges, np.sqrt(shares[-1] / even), "Blues")
+    image = _heat(ax, history.space, edges, np.sqrt(shares[-1] / even), "Blues")
     ax.figure.colorbar(image, ax=ax, pad=0.01).set_label("√(density / uniform density)")
     _mark(ax, history, chosen)
     ax.set(title=f"Density after {len(history)} rounds ({history.feedback})", xlabel="ρ", ylabel="α")
@@ -42,29 +37,28 @@ def density(history: History, ax: Any = None, *, chosen: Any = None) -> Any:
 
 def marginal(history: History, ax: Any = None, *, of: str = "alpha") -> Any:
     """The density of α (or of ρ: of="rho") through time; darker is likelier, the line is the best one."""
-    ax = plots._axes(ax)
-    space = _rows(history.space)
+    ax = axes(ax)
     times, edges, shares = history.densities()
     rows = shares.sum(axis=2 if of == "alpha" else 1)
     right = np.append(times, max(len(history), times[-1] + 1))
-    at = _boundaries(space) if of == "alpha" else edges
+    at = _boundaries(history.space) if of == "alpha" else edges
     image = ax.pcolormesh(right, at, np.sqrt(rows.T * rows.shape[1]), cmap="Blues", rasterized=True)
     ax.figure.colorbar(image, ax=ax, pad=0.01).set_label("√(density / uniform density)")
     best = history.best()
-    ax.axhline(best.parameters[1] if of == "alpha" else best.rho, color=_BEST, lw=1.0, ls="--")
+    ax.axhline(best.parameters[1] if of == "alpha" else best.rho, color=ORANGE, lw=1.0, ls="--")
     letter = "α" if of == "alpha" else "ρ"
     ax.set(title=f"Density over {letter} ({history.feedback})", xlabel="round", ylabel=letter)
     return ax
 
 
 def loss(
-    function: PiecewiseConstant, space: Strips, ax: Any = None, *, history: Any = None, chosen: Any = None
+    function: Piecewise, space: Space, ax: Any = None, *, history: Any = None, chosen: Any = None
 ) -> Any:
     """A function on the line of the rows, such as a mean loss, over the square."""
-    ax = plots._axes(ax)
-    edges = np.linspace(*space.interval.span, _BINS + 1)
+    ax = axes(ax)
+    edges = np.linspace(space.interval.lo, space.interval.hi, _BINS + 1)
     middles = 0.5 * (edges[1:] + edges[:-1])
-    values = np.array([space.row(function, i)(middles) for i in range(len(space))])
+    values = np.array([row(middles) for row in space.line.rows(function)])
     image = _heat(ax, space, edges, values, "viridis_r")
     ax.figure.colorbar(image, ax=ax, pad=0.01).set_label("loss")
     if history is not None:
@@ -78,8 +72,8 @@ def instance(problem: Any, rho: float, alpha: float, ax: Any = None) -> Any:
     ax = loss(problem.losses(), problem.space, ax)
     space, seen = problem.space, problem.reveal(rho, alpha)
     bounds = _boundaries(space)
-    for row in range(len(space)):
-        for lo, hi in space.row(seen, row).domain:
+    for row, part in enumerate(space.line.rows(seen)):
+        for lo, hi in part.domain:
             corner, height = (lo, bounds[row]), bounds[row + 1] - bounds[row]
             ax.add_patch(_rectangle(corner, hi - lo, height, fill=False, ec="red", lw=1.2))
     ax.plot([rho], [alpha], "o", color="red", ms=5, clip_on=False)
@@ -87,62 +81,28 @@ def instance(problem: Any, rho: float, alpha: float, ax: Any = None) -> Any:
     return ax
 
 
-def overview(
-    histories: Mapping[str, History],
-    path: str | PathLike[str],
-    title: str = "",
-    *,
-    mean: PiecewiseConstant | None = None,
-    chosen: Any = None,
-) -> None:
-    """One PNG: regret, the density over the square and through time, the mean loss, and one instance.
-
-    `mean` is the mean loss of all problems where it is known, `chosen` what the learner recommends.
-    """
-    figure = plots._figure(figsize=(15, 8.5), dpi=100)
-    axes = figure.subplots(2, 3)
-    shown = histories.get("semi-bandit") or next(iter(histories.values()))
-    if mean is None:
-        found, _ = mean_loss(shown.problems)
-        assert isinstance(found, PiecewiseConstant)
-        mean = found
-    plots.regret(histories, axes[0, 0]).set(title="Regret against the best fixed (ρ, α)")
-    density(shown, axes[0, 1], chosen=chosen)
-    loss(mean, _rows(shown.space), axes[0, 2], history=shown, chosen=chosen)
-    marginal(shown, axes[1, 0], of="rho")
-    marginal(shown, axes[1, 1], of="alpha")
-    instance(shown.problems[-1], float(shown.rho[-1]), float(shown.alpha[-1]), axes[1, 2])
-    if title:
-        figure.suptitle(title)
-    figure.savefig(path)
-
-
 # -- inside ----------------------------------------------------------------------------------------------
 
 
-def _rows(space: Any) -> Strips:
-    if not isinstance(space, Strips) or len(space.axes) != 1:
-        raise TypeError(f"pictures of the square need Strips with one further parameter, got {space!r}")
-    return space
-
-
-def _boundaries(space: Strips) -> FloatArray:
+def _boundaries(space: Space) -> FloatArray:
     """Where the bands of the rows begin and end: halfway between neighbours."""
-    alphas = np.array(space.axes[0])
+    alphas = np.array(space.alphas)
+    if alphas.dtype == object or alphas.ndim != 1:
+        raise TypeError(f"pictures of the square need Strips with one further parameter, got {space!r}")
     half = 0.5 * (alphas[1] - alphas[0]) if alphas.size > 1 else 0.5
     return np.concatenate(([alphas[0] - half], 0.5 * (alphas[1:] + alphas[:-1]), [alphas[-1] + half]))
 
 
-def _heat(ax: Any, space: Strips, edges: FloatArray, values: FloatArray, colours: str) -> Any:
+def _heat(ax: Any, space: Space, edges: FloatArray, values: FloatArray, colours: str) -> Any:
     return ax.pcolormesh(edges, _boundaries(space), values, cmap=colours, rasterized=True)
 
 
 def _mark(ax: Any, history: History, chosen: Any) -> None:
     rho, alpha = history.best().parameters
-    ax.plot([rho], [alpha], "x", color=_BEST, ms=9, mew=2.5, label="best in hindsight", clip_on=False)
+    ax.plot([rho], [alpha], "x", color=ORANGE, ms=9, mew=2.5, label="best in hindsight", clip_on=False)
     if chosen is not None:
         ax.plot(
-            [chosen.rho], [chosen.alpha], "o", mfc="none", color=_CHOSEN, ms=9, mew=1.8, label="chosen",
+            [chosen.rho], [chosen.alpha], "o", mfc="none", color="black", ms=9, mew=1.8, label="chosen",
             clip_on=False,
         )  # fmt: skip
     ax.legend(frameon=True, framealpha=0.8, loc="lower left", fontsize="small")

@@ -1,12 +1,12 @@
 from .adversarial import concentrated as concentrated
 from .adversarial import halving as halving
-from .auctions import posted_price as posted_price
-from .auctions import second_price as second_price
 from .clustering_instances import clustering as clustering
 from .graphs import independent_set as independent_set
 from .knapsack_files import read_knapsacks as read_knapsacks
 from .knapsack_instances import knapsack as knapsack
 from .point_sets import seeding as seeding
+from .sales import posted_price as posted_price
+from .sales import second_price as second_price
 from .step_functions import synthetic as synthetic
 from .stream import Stream as Stream
 from .two_metrics import digits_two_metrics as digits_two_metrics

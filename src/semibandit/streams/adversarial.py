@@ -79,8 +79,8 @@ def halving(rounds: int = 48, *, space: Interval = _UNIT, seed: int = 0) -> Stre
     -----
     There is an interval, at first the space. Each round a fair coin picks one half of it; the loss is 1 on
     that side of the middle and 0 on the other, and the interval becomes the half with loss 0. Whatever a
-    learner does, even when it sees whole functions, it loses 1/2 a round in expectation, while every point of
-    the last interval loses nothing: the regret is T/2.
+    learner does, even when it sees whole functions, it loses 1/2 per round in expectation, while every point
+    of the last interval loses nothing: the regret is T/2.
 
     Doubles can be halved only so often (50 times on [0, 1]). With more rounds than that, each interval is
     kept for m rounds, one coin each, and halved to the side that did better. The expected regret then is

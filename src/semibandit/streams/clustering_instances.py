@@ -11,7 +11,7 @@ import numpy as np
 from semibandit import _validate
 from semibandit._validate import FloatArray, IntArray
 from semibandit.clustering import TargetDistance
-from semibandit.families.linkage.problem import Linkage
+from semibandit.families.linkage.linkage import Linkage
 from semibandit.streams.stream import Stream
 
 __all__ = ["clustering"]
@@ -53,11 +53,11 @@ def clustering(
         Adds to each distance independent noise, uniform on [0, smooth · the mean distance]: the adversary of
         the paper, κ-smooth with κ = 1 / (smooth · mean distance).
     linkage
-        See `Linkage`.
+        The linkage of each `Linkage`.
     cost
         Makes the cost of an instance from its labels.
     seed
-        Of the stream.
+        The seed of the stream.
 
     Examples
     --------

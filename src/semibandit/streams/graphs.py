@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from semibandit import _validate
-from semibandit.families.independent_set import IndependentSet
+from semibandit.families.greedy.independent_set import IndependentSet
 from semibandit.spaces.interval import Interval
 from semibandit.streams.stream import Stream
 
@@ -30,7 +30,7 @@ def independent_set(
     rounds
         The number of graphs.
     vertices
-        Of each graph.
+        The number of vertices of each graph.
     density
         The probability of an edge, on average. Vertices are active to different degrees, and an edge
         is as likely as both of its ends are active.
@@ -38,9 +38,9 @@ def independent_set(
         Weights are (1 + deg)^pull times a factor uniform in [1/2, 3/2], independent of all else: their
         densities are bounded, so that critical values are dispersed.
     adaptive, space, loss
-        Of the problems, see `IndependentSet`.
+        What each `IndependentSet` gets.
     seed
-        Of the stream.
+        The seed of the stream.
 
     Examples
     --------

@@ -5,16 +5,17 @@ from __future__ import annotations
 import csv
 import glob
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from semibandit import _validate
-from semibandit.families.knapsack import Knapsack
+from semibandit.families.greedy.knapsack import Knapsack
 from semibandit.spaces.interval import Interval
+from semibandit.streams.stream import Stream
 
 __all__ = ["InstanceFileError", "KnapsackFiles", "read_knapsacks"]
 
@@ -43,29 +44,19 @@ class Content(NamedTuple):
     date: tuple[int, int, int] | None
 
 
-class KnapsackFiles(Sequence[Knapsack]):
+class KnapsackFiles(Stream[Knapsack]):
     """The instances in files, in order. `paths` says where each came from, `skipped` which were left out."""
 
     def __init__(
         self, entries: list[tuple[Path, Content]], skipped: list[InstanceFileError], options: dict[str, Any]
     ) -> None:
+        def make(t: int, rng: np.random.Generator) -> Knapsack:
+            content = entries[t][1]
+            return Knapsack(content.values, content.sizes, content.capacity, **options)
+
+        super().__init__(make, len(entries), seed=0)
         self.paths = [path for path, _ in entries]
         self.skipped = skipped
-        self._contents = [content for _, content in entries]
-        self._options = options
-
-    def __len__(self) -> int:
-        return len(self._contents)
-
-    @overload
-    def __getitem__(self, t: int) -> Knapsack: ...
-    @overload
-    def __getitem__(self, t: slice) -> list[Knapsack]: ...
-    def __getitem__(self, t: Any) -> Any:
-        if isinstance(t, slice):
-            return [self[i] for i in range(*t.indices(len(self)))]
-        content = self._contents[t]
-        return Knapsack(content.values, content.sizes, content.capacity, **self._options)
 
     def __repr__(self) -> str:
         return f"<{len(self)} knapsack files, {len(self.skipped)} skipped>"
@@ -98,7 +89,7 @@ def read_knapsacks(
     value
         The column of PROJECTS that says what a project is worth: "votes" or "score".
     space, loss, partition
-        Of the instances; see `Knapsack`.
+        What each `Knapsack` gets.
     """
     _validate.choice("value", value, ("votes", "score"))
     if not callable(order):

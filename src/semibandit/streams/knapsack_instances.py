@@ -8,7 +8,7 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.families.knapsack import Knapsack
+from semibandit.families.greedy.knapsack import Knapsack
 from semibandit.spaces.interval import Interval
 from semibandit.streams.stream import Stream
 
@@ -43,9 +43,9 @@ def knapsack(
         "mixed", whose best parameter lies near 2.3, with mean losses some 8 points higher at ρ = 1 and more
         elsewhere; or "drifting", the same with a best parameter that wanders from about 1.3 to 3.3.
     rounds, seed
-        The number of instances, and the seed of all.
+        The number of instances, and the seed of the stream.
     n
-        Items of each, at least 3.
+        The number of items of each instance, at least 3.
     kappa
         The stream is κ-smooth: given anything else, the value of each item has a density of at most kappa
         (the value of the class, scaled to [0, 1 - 1/kappa], plus independent uniform noise of width
@@ -54,7 +54,7 @@ def knapsack(
     fill
         The capacity as a share of all sizes, for the classical classes; at least the largest item fits.
     space, loss, partition
-        Of the instances; see `Knapsack`.
+        What each `Knapsack` gets.
 
     Examples
     --------

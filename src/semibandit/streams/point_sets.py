@@ -30,13 +30,14 @@ def seeding(
     rounds
         The number of point sets.
     points, clusters, dimension
-        Of each set; centres are uniform in a cube of side 10, the standard deviation of a cluster is 1/2.
+        The size of each set. Centres are uniform in a cube of side 10, and clusters have a standard deviation
+        of 1/2.
     outliers
         The share of points that are uniform in a cube of side 30 instead: they mislead large exponents.
     iterations, space
-        Of the problems, see `Seeding`.
+        What each `Seeding` gets.
     seed
-        Of the stream.
+        The seed of the stream.
 
     Examples
     --------

@@ -30,8 +30,8 @@ def synthetic(
     rounds
         The number of functions.
     pieces
-        Of each function. The discontinuities are independent and uniform, so with density at most
-        1/spread: the stream is 1/2-dispersed.
+        The number of pieces of each function. The discontinuities are independent and uniform, so with a
+        density of at most 1/spread: the stream is 1/2-dispersed.
     gap
         How far the mean loss at the best parameter lies below the mean loss far from it.
     spread
@@ -40,7 +40,7 @@ def synthetic(
     drift
         The best parameter wanders from one side to the other over the stream.
     seed
-        Of the stream.
+        The seed of the stream.
 
     Examples
     --------

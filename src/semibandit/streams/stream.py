@@ -1,4 +1,4 @@
-"""What a stream of instances is."""
+"""Streams: sequences of instances that are made on demand."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Stream(Sequence[P], Generic[P]):
     rounds
         The number of instances.
     seed
-        Of the whole stream.
+        The seed of the whole stream.
     """
 
     def __init__(self, make: Callable[[int, np.random.Generator], P], rounds: int, seed: int) -> None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.clustering.target import TargetDistance
-from semibandit.families.metric_linkage import MetricLinkage
+from semibandit.families.linkage.metric import MetricLinkage
 from semibandit.spaces.interval import Interval
 from semibandit.spaces.strips import Strips
 from semibandit.streams.stream import Stream
@@ -43,12 +43,12 @@ def digits_two_metrics(
     sizes
         The number of digits of each class in an instance; the classes are drawn anew.
     seed
-        Of the stream.
+        The seed of the stream.
     kappa
         Each distance has independent uniform noise of this density (Theorem 14 asks for smoothness); None for
         the distances as they are.
     n_rows
-        Rows of α; by default what `Strips` takes for this many rounds.
+        The number of rows of α; by default what `Strips` takes for this many rounds.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def digits_two_metrics(
         raise ValueError(f"sizes must have 1 to 10 entries, got {len(sizes)}")
     noise = 0.0 if kappa is None else 1.0 / _validate.number("kappa", kappa, low=1.0)
     space = Strips(n_rows, Interval(0.0, 1.0), horizon=rounds)
-    pixels, embedded, classes = _digits()
+    pixels, embedded, classes = embedded_digits()
     if max(sizes) > min(map(len, classes)):
         raise ValueError(f"sizes must be at most {min(map(len, classes))}, got {max(sizes)}")
 
@@ -87,7 +87,7 @@ def _distances(vectors: FloatArray, noise: float, rng: np.random.Generator) -> F
 
 
 @lru_cache(maxsize=1)
-def _digits() -> tuple[FloatArray, FloatArray, tuple[npt.NDArray[np.int64], ...]]:
+def embedded_digits() -> tuple[FloatArray, FloatArray, tuple[npt.NDArray[np.int64], ...]]:
     """The pixels, the embedding, and the digits of each class that instances may have."""
     try:
         from sklearn.datasets import load_digits

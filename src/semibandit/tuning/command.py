@@ -7,17 +7,13 @@ import os
 import re
 import shlex
 import shutil
-import signal
-import subprocess
-import tempfile
-import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import IO
 
 from semibandit import _validate
+from semibandit.tuning.process import Finished, execute
 
 __all__ = ["COMPARE", "LOSS_FROM", "Command", "Outcome"]
 
@@ -105,55 +101,21 @@ class Command:
         """Run the command once."""
         files = [self._fill(path, instance, rho) for path in (self.loss_file, self.compare_file) if path]
         before = {path: _backdated_stamp(path) for path in files}
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            start = perf_counter()
-            try:
-                status = self._execute(instance, rho, out, err)
-            except OSError as error:
-                return Outcome(None, f"cannot be run: {error}", None, perf_counter() - start)
-            seconds = perf_counter() - start
-            output, complaints = _content(out), _content(err)
+        words = [self._fill(word, instance, rho, quoted=self.shell) for word in self._words]
+        start = perf_counter()
         try:
-            self._require_success(status, complaints)
+            done = execute(words[0] if self.shell else words, timeout=self.timeout, shell=self.shell)
+        except OSError as error:
+            return Outcome(None, f"cannot be run: {error}", None, perf_counter() - start)
+        try:
+            self._require_success(done)
             for path in files:
                 if _stamp(path) in (None, before[path]):
                     raise _FailureError(f"the command did not write {path}")
-            loss = self._read_loss(output, status, seconds, instance, rho)
-            return Outcome(loss, None, self._compared(output, loss, instance, rho), seconds)
+            loss = self._read_loss(done, instance, rho)
+            return Outcome(loss, None, self._compared(done.output, loss, instance, rho), done.seconds)
         except _FailureError as failed:
-            return Outcome(None, str(failed), None, seconds)
-
-    # -- running ---------------------------------------------------------------------------------
-
-    def _execute(self, instance: str, rho: float, out: IO[bytes], err: IO[bytes]) -> int | None:
-        """The exit status; None where time ran out."""
-        words = [self._fill(word, instance, rho, quoted=self.shell) for word in self._words]
-        # Output goes to files, not pipes: something left behind that holds them open cannot make us wait.
-        # A session of its own lets us kill the command with all that it has started.
-        process = subprocess.Popen(
-            words[0] if self.shell else words, shell=self.shell,
-            stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True,
-        )  # fmt: skip
-        late = threading.Event()
-
-        def stop() -> None:
-            late.set()
-            _kill(process)
-
-        # Waiting with a timeout polls, which blurs the time that is measured; a timer does not.
-        timer = threading.Timer(self.timeout, stop) if self.timeout is not None else None
-        try:
-            if timer is not None:
-                timer.start()
-            status = process.wait()
-        except BaseException:
-            _kill(process)
-            process.wait()
-            raise
-        finally:
-            if timer is not None:
-                timer.cancel()
-        return None if late.is_set() else status
+            return Outcome(None, str(failed), None, done.seconds)
 
     def _fill(self, text: str, instance: str, rho: float, quoted: bool = False) -> str:
         values = {"rho": repr(float(rho)), "instance": shlex.quote(instance) if quoted else instance}
@@ -161,26 +123,24 @@ class Command:
 
     # -- reading ---------------------------------------------------------------------------------
 
-    def _require_success(self, status: int | None, complaints: bytes) -> None:
-        if status is None:
+    def _require_success(self, done: Finished) -> None:
+        if done.status is None:
             raise _FailureError(f"no end after {self.timeout:g} seconds")
-        if status < 0:
-            raise _FailureError(f"killed by {_signal_name(-status)}")
-        if status > 0 and self.loss_from != "exit":
-            last = _last_line(complaints)
-            raise _FailureError(f"exit status {status}" + (f": {last}" if last else ""))
+        if done.status < 0:
+            raise _FailureError(f"killed by {done.signal}")
+        if done.status > 0 and self.loss_from != "exit":
+            last = _last_line(done.complaints)
+            raise _FailureError(f"exit status {done.status}" + (f": {last}" if last else ""))
 
-    def _read_loss(
-        self, output: bytes, status: int | None, seconds: float, instance: str, rho: float
-    ) -> float:
+    def _read_loss(self, done: Finished, instance: str, rho: float) -> float:
         if self.loss_from == "output":
-            loss = _parse(_last_line(output), "the output")
+            loss = _parse(_last_line(done.output), "the output")
         elif self.loss_from == "file":
             assert self.loss_file is not None
             path = Path(self._fill(self.loss_file, instance, rho))
             loss = _parse(_last_line(path.read_bytes()), str(path))
         else:
-            loss = seconds if self.loss_from == "time" else float(status or 0)
+            loss = done.seconds if self.loss_from == "time" else float(done.status or 0)
         if not 0.0 <= loss <= self.high:
             raise _FailureError(f"the loss must be in [0, {self.high:g}], got {loss!r}")
         return loss
@@ -212,16 +172,6 @@ def _needed(name: str, path: str | None, needed: bool) -> str | None:
     return path if needed else None
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill the command's session; on systems without, the command alone."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    except (AttributeError, PermissionError):
-        process.kill()
-
-
 def _stamp(path: str) -> tuple[int, int, int] | None:
     """Changes whenever a file is written; None where there is none."""
     try:
@@ -239,11 +189,6 @@ def _backdated_stamp(path: str) -> tuple[int, int, int] | None:
     return _stamp(path)
 
 
-def _content(file: IO[bytes]) -> bytes:
-    file.seek(0)
-    return file.read()
-
-
 def _last_line(data: bytes) -> str:
     lines = data.strip().splitlines()
     return lines[-1].decode(errors="replace").strip() if lines else ""
@@ -257,10 +202,3 @@ def _parse(line: str, where: str) -> float:
     if not math.isfinite(loss):
         raise _FailureError(f"the loss must be finite, got {line}")
     return loss
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

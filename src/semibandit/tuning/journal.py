@@ -39,6 +39,7 @@ class Settings(msgspec.Struct, frozen=True, tag_field="semibandit", tag="tune"):
     n_arms: int | None
     tolerance: float | None
     horizon: int
+    margin: float = 0.0  # files of earlier versions do not have it
 
     def differences(self, other: Settings) -> Iterator[str]:
         """What is not the same, in words; the horizon may differ."""

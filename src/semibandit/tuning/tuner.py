@@ -2,60 +2,29 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from os import PathLike
 from time import perf_counter
 from types import TracebackType
 from typing import Any
 
 from semibandit import _validate
-from semibandit.families.black_box import BlackBox
-from semibandit.functions.constant import PiecewiseConstant
-from semibandit.learners.exp3_grid import Exp3Grid
-from semibandit.learners.exp3_set import Exp3Set
-from semibandit.learners.learner import Learner, Recommendation
-from semibandit.learners.trials import Trial
-from semibandit.spaces.interval import Interval
+from semibandit.families import BlackBox
+from semibandit.functions import PiecewiseConstant
+from semibandit.learners import Exp3Grid, Exp3Set, Learner, Trial
+from semibandit.spaces import Interval
 from semibandit.tuning.command import Command, Outcome
 from semibandit.tuning.journal import VERSION, Journal, Round, Settings
+from semibandit.tuning.summary import Summary, summarise
 
-__all__ = ["FEEDBACK", "Comparison", "Summary", "Tuner"]
+__all__ = ["FEEDBACK", "Tuner"]
 
 FEEDBACK = ("bandit", "black-box")
 
 # By default a search ends at this part of the width of the space: some 20 runs of the command.
 _TOLERANCE = 1e-3
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """The learner against a default parameter, on the instances on which both were run."""
-
-    n: int
-    learner: float
-    default: float
-    error: float  # standard error of the difference of the means
-
-
-@dataclass(frozen=True)
-class Summary:
-    """Where tuning stands; means are nan where there is nothing to average."""
-
-    n_rounds: int
-    n_runs: int
-    failures: Counter[str]
-    mean_loss: float
-    recommendation: Recommendation
-    comparison: Comparison | None
-
-    @property
-    def n_failed(self) -> int:
-        """How many rounds failed."""
-        return self.failures.total()
 
 
 class Tuner:
@@ -66,12 +35,12 @@ class Tuner:
     command
         Run on each instance. Its `high` is that of the learner.
     space
-        Where the parameter lives.
+        Where the parameter lives, with its margin.
     state
         The state file: begun if it does not exist, else continued; its settings must be the same.
     feedback
-        "bandit": one run an instance, a grid of parameters; "black-box": the interval around the parameter
-        with the same output, by bisection (Algorithm 5), at more runs an instance.
+        "bandit": one run per instance, a grid of parameters; "black-box": the interval around the parameter
+        with the same output, by bisection (Algorithm 5), at more runs per instance.
     maximize
         What the command reports is to be large.
     default, default_share
@@ -81,7 +50,7 @@ class Tuner:
     n_arms
         The size of the grid, for bandit feedback; by default the third root of the number of instances.
     tolerance
-        Of the bisection, for black-box feedback; by default a thousandth of the width of the space.
+        Where the bisection ends, for black-box feedback; by default a thousandth of the width of the space.
     horizon
         The number of instances to expect. A state file keeps the one it was begun with.
     seed
@@ -123,6 +92,7 @@ class Tuner:
             version=VERSION,
             lo=space.lo,
             hi=space.hi,
+            margin=space.margin,
             feedback=_validate.choice("feedback", feedback, FEEDBACK),
             high=command.high,
             maximize=bool(maximize),
@@ -250,34 +220,11 @@ class Tuner:
 
     def summary(self) -> Summary:
         """Counts, means, the parameter to deploy, and the comparison with the default."""
-        losses = [record.loss for record in self.finished if record.loss is not None]
-        recommendation = self.learner.recommend()
-        assert isinstance(recommendation, Recommendation), "tuning is on an interval"
-        return Summary(
-            n_rounds=len(self.finished),
-            n_runs=sum(record.runs for record in self.finished),
-            failures=Counter(record.failure for record in self.finished if record.failure is not None),
-            mean_loss=math.fsum(losses) / len(losses) if losses else math.nan,
-            recommendation=recommendation,
-            comparison=self._comparison(),
-        )
-
-    def _comparison(self) -> Comparison | None:
-        pairs = [
-            (record.loss, record.default_loss)
-            for record in self.finished
-            if record.loss is not None and record.default_loss is not None
-        ]
-        if not pairs:
-            return None
-        n = len(pairs)
-        learner, default = (math.fsum(column) / n for column in zip(*pairs, strict=True))
-        squares = math.fsum((ours - theirs - (learner - default)) ** 2 for ours, theirs in pairs)
-        return Comparison(n, learner, default, math.sqrt(squares / (n - 1) / n) if n > 1 else math.nan)
+        return summarise(self.finished, self.learner.recommend())
 
 
 def _learner(settings: Settings) -> Learner:
-    space = Interval(settings.lo, settings.hi)
+    space = Interval(settings.lo, settings.hi, settings.margin)
     common: dict[str, Any] = {
         "horizon": settings.horizon,
         "high": settings.high,

@@ -3,8 +3,9 @@
 ============================  ==========================================================================
 `regret`, `step_size`         Theorem 3: what Exp3-SET may lose, minimised over r and λ
 `Beta`, `WK`, `Table`         Dispersion functions f(T, ε): Definitions 1 and 3, or measured
-`root_density`,               Theorem 4: where the roots of a random polynomial lie
-`root_probability`
+`root_density`,               Theorem 4, and appendix B for coefficients that depend on fewer numbers:
+`root_probability`,           where the roots of a random polynomial lie
+`affine_root_density`
 `worst_interval`,             Theorem 5 and the older Lemma B.2: from the typical to the worst interval
 `worst_interval_union`
 `vc_segments`,                Theorems 6 and 7: the same for segments among curves, in two parameters
@@ -32,7 +33,7 @@ from semibandit.dispersion.bounds.families import (
     metric_linkage_critical_values,
     metric_linkage_dispersion,
 )
-from semibandit.dispersion.bounds.polynomials import root_density, root_probability
+from semibandit.dispersion.bounds.polynomials import affine_root_density, root_density, root_probability
 from semibandit.dispersion.bounds.regret import WK, Beta, DispersionFunction, Regret, Table, regret, step_size
 from semibandit.dispersion.bounds.uniform import (
     interval_patterns,
@@ -49,6 +50,7 @@ __all__ = [
     "DispersionFunction",
     "Regret",
     "Table",
+    "affine_root_density",
     "interval_patterns",
     "knapsack_critical_values",
     "knapsack_dispersion",

@@ -103,16 +103,16 @@ class Regret:
     slope: float
 
 
-def step_size(T: int, M: float, R: float, r: float, *, d: int = 1, H: float = 1.0) -> float:
-    """The λ that minimises Theorem 3's bound: √(2·d·ln(R/r)/(T·M)), for losses in [0, H] divided by H.
+def step_size(T: int, M: float, R: float, r: float, *, d: int = 1, interior: bool = False) -> float:
+    """The λ that minimises Theorem 3's bound: √(2·d·ln(2R/r)/(T·M)), for losses in [0, 1].
 
-    The theorem is stated with √(d·ln(R/r)/(T·M)); the bound of its proof is smallest at √2 times that, and
-    nothing needs λ ≤ 1.
+    The theorem is stated with √(d·ln(R/r)/(T·M)). The bound of its proof is smallest at √2 times that, and
+    nothing needs λ ≤ 1. ln(R/r) asks for a minimiser that is at least r inside the space (`interior`).
 
     >>> round(step_size(T=1000, M=10, R=0.5, r=0.001), 4)
-    0.0353
+    0.0372
     """
-    return math.sqrt(2.0 * d * math.log(R / r) / (T * M)) / H
+    return math.sqrt(2.0 * d * math.log((R if interior else 2.0 * R) / r) / (T * M))
 
 
 def regret(
@@ -126,40 +126,49 @@ def regret(
     H: float = 1.0,
     r0: float | None = None,
     rate: float | None = None,
+    exploration: float = 0.0,
 ) -> Regret:
     """Theorem 3's bound on the expected regret, minimised over the radius r and the step size λ.
 
-    For losses in [0, 1] and every r and λ it is
+    For losses in [0, H] and every r and λ it is
 
-        λ/2·T·M + d/λ·ln(R/r) + T·L·r + f(T, r).
+        H·((λ/2 + γ)·T·M + d/λ·ln(2R/r) + f(T, r)) + T·L·r      (Theorem 3; appendix A.1 for H).
 
     Parameters
     ----------
     T
-        Rounds.
+        The number of rounds.
     M
         Feedback sets in a round. The proof adds up their numbers, so their average over the rounds will do.
     f
         The dispersion function f(T, ε) of the losses: `Beta`, `WK`, `Table`, or any callable.
     R
-        The radius of a ball that contains the space: half the length of an interval.
+        The radius of a ball that contains the space: half the length of an interval, its margins included.
     L, d, H
         The Lipschitz constant of the pieces, the dimension, and the upper end of the losses.
     r0
-        The minimiser is this far inside the space (see `Interval(margin=...)`). None: it may lie anywhere in
-        an interval or a box. A ball around a corner keeps 2^−d of its volume: ln(R/r) becomes ln(2R/r).
+        The minimiser is this far inside the space (the `margin` of an `Interval` sees to that): the logarithm
+        is then ln(R/r), for r ≤ r0. None: it may lie anywhere in an interval or a box. A ball around a
+        corner keeps 2^−d of its volume, hence the 2.
     rate
         A step size that is given; None for the best one.
+    exploration
+        The γ of implicit exploration, 0 for none. In expectation it only costs; it is there for bounds that
+        hold with high probability. The best λ does not depend on it.
 
     Returns
     -------
     Regret
-        `rate` is the step size for the losses as they are, in [0, H].
+        Its `rate` is the one to give to a learner, which divides losses by its `high` = H before it applies
+        the rate: it is the same whatever H is.
 
     Notes
     -----
     The paper's proof drops the square of the estimate in λ²/2·ℓ̂² and a factor λ before T·L·r + D_r on the
     way; the bound above is right. Any r gives a valid bound, so that the search over r needs no proof.
+
+    Implicit exploration divides by p + γ instead of p. The estimates are then too small: no harm for the
+    parameter compared with, and at most γ·Σ p/(p + γ) ≤ γ·M in a round for the learner.
 
     Examples
     --------
@@ -172,16 +181,17 @@ def regret(
     R = _validate.number("R", R, low=0.0, open=True)
     L, H = _validate.number("L", L, low=0.0), _validate.number("H", H, low=0.0, open=True)
     d = _validate.integer("d", d, low=1)
-    spread = R if r0 is not None else 2.0 * R
+    interior = r0 is not None
     largest = R if r0 is None else min(R, _validate.number("r0", r0, low=0.0, open=True))
     if rate is not None:
         rate = _validate.number("rate", rate, low=0.0, open=True)
+    biased = _validate.number("exploration", exploration, low=0.0) * T * M
 
     def at(r: float) -> Regret:
-        volume = d * math.log(spread / r)
-        step = rate if rate is not None else step_size(T, M, spread, r, d=d, H=H)
-        # Where r is the whole space there is nothing to learn, and no step is the best one.
-        learning = step / 2.0 * T * M * H * H + volume / step if step > 0.0 else 0.0
+        best = step_size(T, M, R, r, d=d, interior=interior)
+        step = best if rate is None else rate
+        # d·ln(2R/r) is best²/2·T·M. Where r is the whole space there is nothing to learn, and λ = 0 is best.
+        learning = H * (biased + (step + best * best / step) / 2.0 * T * M if step > 0.0 else biased)
         dispersion, slope = H * f(T, r), T * L * r
         return Regret(learning + dispersion + slope, r, step, learning, dispersion, slope)
 

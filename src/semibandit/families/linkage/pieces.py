@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from semibandit.families.linkage._kernels.certificate import (
 from semibandit.families.linkage._kernels.chain import chain_tree
 from semibandit.families.linkage._kernels.exact import END, LAST
 from semibandit.families.linkage._kernels.generic import greedy_tree, sequence_interval
-from semibandit.families.linkage._kernels.rows import Rows, new_rows, pool_size
+from semibandit.families.linkage._kernels.rows import Rows, TreeArrays, new_rows, pool_size
 
 __all__ = [
     "END",
@@ -39,6 +40,7 @@ __all__ = [
     "sequence_piece",
     "sequence_pieces",
     "snap",
+    "spare",
     "tree_pieces",
 ]
 
@@ -46,7 +48,8 @@ __all__ = [
 _TINY = 2.0**-500
 
 _MOST_SPARE = 1 << 26
-_spare = threading.local()
+# What a thread keeps for its next engine.
+spare = threading.local()
 
 
 def snap(rho: float) -> float:
@@ -65,7 +68,7 @@ class Run:
     order: IntArray
 
     @property
-    def tree(self) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+    def tree(self) -> TreeArrays:
         """The tree, as the kernels take it."""
         return self.into, self.part, self.size, self.lines
 
@@ -87,13 +90,17 @@ class Kept(NamedTuple):
     doubt_hi: FloatArray | None = None
 
 
-class Engine(Protocol):
+class Engine(ABC):
     """One way to build trees. Its runs share working memory, so it serves one thread."""
 
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+
+    @abstractmethod
     def run(self, rho: float) -> Run:
         """The tree at rho."""
-        ...
 
+    @abstractmethod
     def keep_tree(
         self, run: Run, rho: float, lo: float, hi: float, doubt: FloatArray | None = None
     ) -> Kept | None:
@@ -101,29 +108,25 @@ class Engine(Protocol):
 
         A doubt, from the interval next to this one, may show at once that there is none.
         """
-        ...
 
+    @abstractmethod
     def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
         """The interval around rho in [lo, hi) with the merge sequence of this run, which is one at rho."""
-        ...
 
+    @abstractmethod
     def reorder(self, run: Run, rho: float) -> Run:
         """The run at rho, where the tree is known to be the same."""
-        ...
 
+    @abstractmethod
     def keep_order(self, run: Run, rho: float, hi: float) -> float:
         """Where the merges of this run change their order, right of rho in a certified [rho, hi); or hi."""
-        ...
 
 
-class Reducible:
+class Reducible(Engine):
     """The nearest-neighbour chain: a tree in O(n²), a certificate in O(n²)."""
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-
     def run(self, rho: float) -> Run:
-        tree = chain_tree(self._rows, rho)
+        tree = chain_tree(self.rows, rho)
         return Run(*tree, merge_order(tree[0], tree[3], rho))
 
     def keep_tree(
@@ -132,11 +135,11 @@ class Reducible:
         order = merge_order(run.into, run.lines, rho)
         if doubt is not None and refutes(doubt, run.tree, order, rho):
             return None
-        good, lo, hi, doubts = tree_interval(self._rows, run.tree, order, rho, lo, hi)
+        good, lo, hi, doubts = tree_interval(self.rows, run.tree, order, rho, lo, hi)
         return Kept(lo, hi, doubts[0], doubts[1]) if good else None
 
     def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
-        _, lo, hi, _ = tree_interval(self._rows, run.tree, run.order, rho, lo, hi)
+        _, lo, hi, _ = tree_interval(self.rows, run.tree, run.order, rho, lo, hi)
         return order_interval(run.into, run.lines, run.order, rho, lo, hi)
 
     def reorder(self, run: Run, rho: float) -> Run:
@@ -146,14 +149,11 @@ class Reducible:
         return order_interval(run.into, run.lines, run.order, rho, rho, hi)[1]
 
 
-class _Generic:
+class _Generic(Engine):
     """Always the closest pair: for a linkage that is not reducible."""
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-
     def run(self, rho: float) -> Run:
-        tree, order = greedy_tree(self._rows, rho)
+        tree, order = greedy_tree(self.rows, rho)
         return Run(*tree, order)
 
     def keep_tree(
@@ -163,7 +163,7 @@ class _Generic:
         return Kept(*self.keep_sequence(here, rho, lo, hi)) if here.key == run.key else None
 
     def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
-        return sequence_interval(self._rows, run.tree, run.order, rho, lo, hi)
+        return sequence_interval(self.rows, run.tree, run.order, rho, lo, hi)
 
     def reorder(self, run: Run, rho: float) -> Run:
         return self.run(rho)
@@ -180,8 +180,8 @@ def engine(D: FloatArray, linkage: str) -> Iterator[Engine]:
     """
     kind = ("single-complete", "average-complete", "single-average").index(linkage)
     size = pool_size(D.shape[0], kind)
-    memory: FloatArray | None = getattr(_spare, "memory", None)
-    _spare.memory = None
+    memory: FloatArray | None = getattr(spare, "memory", None)
+    spare.memory = None
     if memory is None or memory.size < size:
         memory = np.empty(size)
     rows = new_rows(D, kind, memory)
@@ -189,7 +189,7 @@ def engine(D: FloatArray, linkage: str) -> Iterator[Engine]:
         yield _Generic(rows) if kind == 2 else Reducible(rows)
     finally:
         if memory.nbytes <= _MOST_SPARE:
-            _spare.memory = memory
+            spare.memory = memory
 
 
 def maximal_piece(engine: Engine, run: Run, rho: float) -> tuple[float, float]:

@@ -19,6 +19,7 @@ from semibandit.families.linkage._kernels.rows import (
     NO_MERGES,
     SECOND,
     Rows,
+    TreeArrays,
     ends,
     fetch,
     join,
@@ -26,7 +27,7 @@ from semibandit.families.linkage._kernels.rows import (
     start_rows,
 )
 
-_NONE: Any = np.int64(-1)
+NONE: Any = np.int64(-1)
 
 
 def merge_order(into: IntArray, lines: FloatArray, rho: float) -> IntArray:
@@ -39,9 +40,26 @@ def merge_order(into: IntArray, lines: FloatArray, rho: float) -> IntArray:
 
 
 @kernel
+def merge_before(into: IntArray, lines: FloatArray, rho: float, x: int, y: int, e: FloatArray) -> bool:
+    """Whether merge x comes before merge y at rho."""
+    n = into.size + 1
+    return before(rho, lines[x], pair_index(x, into[x], n), lines[y], pair_index(y, into[y], n), e)
+
+
+@kernel
+def merge_span(
+    into: IntArray, lines: FloatArray, x: int, y: int, rho: float, lo: float, hi: float, e: FloatArray
+) -> tuple[float, float]:
+    """The part of [lo, hi) around rho where merge x comes before merge y, as it does at rho."""
+    n = into.size + 1
+    index_x, index_y = pair_index(x, into[x], n), pair_index(y, into[y], n)
+    _, lo, hi = narrow(lines[x], index_x, lines[y], index_y, rho, lo, hi, e)
+    return lo, hi
+
+
+@kernel
 def _insert(into: IntArray, lines: FloatArray, rho: float, order: IntArray) -> None:
     """Sort by insertion what rounding may have misled."""
-    n = into.size + 1
     e = np.empty(64)
     for t in range(1, order.size):
         x = order[t]
@@ -49,9 +67,8 @@ def _insert(into: IntArray, lines: FloatArray, rho: float, order: IntArray) -> N
         s = t
         while s > 0:
             y = order[s - 1]
-            if value - value_at(lines[y], rho) > 2.0 * SLACK * value or not before(
-                rho, lines[x], pair_index(x, into[x], n), lines[y], pair_index(y, into[y], n), e
-            ):
+            clear = value - value_at(lines[y], rho) > 2.0 * SLACK * value
+            if clear or not merge_before(into, lines, rho, x, y, e):
                 break
             order[s] = y
             s -= 1
@@ -77,7 +94,6 @@ def order_interval(
     into: IntArray, lines: FloatArray, order: IntArray, rho: float, lo: float, hi: float
 ) -> tuple[float, float]:
     """The part of [lo, hi) around rho on which the merges stay in this order: neighbours keep theirs."""
-    n = into.size + 1
     e = np.empty(64)
     for t in range(1, order.size):
         x, y = order[t - 1], order[t]
@@ -87,9 +103,7 @@ def order_interval(
             value_at(lines[x], lo) * (1.0 + SLACK) >= value_at(lines[y], lo)
             or value_at(lines[x], last) * (1.0 + SLACK) >= value_at(lines[y], last)
         ):  # fmt: skip
-            _, lo, hi = narrow(
-                lines[x], pair_index(x, into[x], n), lines[y], pair_index(y, into[y], n), rho, lo, hi, e
-            )
+            lo, hi = merge_span(into, lines, x, y, rho, lo, hi, e)
     return lo, hi
 
 
@@ -207,12 +221,7 @@ def _check_row(
 
 @kernel
 def tree_interval(
-    rows: Rows,
-    tree: tuple[IntArray, IntArray, IntArray, FloatArray],
-    order: IntArray,
-    rho: float,
-    lo: float,
-    hi: float,
+    rows: Rows, tree: TreeArrays, order: IntArray, rho: float, lo: float, hi: float
 ) -> tuple[bool, float, float, FloatArray]:
     """Whether the tree is that of rho, and an interval around rho inside [lo, hi) on which it stays so.
 
@@ -232,20 +241,20 @@ def tree_interval(
     for born in range(1 - n, n - 2):  # the points but for the last, then the merges but for the last
         if born < 0:
             slot = born + n - 1
-            r, own, start = _NONE, ending[slot], slot + 1
+            r, own, start = NONE, ending[slot], slot + 1
             a = b = rows.D[slot, start:]  # lines between points are flat
         else:
             x, slot = order[born], into[order[born]]
-            _set_ending(ending, limits, values, x, _NONE)
+            _set_ending(ending, limits, values, x, NONE)
             r = join(rows, x, slot, fetch(rows, x, FIRST, born), fetch(rows, slot, SECOND, born), born)
             own, start = of_merge[born], 0
             a, b = ends(rows.kind, rows.pool[r], rows.inverse, slot, room)
         # Leave out the cluster itself, and the one that it will be merged with if that is there.
         mate = into[order[own]] if slot == order[own] else order[own]
         mate_is_there = ending[mate] == own
-        _set_ending(ending, limits, values, slot, _NONE)
+        _set_ending(ending, limits, values, slot, NONE)
         if mate_is_there:
-            _set_ending(ending, limits, values, mate, _NONE)
+            _set_ending(ending, limits, values, mate, NONE)
         if _close_pairs(
             a, b, ending[start:], limits[0, start:], limits[1, start:],
             own, values[0, own], values[1, own], span[0], top(span[1]),
@@ -261,9 +270,7 @@ def tree_interval(
 
 
 @kernel
-def refutes(
-    doubt: FloatArray, tree: tuple[IntArray, IntArray, IntArray, FloatArray], order: IntArray, rho: float
-) -> bool:
+def refutes(doubt: FloatArray, tree: TreeArrays, order: IntArray, rho: float) -> bool:
     """Whether a single pair shows that rho has another tree: it comes before the merge that ends it.
 
     `order` is that of the merges at rho. Where a certificate ends, the pair that ended it nearly always does

@@ -3,12 +3,13 @@
 import numpy as np
 
 from semibandit._jit import kernel
-from semibandit._validate import FloatArray, IntArray
+from semibandit._validate import FloatArray
 from semibandit.families.linkage._kernels.exact import SLACK, before
 from semibandit.families.linkage._kernels.rows import (
     FIRST,
     SECOND,
     Rows,
+    TreeArrays,
     fetch,
     join,
     read_line,
@@ -112,7 +113,7 @@ def nearest(
 
 
 @kernel
-def chain_tree(rows: Rows, rho: float) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+def chain_tree(rows: Rows, rho: float) -> TreeArrays:
     """The tree at rho as (into, part, size, lines), for a reducible linkage.
 
     A cluster's nearest neighbour's nearest neighbour and so on ends in a pair that are each other's nearest.

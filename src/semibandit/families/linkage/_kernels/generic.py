@@ -16,6 +16,7 @@ from semibandit.families.linkage._kernels.rows import (
     NO_MERGES,
     SECOND,
     Rows,
+    TreeArrays,
     fetch,
     join,
     read_line,
@@ -42,7 +43,7 @@ def _closest(near: IntArray, values: FloatArray, lines: FloatArray, rho: float) 
 
 
 @kernel
-def greedy_tree(rows: Rows, rho: float) -> tuple[tuple[IntArray, IntArray, IntArray, FloatArray], IntArray]:
+def greedy_tree(rows: Rows, rho: float) -> tuple[TreeArrays, IntArray]:
     """The tree at rho as (into, part, size, lines), and the order of its merges.
 
     O(n²) as a rule, O(n³) at worst.
@@ -95,12 +96,7 @@ def _highest(lines: FloatArray, order: IntArray, start: int, at: float, out: Flo
 
 @kernel
 def sequence_interval(
-    rows: Rows,
-    tree: tuple[IntArray, IntArray, IntArray, FloatArray],
-    order: IntArray,
-    rho: float,
-    lo: float,
-    hi: float,
+    rows: Rows, tree: TreeArrays, order: IntArray, rho: float, lo: float, hi: float
 ) -> tuple[float, float]:
     """The interval around rho inside [lo, hi) with the same merge sequence (Algorithm 3), for any linkage.
 

@@ -18,6 +18,8 @@ from semibandit._validate import FloatArray, IntArray
 
 # An index that cannot be negative needs no check for that.
 UnsignedArray = npt.NDArray[np.uint64]
+# A tree: into, part, size and lines.
+TreeArrays = tuple[IntArray, IntArray, IntArray, FloatArray]
 # Rows 0 and 1 of the pool are scratch, for the two clusters of a merge.
 # As numpy integers these are not compiled for each value anew.
 _SCRATCH = 2

@@ -1,22 +1,21 @@
-"""The family of clusterings with two metrics, and a linkage between single and complete."""
+"""The family of clusterings with two metrics, and a linkage between two (appendix C.2, Theorem 14)."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.families.linkage.problem import Linkage
+from semibandit.families.linkage.trees import Cost, TreeCosts, Trees, power_of_two
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.spaces.interval import Interval
 from semibandit.spaces.strips import Strips
 
 if TYPE_CHECKING:
-    from semibandit.families.metric_linkage.curves import CriticalCurve
+    from semibandit.families.linkage.curves import CriticalCurve
+    from semibandit.families.linkage.pieces import Run
 
 __all__ = ["MetricLinkage"]
 
@@ -24,7 +23,7 @@ LINKAGES = ("single-complete", "average-complete")
 
 _DEFAULT_ROWS = 33
 # Mixed distances stay in the range that is compared exactly.
-_LARGEST, _SMALLEST = 2.0**390, 2.0**-390
+_EXACT = 390
 
 
 class MetricLinkage:
@@ -39,7 +38,7 @@ class MetricLinkage:
         The distances by either metric, each as `Linkage` takes them. Only their ratio matters: bring them to
         the same scale first, so that α = 1/2 trusts both alike.
     cost
-        As for `Linkage`; the distances that it gets are the mixed ones.
+        The cost of a tree, as for `Linkage`; the distances that it gets are the mixed ones.
     linkage
         "single-complete" (the paper's) or "average-complete".
     space
@@ -69,11 +68,14 @@ class MetricLinkage:
     PiecewiseConstant([0.5, 1.0, 2.0, 3.0], [0.0, 0.0, 0.0])
     """
 
+    high = 1.0
+    maximize = False
+
     def __init__(
         self,
         d0: Any,
         d1: Any,
-        cost: Callable[[FloatArray, FloatArray], float],
+        cost: Cost,
         linkage: str = "single-complete",
         *,
         space: Strips | None = None,
@@ -87,12 +89,11 @@ class MetricLinkage:
                 f"d0 and d1 must be distances of the same points, got {self._d0.shape[0]} "
                 f"and {self._d1.shape[0]} points"
             )
-        if not callable(cost):
-            raise TypeError(f"cost must be a callable (distances, Z) -> [0, 1], got {cost!r}")
         self.cost = cost
         # Where the cost looks at the tree alone, what it says of a tree holds in all rows.
-        self._known: dict[bytes, float] | None = None if getattr(cost, "needs_distances", True) else {}
-        self._scaled = _scaled(self._d0, self._d1)
+        self._shared = None if getattr(cost, "needs_distances", True) else TreeCosts(cost)
+        scale = power_of_two(self._d0, self._d1, exponent=_EXACT)
+        self._scaled = (self._d0, self._d1) if scale == 1.0 else (self._d0 * scale, self._d1 * scale)
         self._first = self._at(self._alphas[0])  # this checks that the cost fits the points
 
     def __repr__(self) -> str:
@@ -100,45 +101,46 @@ class MetricLinkage:
 
     def distances(self, alpha: float) -> FloatArray:
         """(1 - α)·d0 + α·d1, for any α in [0, 1]."""
-        from semibandit.families.metric_linkage.search import mixed
+        from semibandit.families.linkage.search import mixed
 
         return mixed(self._d0, self._d1, _validate.number("alpha", alpha, low=0.0, high=1.0))
 
     def tree(self, rho: float, alpha: float) -> FloatArray:
         """Scipy's linkage matrix Z at (rho, alpha), which need not be on a row. O(n²)."""
-        return self._at(alpha).tree(rho)
+        return self._at(alpha).matrix(self.space.interval.check(rho))
 
     def loss(self, rho: float, alpha: float) -> float:
-        """The cost of the tree at (rho, alpha), which need not be on a row: one plain run."""
-        return self._at(alpha).loss(rho)
+        """The cost of the tree at (rho, alpha), on a row or not (bandit feedback): one plain run."""
+        return self._at(alpha).cost(self.space.interval.check(rho))
 
     def reveal(self, rho: float, alpha: float) -> PiecewiseConstant:
         """The loss on all that is connected to (rho, alpha), on a row, by having the same tree.
 
-        A function on the line of the rows: see `Strips`, whose `row` takes it apart.
+        This is semi-bandit feedback (Theorem 14), as a function on the line of the rows: see `Strips`, whose
+        `row` takes it apart.
         """
         from semibandit.families.linkage.pieces import snap
-        from semibandit.families.metric_linkage.search import Search
+        from semibandit.families.linkage.search import Search
 
         rho, row = snap(self.space.interval.check(rho)), self.space.row_of(alpha)
         search = Search(*self._scaled, self._alphas, LINKAGES.index(self.linkage))
         run, pieces = search.connected(row, rho)
         rows, lo, hi = (np.array(column) for column in zip(*pieces, strict=True))
-        if self._known is not None:
-            values = np.full(rows.size, self._first._cost_of(run))
+        if self._shared is not None:
+            values = np.full(rows.size, self._shared(run, self._first.distances))
         else:
-            cost = {i: self._at(self._alphas[i])._cost_of(run) for i in set(rows.tolist())}
+            cost = {i: self._cost_at(self._alphas[i], run) for i in set(rows.tolist())}
             values = np.array([cost[i] for i in rows.tolist()])
         return self.space.lay_pieces(rows, lo, np.minimum(hi, 1.0), values)
 
     def losses(self) -> PiecewiseConstant:
-        """The whole loss function on all rows, as a function on their line."""
-        rows = {i: self._at(alpha).losses() for i, alpha in enumerate(self._alphas)}
+        """The loss on all rows (full information), as a function on their line."""
+        rows = {i: self._at(alpha).losses("tree") for i, alpha in enumerate(self._alphas)}
         return self.space.lay_rows(rows)
 
     def curve(self, a: Any, b: Any, c: Any, d: Any) -> CriticalCurve:
         """The curve in (ρ, α) on which merging clusters a and b ties with merging c and d (points each)."""
-        from semibandit.families.metric_linkage.curves import CriticalCurve
+        from semibandit.families.linkage.curves import CriticalCurve
 
         if self.linkage != "single-complete":
             raise ValueError(f"curves are those of single-complete linkage, not of {self.linkage}")
@@ -150,12 +152,13 @@ class MetricLinkage:
     def _alphas(self) -> tuple[float, ...]:
         return self.space.axes[0]
 
-    def _at(self, alpha: float) -> Linkage:
-        """One parameter: the family at a fixed alpha."""
-        linkage = Linkage(self.distances(alpha), self.cost, self.linkage)
-        if self._known is not None:
-            linkage._known = self._known
-        return linkage
+    def _at(self, alpha: float) -> Trees:
+        """The trees at a fixed alpha."""
+        return Trees(self.distances(alpha), self.linkage, self._shared or TreeCosts(self.cost))
+
+    def _cost_at(self, alpha: float, run: Run) -> float:
+        trees = self._at(alpha)
+        return trees.costs(run, trees.distances)
 
 
 def _checked(space: Any) -> Strips:
@@ -167,13 +170,3 @@ def _checked(space: Any) -> Strips:
     if alphas[0] < 0.0 or alphas[-1] > 1.0:
         raise ValueError(f"space must have alpha in [0, 1], got {alphas[0]} to {alphas[-1]}")
     return space
-
-
-def _scaled(d0: FloatArray, d1: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Both in the range that is compared exactly, by a power of two; mixtures are then in it, too."""
-    largest = max(float(d0.max()), float(d1.max()))
-    smallest = min(float(d.min(where=d > 0.0, initial=largest)) for d in (d0, d1))
-    if largest == 0.0 or (smallest >= _SMALLEST and largest <= _LARGEST):
-        return d0, d1
-    scale = 2.0 ** min(389 - math.frexp(largest)[1], 1000)
-    return d0 * scale, d1 * scale

@@ -1,33 +1,19 @@
 """Kernels of the greedy independent set: the two runs, and where they choose the same.
 
 A vertex v is the line log w - ρ·log(1 + deg), as an item of a knapsack is with its value and size, and two
-vertices swap at the same kind of critical value, rounded in the same way (see `knapsack._critical`). A
-graph comes as `start` and `near`: the neighbours of v are near[start[v]:start[v + 1]].
+vertices swap at the same kind of critical value, rounded in the same way (see `order`). A graph comes as
+`start` and `near`: the neighbours of v are near[start[v]:start[v + 1]].
 """
 
 import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from semibandit._jit import kernel
-from semibandit._validate import FloatArray
-from semibandit.families.knapsack._critical import critical
-from semibandit.families.knapsack._kernels import arrange
-
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
-
-
-@kernel
-def leads(wi: float, si: float, i: int, wj: float, sj: float, j: int, rho: float) -> bool:
-    """Whether vertex i comes before j: ties go to who leads just right of rho, then by index."""
-    if si == sj:
-        return bool(wi > wj or (wi == wj and i < j))
-    swap = critical(wi, si, wj, sj)
-    return bool(rho >= swap) if si < sj else bool(rho < swap)
-
+from semibandit._validate import FloatArray, IntArray
+from semibandit.families.greedy.order import arrange, critical, leads
+from semibandit.families.greedy.solution import BoolArray
 
 # -- static: all vertices are sorted once -----------------------------------------------------------
 
@@ -117,7 +103,7 @@ def run_adaptive(
     margin: float,
     plain: bool,
 ) -> tuple[IntArray, float, float]:
-    """Take the best vertex, remove it and its neighbours, and so on. O(n) a vertex taken, and O(m) in all.
+    """Take the best vertex, remove it and its neighbours, and so on. O(n) for each taken, O(m) in all.
 
     Returns the vertices in the order in which they are taken, and the interval [left, right) around rho
     on which they are taken in this order, unless `plain`; ends = (lo, rho, hi).

@@ -1,4 +1,4 @@
-"""The knapsack instance: validation, the loss, and the three kinds of feedback."""
+"""Greedy knapsack: try the items by decreasing v / s^ρ, add what fits (Section 4.1 of the paper)."""
 
 from __future__ import annotations
 
@@ -10,44 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from semibandit import _validate
-from semibandit._validate import FloatArray
+from semibandit._validate import FloatArray, IntArray
+from semibandit.families.greedy.solution import BoolArray, Solution, frozen, margin_of, positive
+from semibandit.families.instance import Valued, before_end, interval_or
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.spaces.interval import Interval
 
-__all__ = ["Knapsack", "Solution"]
+__all__ = ["Knapsack"]
 
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
-
-_LOSSES = ("normalised", "paper", "utility")
 _PARTITIONS = ("output", "order")
 
 
-class Solution(tuple[BoolArray, float]):
-    """What a run selects: the pair (mask, value), and the order in which the items were tried.
-
-    >>> mask, value = Solution(np.array([True, False]), 3.0, np.array([1, 0]))
-    """
-
-    order: IntArray
-
-    def __new__(cls, mask: BoolArray, value: float, order: IntArray) -> Solution:
-        solution = super().__new__(cls, (mask, value))
-        solution.order = order
-        return solution
-
-    @property
-    def mask(self) -> BoolArray:
-        """Which items are selected, one bool each."""
-        return self[0]
-
-    @property
-    def value(self) -> float:
-        """The value of the selected items."""
-        return self[1]
-
-
-class Knapsack:
+class Knapsack(Valued):
     """One instance of the greedy family: try the items by decreasing v / s^ρ, add what fits.
 
     Ties go to the item that leads just right of ρ (the smaller one), then to the one given first. Items
@@ -72,13 +46,6 @@ class Knapsack:
         The feedback sets of `reveal` and the pieces of `losses`. "output": the maximal intervals with the
         same selected set. "order": those with the same order of the items (Algorithm 2 of the paper).
 
-    Attributes
-    ----------
-    high
-        The upper end of the loss: it lies in [0, high].
-    maximize
-        Whether more is better: true for loss="utility" alone.
-
     Notes
     -----
     Items i and j swap at the double nearest, to 43 significant bits, to
@@ -99,6 +66,8 @@ class Knapsack:
     PiecewiseConstant([0.0, 0.79..., 10.0], [0.33333333333333337, 0.0])
     """
 
+    kinds = ("normalised", "paper", "utility")
+
     def __init__(
         self,
         values: npt.ArrayLike,
@@ -109,20 +78,14 @@ class Knapsack:
         loss: str = "normalised",
         partition: str = "output",
     ) -> None:
-        self.values = _frozen(_validate.vector("values", values, low=0.0))
-        self.sizes = _frozen(_validate.vector("sizes", sizes, length=self.values.size))
+        super().__init__(interval_or((0.0, 10.0), space), loss)
+        self.values = frozen(_validate.vector("values", values, low=0.0))
+        self.sizes = positive("sizes", sizes, self.values.size)
         if self.sizes.size == 0:
             raise ValueError("values must have at least one entry, got none")
         if self.values.max() > sys.float_info.max / self.values.size:
             raise ValueError(f"values must have a finite sum, got values up to {self.values.max():g}")
-        if not (self.sizes > 0.0).all():
-            where = int(np.flatnonzero(~(self.sizes > 0.0))[0])
-            raise ValueError(f"sizes must be > 0, got sizes[{where}] = {float(self.sizes[where])!r}")
         self.capacity = _validate.number("capacity", capacity, low=0.0)
-        self.space = Interval(0.0, 10.0) if space is None else space
-        if not isinstance(self.space, Interval):
-            raise TypeError(f"space must be an Interval, got {space!r}")
-        self.kind = _validate.choice("loss", loss, _LOSSES)
         self.partition = _validate.choice("partition", partition, _PARTITIONS)
         self._prepare()
         if self.kind == "paper" and self.bound > self.capacity:
@@ -140,18 +103,15 @@ class Knapsack:
         self._items = np.column_stack((self._log_v, self._log_s, values, sizes))
         self._room, weights = _integer_sizes(self.capacity, self.sizes)
         self._weights, self._worthless_weights = weights[self._worthy], weights[self._worthless]
-        # Rounding moves a critical value, and with it the point where two scores are equal, by 2^-43.
-        farthest = max(abs(self.space.lo), abs(self.space.hi))
-        largest_v, largest_s = (np.abs(logs).max(initial=0.0) for logs in (self._log_v, self._log_s))
         self._spread = float(np.ptp(self._log_s)) if self._log_s.size else 0.0
-        self._margin = float(2.0**-41 * (largest_v + farthest * largest_s))
+        self._margin = margin_of(self._log_v, self._log_s, self.space)
 
     # -- what the learner needs to know ----------------------------------------------------------
 
     @cached_property
     def bound(self) -> float:
         """The value of the fractional (LP) relaxation, which no selection exceeds."""
-        from semibandit.families.knapsack import _kernels
+        from semibandit.families.greedy._knapsack_kernels import worth
 
         order = np.argsort(self._log_s - self._log_v)
         with np.errstate(over="ignore"):  # sizes that add up to infinity do not fit
@@ -159,7 +119,7 @@ class Knapsack:
         whole = int(np.searchsorted(filled, self.capacity, side="right"))
         taken = np.zeros(order.size, np.bool_)
         taken[order[:whole]] = True
-        bound = _kernels.worth(self._items, taken)
+        bound = worth(self._items, taken)
         if whole < order.size:
             room = self.capacity - (float(filled[whole - 1]) if whole else 0.0)
             bound += float(self._items[order[whole], 2]) * (room / float(self._items[order[whole], 3]))
@@ -168,14 +128,11 @@ class Knapsack:
     @property
     def high(self) -> float:
         """The upper end of the loss."""
-        if self.kind == "normalised":
-            return 1.0
-        return self.capacity if self.kind == "paper" else self.bound
+        return self.capacity if self.kind == "paper" else super().high
 
-    @property
-    def maximize(self) -> bool:
-        """Whether more is better."""
-        return self.kind == "utility"
+    def loss_of(self, value: float) -> float:
+        """The loss of a run with this value."""
+        return self.capacity - min(value, self.bound) if self.kind == "paper" else super().loss_of(value)
 
     # -- feedback --------------------------------------------------------------------------------
 
@@ -186,92 +143,76 @@ class Knapsack:
         >>> mask, value
         (array([ True, False, False]), 6.0)
         """
-        from semibandit.families.knapsack import _kernels
+        from semibandit.families.greedy._knapsack_kernels import fill
 
         _, order, _, taken, rest, value = self._run(rho)
         mask = np.zeros(self.values.size, np.bool_)
         mask[self._worthy] = taken
         if self._worthless.size:
             last = np.arange(self._worthless.size)
-            mask[self._worthless] = _kernels.fill(last, self._worthless_weights, rest)[0]
+            mask[self._worthless] = fill(last, self._worthless_weights, rest)[0]
         return Solution(mask, value, np.concatenate((self._worthy[order], self._worthless)))
 
     def loss(self, rho: float) -> float:
         """The loss at rho (bandit feedback): one greedy run, O(n log n)."""
-        return self._loss_of(self._run(rho)[-1])
+        return self.loss_of(self._run(rho)[-1])
 
     def reveal(self, rho: float, partition: str | None = None) -> PiecewiseConstant:
         """The loss on the interval around rho (semi-bandit feedback), from a single run.
 
         With partition="order" this is Algorithm 2 of the paper (Lemma 7), O(n log n). With "output" the
         interval is the widest on which the selected set is the same, often by orders of magnitude wider,
-        at O(n) a step for a handful of steps on top of the run.
+        for a handful of steps of O(n) on top of the run.
         """
-        from semibandit.families.knapsack import _kernels, _output
+        from semibandit.families.greedy._knapsack_kernels import order_interval
+        from semibandit.families.greedy._knapsack_output import output_interval
 
         output = self._partition(partition) == "output"
         point, order, scores, taken, rest, value = self._run(rho)
         ends = (self.space.lo, point, self.space.hi)
         if output:
-            lo, hi = _output.output_interval(
-                self._items, self._weights, order, taken, rest, ends, self._margin
-            )
+            lo, hi = output_interval(self._items, self._weights, order, taken, rest, ends, self._margin)
         else:
-            lo, hi = _kernels.order_interval(self._items, order, scores, ends, self._spread, self._margin)
-        return PiecewiseConstant.constant(lo, hi, self._loss_of(value))
+            lo, hi = order_interval(self._items, order, scores, ends, self._spread, self._margin)
+        return PiecewiseConstant.constant(lo, hi, self.loss_of(value))
 
     def losses(self, partition: str | None = None) -> PiecewiseConstant:
         """The loss everywhere (full information), its pieces the intervals that `reveal` shows.
 
-        O(n) a piece and at most O(n²) for all swaps with partition="output"; with "order", which has up to
-        n² / 2 pieces, O(n² log n).
+        With partition="output", O(n) for each piece and at most O(n²) for all swaps; with "order", which has
+        up to n² / 2 pieces, O(n² log n).
         """
-        from semibandit.families.knapsack import _kernels, _output
+        from semibandit.families.greedy._knapsack_kernels import all_critical
+        from semibandit.families.greedy._knapsack_output import sweep
 
         order_too = self._partition(partition) == "order"
         lo, hi = self.space.lo, self.space.hi
         order = self._run(lo)[1]
-        starts, values = _output.sweep(self._items, self._weights, order, self._room, (lo, hi), self._margin)
+        starts, values = sweep(self._items, self._weights, order, self._room, (lo, hi), self._margin)
         edges = np.append(starts, hi)
-        losses = PiecewiseConstant(edges, [self._loss_of(value) for value in values])
+        losses = PiecewiseConstant(edges, [self.loss_of(value) for value in values])
         if order_too:
-            edges = np.concatenate(([lo], np.unique(_kernels.all_critical(self._items, lo, hi)), [hi]))
+            edges = np.concatenate(([lo], np.unique(all_critical(self._items, lo, hi)), [hi]))
             losses = PiecewiseConstant(edges, losses(edges[:-1]))
         return losses
 
     def _run(self, rho: float) -> tuple[float, IntArray, FloatArray, BoolArray, int, float]:
         """One run over the items of some value: (rho, order, scores, taken, capacity left, value)."""
-        from semibandit.families.knapsack import _kernels
+        from semibandit.families.greedy._knapsack_kernels import run
 
-        # Just left of the right end, which belongs to the last piece.
-        point = min(self.space.check(rho), math.nextafter(self.space.hi, -math.inf))
+        point = before_end(self.space, rho)
         keys = point * self._log_s - self._log_v
         order = np.argsort(keys)
-        scores, taken, rest, value = _kernels.run(
+        scores, taken, rest, value = run(
             self._items, self._weights, self._room, order, keys, point, self._margin
         )
         return point, order, scores, taken, rest, value
-
-    def _loss_of(self, value: float) -> float:
-        # Sums in different orders may differ in the last bit; a loss never leaves its range for that.
-        value = min(value, self.bound)
-        if self.kind == "utility":
-            return value
-        if self.kind == "paper":
-            return self.capacity - value
-        return 1.0 - value / self.bound if self.bound > 0.0 else 0.0
 
     def _partition(self, partition: str | None) -> str:
         return self.partition if partition is None else _validate.choice("partition", partition, _PARTITIONS)
 
     def __repr__(self) -> str:
         return f"Knapsack({self.values.size} items, capacity {self.capacity:g}, {self.space})"
-
-
-def _frozen(array: FloatArray) -> FloatArray:
-    array = np.array(array)
-    array.flags.writeable = False
-    return array
 
 
 def _integer_sizes(capacity: float, sizes: FloatArray) -> tuple[int, IntArray]:

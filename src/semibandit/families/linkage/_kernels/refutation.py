@@ -11,15 +11,16 @@ of the pair, d. They refute the tree where b(A) < e(C), b(C) < e(A), d < e(A) an
 most once, so that this is an interval of ρ: from a ρ where the tree is wrong one can leave it at once.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from semibandit import _double_double as dd
 from semibandit._jit import kernel
 from semibandit._validate import FloatArray, IntArray
+from semibandit.families.linkage._kernels.certificate import NONE, merge_before, merge_span
 from semibandit.families.linkage._kernels.chain import pair_index
-from semibandit.families.linkage._kernels.exact import END, SLACK, before, narrow, value_at
+from semibandit.families.linkage._kernels.exact import END, SLACK, narrow, value_at
 from semibandit.families.linkage._kernels.rows import (
     FIRST,
     NO_MERGES,
@@ -31,8 +32,6 @@ from semibandit.families.linkage._kernels.rows import (
     read_line,
     start_rows,
 )
-
-_NONE: Any = np.int64(-1)
 
 
 class Tree(NamedTuple):
@@ -114,31 +113,13 @@ class _State(NamedTuple):
 
 
 @kernel
-def _first_is(tree: Tree, lines: FloatArray, rho: float, x: int, y: int, e: FloatArray) -> bool:
-    """Whether merge x comes before merge y at rho."""
-    n = tree.into.size + 1
-    return before(rho, lines[x], pair_index(x, tree.into[x], n), lines[y], pair_index(y, tree.into[y], n), e)
-
-
-@kernel
-def _first_between(
-    tree: Tree, lines: FloatArray, x: int, y: int, rho: float, lo: float, hi: float, e: FloatArray
-) -> tuple[float, float]:
-    """The part of [lo, hi) around rho where merge x comes before merge y, as it does at rho."""
-    n = tree.into.size + 1
-    index_x, index_y = pair_index(x, tree.into[x], n), pair_index(y, tree.into[y], n)
-    _, lo, hi = narrow(lines[x], index_x, lines[y], index_y, rho, lo, hi, e)
-    return lo, hi
-
-
-@kernel
 def _inversion(tree: Tree, lines: FloatArray, rho: float) -> tuple[bool, float, float]:
     """Whether some cluster is ended before it is born, and the interval around rho where it is."""
     e = np.empty(64)
     for x in range(tree.into.size):
         ender = tree.ender_of_merge[x]
-        if ender >= 0 and _first_is(tree, lines, rho, ender, x, e):
-            lo, hi = _first_between(tree, lines, ender, x, rho, 0.0, END, e)
+        if ender >= 0 and merge_before(tree.into, lines, rho, ender, x, e):
+            lo, hi = merge_span(tree.into, lines, ender, x, rho, 0.0, END, e)
             return True, lo, hi
     return False, rho, rho
 
@@ -170,7 +151,7 @@ def _refuted_by(
             return False, rho, rho
     for b, x in ((state.birth[slot], state.ender[i]), (state.birth[i], state.ender[slot])):
         if b >= 0:
-            lo, hi = _first_between(tree, lines, b, x, rho, lo, hi, e)
+            lo, hi = merge_span(tree.into, lines, b, x, rho, lo, hi, e)
     return True, lo, hi
 
 
@@ -194,7 +175,7 @@ def refuted(
     start_rows(rows)
     for born in range(1 - n, n - 2):  # the points but for the last, then the merges but for the last
         if born < 0:
-            slot, start, r = born + n - 1, born + n, _NONE
+            slot, start, r = born + n - 1, born + n, NONE
             a = b = rows.D[slot]  # lines between points are flat
         else:
             x, start = order[born], 0

@@ -2,95 +2,16 @@
 
 Items come as rows (log v, log s, v, s) with v > 0, and as integer sizes (`weights`), so that sums are exact
 and what fits does not depend on the order of additions. An item is a line log v - ρ log s.
-
-Comparisons are made in double precision where the scores differ by more than `margin`, which covers both
-rounding errors and the rounding of critical values; otherwise `before` decides.
 """
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from semibandit._jit import kernel
-from semibandit._validate import FloatArray
-from semibandit.families.knapsack._critical import before, critical
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
-
-_MOST_MOVES = 8
-
+from semibandit._validate import FloatArray, IntArray
+from semibandit.families.greedy.order import arrange, critical
+from semibandit.families.greedy.solution import BoolArray
 
 # -- the plain run ---------------------------------------------------------------------------------------
-
-
-@kernel
-def arrange(items: FloatArray, order: IntArray, scores: FloatArray, rho: float, margin: float) -> None:
-    """Bring `order`, and the scores by position, into the exact order at rho.
-
-    Insertion, O(n) where the order is nearly right already; once that has moved too much, O(n log n).
-    """
-    n = order.size
-    moves = 0
-    for p in range(1, n):
-        if scores[p - 1] - scores[p] > margin:
-            continue
-        item, score = order[p], scores[p]
-        q = p
-        while q > 0 and leads(items, item, score, order[q - 1], scores[q - 1], rho, margin):
-            order[q], scores[q] = order[q - 1], scores[q - 1]
-            q -= 1
-        order[q], scores[q] = item, score
-        moves += p - q
-        if moves > _MOST_MOVES * n:
-            _merge_sort(items, order, scores, p + 1, rho, margin)
-            return
-
-
-@kernel
-def _merge_sort(
-    items: FloatArray, order: IntArray, scores: FloatArray, done: int, rho: float, margin: float
-) -> None:
-    """Sort what comes after the first `done` positions, bottom up, then merge both."""
-    n = order.size
-    width = 1
-    while width < n - done:
-        for start in range(done, n - width, 2 * width):
-            _merge(items, order, scores, start, start + width, min(start + 2 * width, n), rho, margin)
-        width *= 2
-    if done < n:
-        _merge(items, order, scores, 0, done, n, rho, margin)
-
-
-@kernel
-def leads(items: FloatArray, i: int, zi: float, j: int, zj: float, rho: float, margin: float) -> bool:
-    """Whether item i with score zi comes before item j with score zj."""
-    if abs(zi - zj) > margin:
-        return zi > zj
-    return before(items, i, j, rho)
-
-
-@kernel
-def _merge(
-    items: FloatArray, order: Any, scores: Any, start: int, mid: int, stop: int, rho: float, margin: float
-) -> None:
-    """Merge the sorted stretches [start, mid) and [mid, stop), touching only where they overlap."""
-    a = mid
-    while a > start and leads(items, order[mid], scores[mid], order[a - 1], scores[a - 1], rho, margin):
-        a -= 1
-    if a == mid:
-        return
-    left, left_scores = order[a:mid].copy(), scores[a:mid].copy()
-    i, j, out = 0, mid, a
-    while i < left.size:
-        if j < stop and leads(items, order[j], scores[j], left[i], left_scores[i], rho, margin):
-            order[out], scores[out] = order[j], scores[j]
-            j += 1
-        else:
-            order[out], scores[out] = left[i], left_scores[i]
-            i += 1
-        out += 1
 
 
 @kernel

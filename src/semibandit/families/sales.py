@@ -13,15 +13,14 @@ import numpy.typing as npt
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
+from semibandit.families.instance import Valued, before_end, interval_or
 from semibandit.functions.linear import PiecewiseLinear
 from semibandit.spaces.interval import Interval
 
 __all__ = ["PostedPrice", "SecondPrice"]
 
-_LOSSES = ("normalised", "utility")
 
-
-class _Sale:
+class _Sale(Valued):
     """What both have in common: buyers with values, `supply` units, one price, and the loss."""
 
     def __init__(
@@ -32,37 +31,26 @@ class _Sale:
         loss: str,
         name: str,
     ) -> None:
+        super().__init__(interval_or((0.0, 1.0), space), loss)
         self.values = np.sort(_validate.vector(name, values, low=0.0))[::-1].copy()
         self.values.flags.writeable = False
         if self.values.size == 0:
             raise ValueError(f"{name} must have at least one entry, got none")
         self.supply = _validate.integer("supply", supply, low=1)
-        self.space = Interval(0.0, 1.0) if space is None else space
-        if not isinstance(self.space, Interval):
-            raise TypeError(f"space must be an Interval, got {space!r}")
         if self.space.lo < 0.0:
             raise ValueError(f"space must hold prices >= 0, got {self.space!r}")
-        self.kind = _validate.choice("loss", loss, _LOSSES)
-        highest = max(self.space.hi, float(self.values[0]))
-        self._bound = min(self.supply, self.values.size) * highest
 
-    # -- what the learner needs to know ----------------------------------------------------------
-
-    @property
-    def high(self) -> float:
-        """The upper end of the loss."""
-        return 1.0 if self.kind == "normalised" else self._bound
-
-    @property
-    def maximize(self) -> bool:
-        """Whether more is better: true for loss="utility" alone."""
-        return self.kind == "utility"
+    @cached_property
+    def bound(self) -> float:
+        """The revenue if every unit that can be sold were sold at the highest price or value."""
+        return min(self.supply, self.values.size) * max(self.space.hi, float(self.values[0]))
 
     # -- feedback --------------------------------------------------------------------------------
 
     def sold(self, rho: float) -> int:
         """How many units are sold at the price rho: to the highest values above it."""
-        point = self._left_of_end(self.space.check(rho))
+        # At the right end, which belongs to the last piece, who has exactly this value buys.
+        point = before_end(self.space, rho)
         return min(int((self.values > point).sum()), self.supply)
 
     def revenue(self, rho: float) -> float:
@@ -71,7 +59,7 @@ class _Sale:
 
     def loss(self, rho: float) -> float:
         """The loss at rho (bandit feedback): one sale. O(n)."""
-        return float(self._loss_of(self.revenue(rho)))
+        return self.loss_of(self.revenue(rho))
 
     def reveal(self, rho: float) -> PiecewiseLinear:
         """The loss on the interval around rho where as many are sold (semi-bandit feedback). O(log n)."""
@@ -81,14 +69,18 @@ class _Sale:
         """The loss at every price (full information). O(n log n)."""
         return self._function
 
+    # -- inside ----------------------------------------------------------------------------------
+
     @cached_property
     def _function(self) -> PiecewiseLinear:
         lo, hi = self.space.lo, self.space.hi
         inner = np.unique(self._kinks())
         edges = np.concatenate(([lo], inner[(inner > lo) & (inner < hi)], [hi]))
         sold = np.minimum(np.searchsorted(-self.values, -edges[:-1], side="left"), self.supply)
-        left = self._loss_of(sold * np.array([self._pays(x) for x in edges[:-1]]))
-        right = self._loss_of(sold * np.array([self._pays(x) for x in edges[1:]]))
+        left, right = (
+            [self.loss_of(n * self._pays(x)) for n, x in zip(sold.tolist(), ends.tolist(), strict=True)]
+            for ends in (edges[:-1], edges[1:])
+        )
         return PiecewiseLinear(edges, left, right)
 
     def _kinks(self) -> FloatArray:
@@ -98,13 +90,6 @@ class _Sale:
     def _pays(self, price: float) -> float:
         """What a buyer who gets a unit pays."""
         raise NotImplementedError
-
-    def _loss_of(self, revenue: float | FloatArray) -> float | FloatArray:
-        return revenue if self.kind == "utility" else 1.0 - revenue / self._bound
-
-    def _left_of_end(self, rho: float) -> float:
-        """The right end belongs to the last piece: who has exactly this value buys there."""
-        return float(np.nextafter(rho, -np.inf)) if rho == self.space.hi else rho
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.values.size} buyers, supply {self.supply}, {self.space})"
@@ -166,13 +151,13 @@ class SecondPrice(_Sale):
     Parameters
     ----------
     bids
-        One for each bidder, >= 0.
+        What each bidder offers for a unit, >= 0.
     space
         The reserves; [0, 1] by default.
     supply
-        How many units there are, one to a bidder.
+        How many units there are; a bidder gets at most one.
     loss
-        As in `PostedPrice`.
+        The loss, as in `PostedPrice`.
 
     Examples
     --------

@@ -1,6 +1,7 @@
-"""Where two items swap: the critical value of a pair, rounded the same way whoever asks.
+"""The greedy order: items by decreasing v / s^ρ, and the critical values of ρ at which two items swap.
 
-Items i and j have equal scores v / s^ρ at c = log(v_i / v_j) / log(s_i / s_j). A c computed in double
+An item is a row (log v, log s, v, s) with v > 0: the line log v - ρ·log s, its score. Items i and j have
+equal scores at c = log(v_i / v_j) / log(s_i / s_j) (Lemma 7 of the paper). A c computed in double
 precision is off by a few units in the last place, so that three items which meet in one point seem to meet
 in three, and the order "i before j where ρ >= c" stops being an order. Therefore c is rounded, correctly,
 to 43 significant bits (a relative error of at most 2^-43 = 1.2e-13). Correct rounding is monotone in the
@@ -13,20 +14,27 @@ exact c, and from that everything else follows:
 Double precision decides nearly all roundings. The others are decided in double-double arithmetic, with an
 error near 2^-100: too small to be met by chance, and a c that is a short dyadic number (0, 1/2, 1, 2, ...)
 is never near a rounding boundary.
+
+Scores in double precision order items whose scores differ by more than `margin`, which covers rounding errors
+and the rounding of critical values; otherwise `before` decides.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
 from semibandit import _double_double as dd
 from semibandit._jit import kernel
-from semibandit._validate import FloatArray
+from semibandit._validate import FloatArray, IntArray
 
 # c * (2^10 + 1) splits off the lowest 10 of 53 bits (Veltkamp).
 _SPLITTER = 1025.0
 # The double-precision quotient of two logarithms is within 2^-49 of the exact one, relatively (some 6 ulp).
 _QUOTIENT_ERROR = 2.0**-49
+
+# Insertion gives up for merging after this many moves per item.
+_MOST_MOVES = 8
 
 _LN2 = (0.6931471805599453, 2.3190468138462996e-17)
 # 1 / (2k + 1) as double-doubles: the series of artanh, cut where z^2 <= 0.0295 leaves less than 2^-106.
@@ -53,16 +61,18 @@ def critical(vi: float, si: float, vj: float, sj: float) -> float:
 
 
 @kernel
-def before(items: FloatArray, i: int, j: int, rho: float) -> bool:
-    """Whether item i comes before item j at rho: ties go to who leads just right of rho, then by index.
-
-    `items` has the rows (log v, log s, v, s), with v > 0.
-    """
-    vi, si, vj, sj = items[i, 2], items[i, 3], items[j, 2], items[j, 3]
+def leads(vi: float, si: float, i: int, vj: float, sj: float, j: int, rho: float) -> bool:
+    """Whether item i comes before item j at rho: ties go to who leads just right of rho, then by index."""
     if si == sj:
         return bool(vi > vj or (vi == vj and i < j))
     swap = critical(vi, si, vj, sj)
     return bool(rho >= swap) if si < sj else bool(rho < swap)
+
+
+@kernel
+def before(items: FloatArray, i: int, j: int, rho: float) -> bool:
+    """Whether the item in row i comes before the one in row j at rho."""
+    return leads(items[i, 2], items[i, 3], i, items[j, 2], items[j, 3], j, rho)
 
 
 @kernel
@@ -110,3 +120,74 @@ def _log_ratio_exact(x: float, y: float) -> tuple[float, float]:
     sh, sl = dd.multiply(2.0 * zh, 2.0 * zl, sh, sl)
     kh, kl = dd.multiply(k, 0.0, _LN2[0], _LN2[1])
     return dd.add(kh, kl, sh, sl)
+
+
+# -- sorting ------------------------------------------------------------------------------------------
+
+
+@kernel
+def ahead(items: FloatArray, i: int, zi: float, j: int, zj: float, rho: float, margin: float) -> bool:
+    """Whether item i with score zi comes before item j with score zj."""
+    if abs(zi - zj) > margin:
+        return zi > zj
+    return before(items, i, j, rho)
+
+
+@kernel
+def arrange(items: FloatArray, order: IntArray, scores: FloatArray, rho: float, margin: float) -> None:
+    """Bring `order`, and the scores by position, into the exact order at rho.
+
+    Insertion, O(n) where the order is nearly right already; once that has moved too much, O(n log n).
+    """
+    n = order.size
+    moves = 0
+    for p in range(1, n):
+        if scores[p - 1] - scores[p] > margin:
+            continue
+        item, score = order[p], scores[p]
+        q = p
+        while q > 0 and ahead(items, item, score, order[q - 1], scores[q - 1], rho, margin):
+            order[q], scores[q] = order[q - 1], scores[q - 1]
+            q -= 1
+        order[q], scores[q] = item, score
+        moves += p - q
+        if moves > _MOST_MOVES * n:
+            _merge_sort(items, order, scores, p + 1, rho, margin)
+            return
+
+
+@kernel
+def _merge_sort(
+    items: FloatArray, order: IntArray, scores: FloatArray, done: int, rho: float, margin: float
+) -> None:
+    """Sort what comes after the first `done` positions, bottom up, then merge both."""
+    n = order.size
+    width = 1
+    while width < n - done:
+        for start in range(done, n - width, 2 * width):
+            _merge(items, order, scores, start, start + width, min(start + 2 * width, n), rho, margin)
+        width *= 2
+    if done < n:
+        _merge(items, order, scores, 0, done, n, rho, margin)
+
+
+@kernel
+def _merge(
+    items: FloatArray, order: Any, scores: Any, start: int, mid: int, stop: int, rho: float, margin: float
+) -> None:
+    """Merge the sorted stretches [start, mid) and [mid, stop), touching only where they overlap."""
+    a = mid
+    while a > start and ahead(items, order[mid], scores[mid], order[a - 1], scores[a - 1], rho, margin):
+        a -= 1
+    if a == mid:
+        return
+    left, left_scores = order[a:mid].copy(), scores[a:mid].copy()
+    i, j, out = 0, mid, a
+    while i < left.size:
+        if j < stop and ahead(items, order[j], scores[j], left[i], left_scores[i], rho, margin):
+            order[out], scores[out] = order[j], scores[j]
+            j += 1
+        else:
+            order[out], scores[out] = left[i], left_scores[i]
+            i += 1
+        out += 1

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semibandit import _validate
-from semibandit.families._dyadic import DyadicGrid
+from semibandit.families.black_box.grid import DyadicGrid
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.spaces.interval import Interval
 
@@ -32,14 +32,15 @@ class BlackBox:
     Parameters
     ----------
     run
-        Called as run(instance, rho); any output that can be compared. It must not depend on anything else:
-        fix the seeds. Outputs are kept, so return a new object each time.
+        The algorithm, called as run(instance, rho). Its output is anything that can be compared, and must not
+        depend on anything else: fix the seeds. Outputs are kept, so return a new object each time.
     instance
-        Passed on to `run`.
+        What is passed on to `run`.
     space
-        Where rho lives.
+        The interval that rho lives in.
     loss
-        Called as loss(output), or as loss(instance, output) where it has two parameters without a default.
+        The loss of an output, called as loss(output), or as loss(instance, output) where it has two
+        parameters without a default.
     tolerance
         Ends of intervals are found to this distance, on a grid of 2^⌈log₂(width/tolerance)⌉ cells. Pieces
         that no grid point falls into are not seen from outside.
@@ -47,7 +48,7 @@ class BlackBox:
         Whether two outputs are the same; by default `same_output`, which compares arrays, also inside of
         tuples, lists and dicts, and holds nan equal to nan.
     exact
-        Bisect on below the tolerance, down to neighbouring doubles: ends are then exact.
+        Whether to bisect on below the tolerance, down to neighbouring doubles: ends are then exact.
     check
         This many random points inside of each interval revealed are run and compared.
     on_recurrence
@@ -65,7 +66,7 @@ class BlackBox:
     high, maximize
         The largest loss, and whether losses are utilities: for the learner that plays the problem.
     seed
-        For the points of `check`.
+        The seed of the points of `check`.
 
     Attributes
     ----------
@@ -158,11 +159,13 @@ class BlackBox:
     # -- the three kinds of feedback -------------------------------------------------------------
 
     def loss(self, rho: float) -> float:
-        """Bandit: one run."""
+        """The loss at rho (bandit feedback): one run."""
         return self._value(self.output(rho))
 
     def reveal(self, rho: float) -> PiecewiseConstant:
-        """Semi-bandit: the interval around rho with the same output, in O(log(width/tolerance)) runs.
+        """The loss on the interval around rho with the same output (semi-bandit feedback, Algorithm 5).
+
+        This takes O(log(width/tolerance)) runs.
 
         An interval runs from the first grid point with this output to the first one with another, so that
         any rho of a piece reveals the same interval to the bit. The one exception is a rho in the very cell
@@ -179,7 +182,7 @@ class BlackBox:
         return PiecewiseConstant.constant(lo, hi, self._value(output))
 
     def losses(self, resolution: float | None = None, n_jobs: int | None = None) -> PiecewiseConstant:
-        """Full information: all pieces, by bisecting between grid points whose outputs differ.
+        """The loss everywhere (full information), by bisecting between grid points whose outputs differ.
 
         Sees every piece that holds a grid point if the algorithm is piecewise-unique, and those at least
         `resolution` wide in any case. O(width/resolution + P·log(resolution/tolerance)) runs for P pieces.
@@ -199,33 +202,27 @@ class BlackBox:
 
     # -- searching -------------------------------------------------------------------------------
 
+    def _bisect(self, same: float, other: float, output: Any) -> tuple[float, float]:
+        """A point with this output and one without it, brought together to where the output changes."""
+        while (middle := self._grid.between(min(same, other), max(same, other))) is not None:
+            same, other = (middle, other) if self._same(middle, output) else (same, middle)
+        return same, other
+
     def _left_end(self, rho: float, output: Any) -> tuple[float, float]:
         """The leftmost point known to have rho's output, and the rightmost before it known not to."""
-        same, other = rho, self.space.lo
-        if self._same(other, output):
-            return other, other
-        while (middle := self._grid.between(other, same)) is not None:
-            if self._same(middle, output):
-                same = middle
-            else:
-                other = middle
-        return same, other
+        lo = self.space.lo
+        return (lo, lo) if self._same(lo, output) else self._bisect(rho, lo, output)
 
     def _right_end(self, rho: float, output: Any, runs_left: int) -> float:
         """The leftmost point past rho known to have another output, or the right end of the space."""
-        same, other = rho, self.space.hi
-        if same == other:
-            return other
+        hi = self.space.hi
+        if rho == hi:
+            return hi
         # Looking at the end first ends the search where the piece reaches it; only if the runs allow.
-        probes = self._grid.most_probes(same, other)
-        if (self.exact or 0 < probes < runs_left) and self._same(other, output):
-            return other
-        while (middle := self._grid.between(same, other)) is not None:
-            if self._same(middle, output):
-                same = middle
-            else:
-                other = middle
-        return other
+        probes = self._grid.most_probes(rho, hi)
+        if (self.exact or 0 < probes < runs_left) and self._same(hi, output):
+            return hi
+        return self._bisect(rho, hi, output)[1]
 
     def _checked(self, rho: float, output: Any, lo: float, hi: float) -> tuple[float, float]:
         """[lo, hi) if the random points inside have the same output; else an error, or a smaller interval."""
@@ -240,17 +237,8 @@ class BlackBox:
                     f"[{lo!r}, {hi!r}), but {gap!r} inside has another output; rho's comes back beyond it. "
                     f"on_recurrence='shrink' keeps the part around rho"
                 )
-            lo, hi = self._within(rho, output, lo, hi, gap)
-
-    def _within(self, rho: float, output: Any, lo: float, hi: float, gap: float) -> tuple[float, float]:
-        """The part of [lo, hi) around rho that stops before a point with another output."""
-        same, other = rho, gap
-        while (middle := self._grid.between(min(same, other), max(same, other))) is not None:
-            if self._same(middle, output):
-                same = middle
-            else:
-                other = middle
-        return (lo, other) if gap > rho else (same, hi)
+            same, other = self._bisect(rho, gap, output)
+            lo, hi = (lo, other) if gap > rho else (same, hi)
 
     def _edges_between(self, points: list[float], pool: Executor | None) -> list[float]:
         """The points at which the output changes, found side by side, one probe in each bracket at a time."""

@@ -8,9 +8,9 @@ import numpy as np
 
 from semibandit._validate import FloatArray
 from semibandit.families.linkage._kernels.certificate import merge_order
+from semibandit.families.linkage._kernels.refutation import Tree, new_tree, refuted, tree_lines
 from semibandit.families.linkage._kernels.rows import new_rows, pool_size
 from semibandit.families.linkage.pieces import Reducible, Run, maximal_piece, snap
-from semibandit.families.metric_linkage._kernels import Tree, new_tree, refuted, tree_lines
 
 __all__ = ["Piece", "Search", "mixed"]
 

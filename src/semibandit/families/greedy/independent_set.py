@@ -8,20 +8,16 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from semibandit import _validate
-from semibandit.families.knapsack import Solution
+from semibandit._validate import IntArray
+from semibandit.families.greedy.solution import BoolArray, Solution, margin_of, positive
+from semibandit.families.instance import Valued, before_end, interval_or
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.spaces.interval import Interval
 
 __all__ = ["IndependentSet"]
 
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
 
-_LOSSES = ("normalised", "utility")
-
-
-class IndependentSet:
+class IndependentSet(Valued):
     """One graph: take vertices by decreasing w / (1 + deg)^ρ, leaving out the neighbours of those taken.
 
     Ties go to the vertex that leads just right of ρ (the one of smaller degree), then to the one of smaller
@@ -30,7 +26,7 @@ class IndependentSet:
     Parameters
     ----------
     weights
-        Of the vertices, > 0.
+        The weight of each vertex, > 0.
     edges
         Pairs of vertices, shape (m, 2). A pair may come twice; a vertex is no neighbour of itself.
     space
@@ -65,19 +61,12 @@ class IndependentSet:
         adaptive: bool = False,
         loss: str = "normalised",
     ) -> None:
-        self.weights = np.array(_validate.vector("weights", weights))
+        super().__init__(interval_or((0.0, 2.0), space), loss)
+        self.weights = positive("weights", weights)
         if self.weights.size == 0:
             raise ValueError("weights must have at least one entry, got none")
-        if not (self.weights > 0.0).all():
-            where = int(np.flatnonzero(~(self.weights > 0.0))[0])
-            raise ValueError(f"weights must be > 0, got weights[{where}] = {float(self.weights[where])!r}")
-        self.weights.flags.writeable = False
         self.edges = _pairs(edges, self.weights.size)
-        self.space = Interval(0.0, 2.0) if space is None else space
-        if not isinstance(self.space, Interval):
-            raise TypeError(f"space must be an Interval, got {space!r}")
         self.adaptive = bool(adaptive)
-        self.kind = _validate.choice("loss", loss, _LOSSES)
         self._prepare()
 
     def _prepare(self) -> None:
@@ -89,42 +78,29 @@ class IndependentSet:
         self._near = np.ascontiguousarray(both[:, 1])
         size = 1.0 + np.diff(self._start)
         self._items = np.column_stack((np.log(self.weights), np.log(size), self.weights, size))
-        farthest = max(abs(self.space.lo), abs(self.space.hi))
-        # Rounding moves a critical value, and with it the point where two scores are equal, by 2^-43.
-        largest = np.abs(self._items[:, :2]).max(axis=0)
-        self._margin = float(2.0**-41 * (largest[0] + farthest * largest[1]))
+        self._margin = margin_of(self._items[:, 0], self._items[:, 1], self.space)
 
     # -- what the learner needs to know ----------------------------------------------------------
 
     @cached_property
     def bound(self) -> float:
         """No independent set weighs more than this. O(n log n + m)."""
-        from semibandit.families import _independent_set_kernels as k
+        from semibandit.families.greedy import _independent_set_kernels as k
 
         order = np.argsort(-self.weights, kind="stable")
         return k.clique_bound(self.weights, self._start, self._near, order)
-
-    @property
-    def high(self) -> float:
-        """The upper end of the loss."""
-        return 1.0 if self.kind == "normalised" else self.bound
-
-    @property
-    def maximize(self) -> bool:
-        """Whether more is better: true for loss="utility" alone."""
-        return self.kind == "utility"
 
     # -- feedback --------------------------------------------------------------------------------
 
     def solve(self, rho: float) -> Solution:
         """One greedy run: the set (a mask) and its weight, with `.order`, in which vertices were taken."""
-        point = self._inside(rho)
+        point = before_end(self.space, rho)
         taken, order, _, _ = self._run(point, plain=True)
         return Solution(taken, self._worth(taken), order[taken[order]])
 
     def loss(self, rho: float) -> float:
         """The loss at rho (bandit feedback): one run. O(n log n + m), adaptive O(n·|set| + m)."""
-        return self._loss_of(self._run(self._inside(rho), plain=True)[0])
+        return self.loss_of(self.solve(rho).value)
 
     def reveal(self, rho: float) -> PiecewiseConstant:
         """The loss on the maximal interval around rho with the same set (semi-bandit feedback).
@@ -132,7 +108,7 @@ class IndependentSet:
         Static: O(m) on top of one run. Adaptive: one run shows where the same vertices are taken in the same
         order; runs just beyond its ends go on from there while they take the same set in another order.
         """
-        point = self._inside(rho)
+        point = before_end(self.space, rho)
         taken, _, left, right = self._run(point)
         while self.adaptive and right < self.space.hi:
             beyond, _, _, further = self._run(right)
@@ -144,12 +120,12 @@ class IndependentSet:
             if not np.array_equal(beyond, taken):
                 break
             left = further
-        return PiecewiseConstant.constant(left, right, self._loss_of(taken))
+        return PiecewiseConstant.constant(left, right, self.loss_of(self._worth(taken)))
 
     def losses(self) -> PiecewiseConstant:
         """The loss everywhere (full information), its pieces the intervals that `reveal` shows.
 
-        One run for each interval, from left to right.
+        This takes one run for each interval, from left to right.
         """
         starts: list[float] = []
         values: list[float] = []
@@ -160,7 +136,7 @@ class IndependentSet:
             taken, order, _, right = self._run(at, order)
             if last is None or not np.array_equal(taken, last):
                 starts.append(at)
-                values.append(self._loss_of(taken))
+                values.append(self.loss_of(self._worth(taken)))
             last, at = taken, right
         return PiecewiseConstant([*starts, self.space.hi], values)
 
@@ -171,7 +147,7 @@ class IndependentSet:
 
         `order` is one that may be nearly right already (static only).
         """
-        from semibandit.families import _independent_set_kernels as k
+        from semibandit.families.greedy import _independent_set_kernels as k
 
         ends = (self.space.lo, rho, self.space.hi)
         if self.adaptive:
@@ -189,17 +165,8 @@ class IndependentSet:
         interval = k.interval_static(self._items, self._start, self._near, taken, ends, self._margin)
         return taken, order, *interval
 
-    def _inside(self, rho: float) -> float:
-        # Just left of the right end, which belongs to the last piece.
-        return min(self.space.check(rho), math.nextafter(self.space.hi, -math.inf))
-
     def _worth(self, taken: BoolArray) -> float:
         return float(self.weights[taken].sum())
-
-    def _loss_of(self, taken: BoolArray) -> float:
-        if self.kind == "utility":
-            return min(self._worth(taken), self.bound)
-        return min(max(1.0 - self._worth(taken) / self.bound, 0.0), 1.0)
 
     def __repr__(self) -> str:
         kind = "adaptive" if self.adaptive else "static"

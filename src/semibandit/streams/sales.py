@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from semibandit import _validate
-from semibandit.families.auctions import PostedPrice, SecondPrice
+from semibandit.families.sales import PostedPrice, SecondPrice
 from semibandit.streams.stream import Stream
 
 __all__ = ["posted_price", "second_price"]
@@ -21,14 +21,14 @@ def posted_price(
     rounds
         The number of sales.
     buyers
-        In each sale. Their values are independent with the density of a Beta(2, 3) variable, at most 1.78:
-        the jumps of the revenue are 1/2-dispersed.
+        The number of buyers in each sale. Their values are independent with the density of a Beta(2, 3)
+        variable, at most 1.78: the jumps of the revenue are 1/2-dispersed.
     supply
-        Units for sale; as many as buyers by default.
+        The number of units for sale; as many as buyers by default.
     loss
-        Of the problems, see `PostedPrice`.
+        The loss of each `PostedPrice`.
     seed
-        Of the stream.
+        The seed of the stream.
 
     Examples
     --------

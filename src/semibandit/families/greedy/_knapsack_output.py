@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 
 from semibandit._jit import kernel
-from semibandit._validate import FloatArray
-from semibandit.families.knapsack._critical import before, critical
-from semibandit.families.knapsack._kernels import BoolArray, IntArray, arrange, fill, leads, worth
+from semibandit._validate import FloatArray, IntArray
+from semibandit.families.greedy._knapsack_kernels import fill, worth
+from semibandit.families.greedy.order import ahead, arrange, before, critical
+from semibandit.families.greedy.solution import BoolArray
 
 _GROWTH = 4.0
 _MOST_STEPS = 8
@@ -67,7 +68,7 @@ def _right_end(
     """The first swap right of rho of a selected item with a rejected one behind it; ends = (rho, try, hi).
 
     Newton's method on the convex function "how far is a rejected item above a selected one that led it at
-    rho": O(n) a step, a handful of steps, and each ends on an exact critical value.
+    rho": a handful of steps of O(n), each of which ends on an exact critical value.
     """
     rho, guess, hi = ends
     last = np.nextafter(hi, -math.inf)
@@ -173,7 +174,7 @@ def _raise_bound(
         count, gained = 0, 0
         q = p - 1
         while q >= 0 and rear[q] <= scores[p] + margin:
-            if chosen[q] and leads(items, order[p], scores[p], order[q], scores[q], bound, margin):
+            if chosen[q] and ahead(items, order[p], scores[p], order[q], scores[q], bound, margin):
                 met[count] = order[q]
                 gained += weights[order[q]]
                 count += 1
@@ -267,7 +268,7 @@ def sweep(
 ) -> tuple[list[float], list[float]]:
     """From the exact `order` at lo to hi, output by output: where each starts, and its value.
 
-    O(n) a piece besides the swaps, all of which together are at most n².
+    O(n) for each piece besides the swaps, all of which together are at most n².
     """
     rho, hi = space
     starts, values = [rho], [0.0]

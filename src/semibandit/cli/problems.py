@@ -1,0 +1,332 @@
+"""The families that the command line knows: one function each, from its options to a stream.
+
+`FAMILIES` is the one table of them. `play` and `dispersion` have a command for each entry, tests run the
+contract of a problem on its small instance, and the docs list its names. A new family is a function here
+and a line in the table.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from semibandit import dispersion, streams
+
+if TYPE_CHECKING:
+    from semibandit.dispersion.bounds import DispersionFunction
+
+__all__ = ["FAMILIES", "Case", "Family", "add_commands"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a family makes of its options.
+
+    Attributes
+    ----------
+    stream, title
+        The problems, and what to call them.
+    default
+        The ρ that one would use without learning; None where several parameters are learned.
+    bound_name, bound
+        The theorem that bounds how many functions break on an interval, where the family has one; and
+        bound(problems), that bound with the constants of these problems, None where they do not meet its
+        conditions.
+    """
+
+    stream: Sequence[Any]
+    title: str
+    default: float | None = None
+    bound_name: str = ""
+    bound: Callable[[Sequence[Any]], DispersionFunction] | None = None
+
+
+@dataclass(frozen=True)
+class Family:
+    """An entry of the table: a function with options, and options that make instances small."""
+
+    make: Callable[..., Case]
+    small: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The name of its commands."""
+        return self.make.__name__.replace("_", "-")
+
+    def instance(self, seed: int = 0) -> Any:
+        """A small instance, for tests."""
+        return self.make(rounds=1, seed=seed, **self.small).stream[0]
+
+
+def add_commands(app: typer.Typer, show: Callable[..., None]) -> None:
+    """Give `app` a command for each family: the options of the family, and after them those of `show`.
+
+    What the family makes is passed to show(case, ...). An option that both declare is passed to both, with
+    the help of `show`.
+    """
+    for family in FAMILIES:
+        app.command(family.name)(_command(family.make, show))
+
+
+def _command(make: Callable[..., Case], show: Callable[..., None]) -> Callable[..., None]:
+    own = inspect.signature(make, eval_str=True).parameters
+    shared = dict(list(inspect.signature(show, eval_str=True).parameters.items())[1:])
+
+    def command(**options: Any) -> None:
+        case = make(**{name: options[name] for name in own})
+        show(case, **{name: options[name] for name in shared})
+
+    command.__doc__ = make.__doc__
+    parameters = [option.replace(kind=option.KEYWORD_ONLY) for option in {**own, **shared}.values()]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return command
+
+
+# -- options ---------------------------------------------------------------------------------------------
+
+Rounds = Annotated[int, typer.Option("--rounds", "-T", min=1, help="Number of instances.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the stream.")]
+
+
+class Partition(StrEnum):
+    """What a run of the knapsack shows."""
+
+    output = "output"
+    order = "order"
+
+
+class Order(StrEnum):
+    """The order in which files arrive."""
+
+    name = "name"
+    date = "date"
+
+
+class Points(StrEnum):
+    """The kinds of clustering instances."""
+
+    elongated = "elongated"
+    gaussian = "gaussian"
+    digits = "digits"
+    iris = "iris"
+    wine = "wine"
+    breast_cancer = "breast-cancer"
+
+
+class Mix(StrEnum):
+    """The linkages that are mixed."""
+
+    single_complete = "single-complete"
+    average_complete = "average-complete"
+    single_average = "single-average"
+
+
+# -- families --------------------------------------------------------------------------------------------
+
+
+def knapsack(
+    kind: Annotated[
+        str, typer.Option(help="Class of random instances: mixed, drifting, uncorrelated, subset-sum, ...")
+    ] = "mixed",
+    rounds: Annotated[
+        int | None,
+        typer.Option("--rounds", "-T", min=1, help="Number of instances; by default 1000, or every file."),
+    ] = None,
+    n: Annotated[int, typer.Option(min=3, help="Items of a random instance.")] = 50,
+    kappa: Annotated[float, typer.Option(help="Values have noise of this density; 0 for none.")] = 100.0,
+    files: Annotated[
+        list[str] | None,
+        typer.Option(help="Use files instead: a folder or glob of .kp or Pabulib .pb files; repeatable."),
+    ] = None,
+    order: Annotated[Order, typer.Option(help="The order in which files arrive.")] = Order.name,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Go on past unusable files, and count them.")
+    ] = False,
+    partition: Annotated[
+        Partition, typer.Option(help="A run shows where the output is the same, or where the order is.")
+    ] = Partition.output,
+    rho_max: Annotated[float, typer.Option(help="Parameters are in [0, this].")] = 10.0,
+    seed: Seed = 0,
+) -> Case:
+    """Greedy knapsacks by decreasing v / s^ρ, random or from files."""
+    from semibandit.spaces.interval import Interval
+
+    options: dict[str, Any] = {"space": Interval(0.0, rho_max), "partition": partition.value}
+    default = min(1.0, rho_max)
+    if files:
+        found = streams.read_knapsacks(
+            files[0] if len(files) == 1 else files, order=order.value, skip_bad=skip_bad, **options
+        )
+        for bad in found.skipped:
+            typer.echo(f"skipped {bad}", err=True)
+        problems = found if rounds is None else found[:rounds]
+        title = f"{len(problems)} knapsacks from files, by {order.value}"
+        title += f" ({len(found.skipped)} bad files skipped)" if skip_bad else ""
+        return Case(problems, title, default, "Lemma 8")
+    stream = streams.knapsack(kind, rounds or 1000, n, seed, kappa or None, **options)
+    title = f"{len(stream)} {kind} knapsacks with {n} items"
+    bound = partial(_lemma_8, n=n, kappa=kappa) if kappa else None
+    return Case(stream, title, default, "Lemma 8", bound)
+
+
+def _lemma_8(problems: Sequence[Any], n: int, kappa: float) -> DispersionFunction:
+    C = max(float(problem.sizes.max() / problem.sizes.min()) for problem in problems)
+    return partial(dispersion.bounds.knapsack_dispersion, n=n, C=C, kappa=kappa)
+
+
+def linkage(
+    kind: Annotated[Points, typer.Option(help="Where the points come from.")] = Points.elongated,
+    rounds: Rounds = 300,
+    classes: Annotated[int, typer.Option(min=1, help="Classes of each instance.")] = 3,
+    per_class: Annotated[int, typer.Option(min=1, help="Points of each class.")] = 20,
+    smooth: Annotated[
+        float, typer.Option(help="Noise on each distance, in mean distances; 0 for none.")
+    ] = 0.0,
+    mix: Annotated[Mix, typer.Option("--linkage", help="The linkages at ρ = 0 and ρ = 1.")] = (
+        Mix.single_complete
+    ),
+    seed: Seed = 0,
+) -> Case:
+    """Clusterings by ρ-linkage, compared with the true classes of the points."""
+    stream = streams.clustering(
+        kind, rounds, n_classes=classes, per_class=per_class, smooth=smooth, linkage=mix, seed=seed
+    )
+    title = f"{rounds} clusterings of {kind} points, {classes} classes of {per_class}"
+    proved = smooth > 0.0 and mix is Mix.single_complete
+    return Case(stream, title, 1.0, *("Lemma 11", partial(_lemma_11, smooth=smooth)) if proved else ())
+
+
+def _lemma_11(problems: Sequence[Any], smooth: float) -> DispersionFunction:
+    """The lemma for the stream's noise: only the product of κ and the largest distance matters to it."""
+    # The noise is at most `smooth` times a mean that it has then raised to at most 1 + smooth times.
+    product = max(float(p.distances.max() / p.distances.mean()) for p in problems) * (1.0 + smooth) / smooth
+    n = max(len(problem.distances) for problem in problems)
+    return partial(dispersion.bounds.linkage_dispersion, n=n, B=1.0, kappa=product)
+
+
+def metric_linkage(
+    rounds: Rounds = 1000,
+    rows: Annotated[
+        int | None, typer.Option(min=1, help="Rows of α; by default as many as the rounds ask for.")
+    ] = None,
+    sizes: Annotated[str, typer.Option(help="Digits of each class in an instance.")] = "2,4,20",
+    kappa: Annotated[float, typer.Option(help="Distances have noise of this density; 0 for none.")] = 100.0,
+    seed: Seed = 0,
+) -> Case:
+    """Clusterings of digits with two metrics: a linkage ρ, and a mix of the metrics α."""
+    try:
+        counts = tuple(int(word) for word in sizes.split(","))
+    except ValueError:
+        raise ValueError(f"--sizes must be integers separated by commas, got {sizes!r}") from None
+    stream = streams.digits_two_metrics(rounds, counts, seed, kappa=kappa or None, n_rows=rows)
+    n_rows = len(stream[0].space)
+    return Case(stream, f"{rounds} clusterings of {sum(counts)} digits with two metrics, {n_rows} rows")
+
+
+def synthetic(
+    rounds: Rounds = 2000,
+    pieces: Annotated[int, typer.Option(min=1, help="Pieces of each loss function.")] = 10,
+    gap: Annotated[float, typer.Option(help="How much better the best parameter is, in mean loss.")] = 0.3,
+    spread: Annotated[float, typer.Option(help="Discontinuities lie in an interval of this length.")] = 1.0,
+    drift: Annotated[bool, typer.Option("--drift", help="The best parameter wanders.")] = False,
+    seed: Seed = 0,
+) -> Case:
+    """Random step functions on [0, 1] with a dip."""
+    stream = streams.synthetic(rounds, pieces=pieces, gap=gap, spread=spread, drift=drift, seed=seed)
+    title = f"{rounds} random step functions with {pieces} pieces"
+    return Case(stream, title, 0.5, "Theorem 5", partial(_theorem_5, pieces=pieces, spread=spread))
+
+
+def _theorem_5(problems: Sequence[Any], pieces: int, spread: float) -> DispersionFunction:
+    def bound(T: int, eps: float) -> float:
+        mean = T * min(1.0, (pieces - 1) * eps / spread)
+        return dispersion.bounds.worst_interval(mean, T, pieces - 1)
+
+    return bound
+
+
+def posted_price(
+    rounds: Rounds = 1000,
+    buyers: Annotated[int, typer.Option(min=1, help="Buyers in each sale.")] = 5,
+    supply: Annotated[
+        int | None, typer.Option(min=1, help="Units for sale; by default one for each buyer.")
+    ] = None,
+    seed: Seed = 0,
+) -> Case:
+    """Sales at a posted price in [0, 1], with a revenue that is piecewise linear in it."""
+    stream = streams.posted_price(rounds, buyers=buyers, supply=supply, seed=seed)
+    return Case(stream, f"{rounds} sales to {buyers} buyers at a posted price", 0.5)
+
+
+def second_price(
+    rounds: Rounds = 1000,
+    bidders: Annotated[int, typer.Option(min=1, help="Bidders in each auction.")] = 3,
+    supply: Annotated[int, typer.Option(min=1, help="Units for sale.")] = 1,
+    seed: Seed = 0,
+) -> Case:
+    """Second-price auctions with a reserve in [0, 1], with a revenue that is piecewise linear in it."""
+    stream = streams.second_price(rounds, bidders=bidders, supply=supply, seed=seed)
+    return Case(stream, f"{rounds} auctions with {bidders} bidders and a reserve", 0.0)
+
+
+def independent_set(
+    rounds: Rounds = 1000,
+    vertices: Annotated[int, typer.Option("--vertices", "-n", min=1, help="Vertices of each graph.")] = 60,
+    density: Annotated[float, typer.Option(help="Probability of an edge, at most 1/4.")] = 0.1,
+    adaptive: Annotated[
+        bool, typer.Option("--adaptive", help="Degrees are counted in what is left of the graph.")
+    ] = False,
+    seed: Seed = 0,
+) -> Case:
+    """Greedy independent sets by w / (1 + deg)^ρ on random graphs."""
+    stream = streams.independent_set(rounds, vertices=vertices, density=density, adaptive=adaptive, seed=seed)
+    return Case(stream, f"{rounds} graphs with {vertices} vertices", 1.0)
+
+
+def seeding(
+    rounds: Rounds = 500,
+    points: Annotated[int, typer.Option(min=1, help="Points of each set.")] = 100,
+    clusters: Annotated[int, typer.Option("--clusters", "-k", min=1, help="Centres to pick.")] = 5,
+    outliers: Annotated[float, typer.Option(help="Share of points far from all clusters.")] = 0.02,
+    seed: Seed = 0,
+) -> Case:
+    """Seeding of k-means by d^α sampling on random clusters, where α = 2 is k-means++."""
+    stream = streams.seeding(rounds, points=points, clusters=clusters, outliers=outliers, seed=seed)
+    return Case(stream, f"{rounds} sets of {points} points, {clusters} centres", 2.0)
+
+
+def concentrated(
+    rounds: Rounds = 2000,
+    width: Annotated[
+        float, typer.Option(help="All discontinuities lie in an interval of this width.")
+    ] = 1e-6,
+    seed: Seed = 0,
+) -> Case:
+    """Losses of 1 but for a needle, which are not dispersed."""
+    stream = streams.concentrated(rounds, width=width, seed=seed)
+    return Case(stream, f"{rounds} needles of width {width:g}", 0.5)
+
+
+def halving(rounds: Rounds = 48, seed: Seed = 0) -> Case:
+    """The adversary on which every learner has linear regret; not dispersed."""
+    return Case(streams.halving(rounds, seed=seed), f"{rounds} rounds of the halving adversary", 0.5)
+
+
+FAMILIES = (
+    Family(knapsack, {"n": 8}),
+    Family(linkage, {"per_class": 4}),
+    Family(metric_linkage, {"rows": 3, "sizes": "2,3,4"}),
+    Family(posted_price),
+    Family(second_price),
+    Family(independent_set, {"vertices": 12, "density": 0.2}),
+    Family(seeding, {"points": 25, "clusters": 3}),
+    Family(synthetic),
+    Family(concentrated),
+    Family(halving),
+)

@@ -1,0 +1,64 @@
+"""What a greedy run returns, and what every greedy run needs of its items."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from semibandit import _validate
+from semibandit._validate import FloatArray, IntArray
+from semibandit.spaces.interval import Interval
+
+__all__ = ["BoolArray", "Solution", "frozen", "margin_of", "positive"]
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+class Solution(tuple[BoolArray, float]):
+    """What a run selects: the pair (mask, value), and the order in which the items were tried.
+
+    >>> mask, value = Solution(np.array([True, False]), 3.0, np.array([1, 0]))
+    """
+
+    order: IntArray
+
+    def __new__(cls, mask: BoolArray, value: float, order: IntArray) -> Solution:
+        solution = super().__new__(cls, (mask, value))
+        solution.order = order
+        return solution
+
+    @property
+    def mask(self) -> BoolArray:
+        """Which items are selected, one bool for each."""
+        return self[0]
+
+    @property
+    def value(self) -> float:
+        """The value of the selected items."""
+        return self[1]
+
+
+def positive(name: str, values: npt.ArrayLike, length: int | None = None) -> FloatArray:
+    """A frozen copy of numbers that must be > 0."""
+    array = frozen(_validate.vector(name, values, length=length))
+    if not (array > 0.0).all():
+        where = int(np.flatnonzero(~(array > 0.0))[0])
+        raise ValueError(f"{name} must be > 0, got {name}[{where}] = {float(array[where])!r}")
+    return array
+
+
+def frozen(array: FloatArray) -> FloatArray:
+    """A copy that cannot be written to."""
+    array = np.array(array)
+    array.flags.writeable = False
+    return array
+
+
+def margin_of(log_v: FloatArray, log_s: FloatArray, space: Interval) -> float:
+    """The difference of scores log v - ρ·log s up to which these may mislead, and `order.before` decides.
+
+    Rounding moves a critical value, and with it the point where two scores are equal, by 2^-43.
+    """
+    farthest = max(abs(space.lo), abs(space.hi))
+    largest_v, largest_s = (np.abs(logs).max(initial=0.0) for logs in (log_v, log_s))
+    return float(2.0**-41 * (largest_v + farthest * largest_s))

@@ -1,0 +1,221 @@
+"""What happened in a game, as columns."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from semibandit._validate import FloatArray
+from semibandit.game.hindsight import Hindsight, best_in_hindsight
+from semibandit.learners import Learner
+from semibandit.spaces import Alpha, Space
+
+__all__ = ["History", "Round"]
+
+_BINS = 256  # of the pictures of a density
+_ROW_BINS = 64  # the same for each of several rows
+_MOST_SNAPSHOTS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What happened in one round; [lo, hi) is where the loss was seen around rho (on strips: in its row)."""
+
+    t: int
+    rho: float
+    loss: float
+    lo: float
+    hi: float
+    probability: float
+    learner_seconds: float
+    feedback_seconds: float
+    alpha: Alpha | None = None
+
+
+class _Column:
+    """An entry of all rounds, as a read-only array that is made when it is first looked at."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, history: History, owner: type | None = None) -> FloatArray:
+        if history is None:
+            raise AttributeError(self.name)
+        if self.name not in history.columns:
+            raise AttributeError(f"a history on {history.space!r} has no {self.name}")
+        column = history._arrays.get(self.name)
+        if column is None:
+            column = np.array([getattr(row, self.name) for row in history.rows])
+            column.flags.writeable = False
+            history._arrays[self.name] = column
+        return column
+
+
+class History:
+    """The rounds of a game, as columns.
+
+    `t`, `rho`, `loss`, `lo`, `hi` (the interval seen), `probability` (of the set seen, when it was drawn),
+    `learner_seconds` and `feedback_seconds` are arrays with one entry per round; on strips `alpha`, too.
+    """
+
+    t = _Column()
+    rho = _Column()
+    loss = _Column()
+    lo = _Column()
+    hi = _Column()
+    probability = _Column()
+    learner_seconds = _Column()
+    feedback_seconds = _Column()
+    alpha = _Column()
+
+    def __init__(self, problems: Iterable[Any], space: Space, feedback: str, maximize: bool = False) -> None:
+        self.space = space
+        self.feedback = feedback
+        self.maximize = maximize
+        self.rows: list[Round] = []
+        # A stream that makes its instances on demand is kept as it is; what passes only once is collected.
+        self._stream = problems if isinstance(problems, Sequence) else None
+        self._collected: list[Any] = []
+        self._arrays: dict[str, FloatArray] = {}
+        self._best: Hindsight | None = None
+        self._snapshot_rounds: list[int] = []
+        self._snapshots: list[FloatArray] = []
+        self._stride = 1
+
+    def remember(self, problems: Iterable[Any]) -> Iterator[Any]:
+        """Pass problems through, keeping those that could not be had again."""
+        for problem in problems:
+            if self._stream is None:
+                self._collected.append(problem)
+            yield problem
+
+    def append(self, row: Round, learner: Learner | None = None) -> None:
+        """Add a round, and now and then a picture of the learner's density."""
+        self.rows.append(row)
+        self._best = None
+        self._arrays.clear()
+        if learner is not None and row.t % self._stride == 0:
+            self._snapshot_rounds.append(row.t)
+            self._snapshots.append(self._binned(learner.density()))
+            if len(self._snapshots) > _MOST_SNAPSHOTS:
+                del self._snapshot_rounds[1::2], self._snapshots[1::2]
+                self._stride *= 2
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        if not self.rows:
+            return f"History({self.feedback}, no rounds)"
+        return (
+            f"History({self.feedback}, {len(self)} rounds, mean loss {math.fsum(self.loss) / len(self):.4g})"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has lists of its own, and the problems themselves: streams make theirs by closures."""
+        state = {
+            name: list(value) if isinstance(value, list) else value for name, value in self.__dict__.items()
+        }
+        return state | {"_stream": None, "_collected": list(self.problems), "_arrays": {}}
+
+    # -- what was played -------------------------------------------------------------------------
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        names = tuple(field.name for field in fields(Round))
+        return names[:-1] if self.space.alphas == (None,) else names
+
+    @property
+    def widths(self) -> FloatArray:
+        """The length of the interval seen, one per round."""
+        return self.hi - self.lo
+
+    @property
+    def problems(self) -> Sequence[Any]:
+        """The problems played, in order."""
+        if self._stream is None:
+            return self._collected
+        return self._stream if len(self._stream) == len(self) else self._stream[: len(self)]
+
+    # -- regret ----------------------------------------------------------------------------------
+
+    def best(self) -> Hindsight:
+        """The exact best fixed parameter in hindsight; computed once."""
+        if self._best is None:
+            self._best = best_in_hindsight(self.problems, maximize=self.maximize)
+        return self._best
+
+    def regret(self, rho: float | None = None, alpha: Any = None) -> FloatArray:
+        """The cumulative regret after each round, against the best fixed parameter in hindsight.
+
+        With `rho` (and `alpha`, on strips), against that fixed parameter instead. Costs one plain run per
+        round, and the whole loss functions once where the best parameter is not known yet; less for problems
+        that are `Kept`.
+        """
+        if rho is None:
+            against = self.best().parameters
+        else:
+            against = (rho,) if alpha is None else (rho, alpha)
+            self.space.place(*against)  # raises where that is not in the space
+        fixed = [getattr(problem, "fixed", problem.loss)(*against) for problem in self.problems]
+        paid = self.loss - np.array(fixed)
+        return np.cumsum(-paid if self.maximize else paid)
+
+    # -- densities -------------------------------------------------------------------------------
+
+    def densities(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The density through time: rounds, bin edges of rho, and the probability in each bin.
+
+        The probabilities have one row per round that was looked at; on strips one matrix, with a line for
+        each row of the space.
+        """
+        snapshots = np.array(self._snapshots)
+        if self.space.alphas == (None,):
+            snapshots = snapshots[:, 0]
+        return np.array(self._snapshot_rounds), self._bins(), snapshots
+
+    def _bins(self) -> FloatArray:
+        n = _BINS if len(self.space.alphas) == 1 else _ROW_BINS
+        return np.linspace(self.space.interval.lo, self.space.interval.hi, n + 1)
+
+    def _binned(self, density: Any) -> FloatArray:
+        """The probability in equal bins of each row; what lies in a margin counts to the end bins."""
+        n_rows, ends = self.space.line.n_rows, self.space.line.ends
+        starts = np.linspace(*ends, n_rows + 1)[:-1, None]
+        bins = self._bins()[:-1] + (starts - starts[0])
+        bins[:, :1] = starts
+        shares: FloatArray = density.between(np.append(bins.ravel(), ends[1]))
+        return shares.reshape(n_rows, -1)
+
+    # -- tables ----------------------------------------------------------------------------------
+
+    def table(self) -> Iterator[list[Any]]:
+        """The entries of the columns, one list per round."""
+        columns = self.columns
+        return ([getattr(row, name) for name in columns] for row in self.rows)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """The columns as lists of plain numbers, by name."""
+        return {name: [getattr(row, name) for row in self.rows] for name in self.columns}
+
+    def to_pandas(self) -> Any:
+        """The columns as a pandas DataFrame, one row per round. Needs pandas."""
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("to_pandas needs pandas: pip install 'semibandit[pandas]'") from None
+        return pandas.DataFrame(self.to_dict()).set_index("t")
+
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """Write one line per round."""
+        with open(path, "w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(self.columns)
+            writer.writerows(self.table())

@@ -1,0 +1,77 @@
+"""All pictures of a game on one page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+from semibandit.functions import Piecewise
+from semibandit.game import History, mean_loss
+from semibandit.plots import games, plane
+from semibandit.plots.figures import new_figure
+
+__all__ = ["overview"]
+
+
+def overview(
+    histories: Mapping[str, History],
+    path: str | PathLike[str],
+    title: str = "",
+    *,
+    trees: Sequence[float] = (),
+    mean: Piecewise | None = None,
+    chosen: Any = None,
+) -> None:
+    """Write one PNG: regret, the density through time, one instance's loss, and what else the space allows.
+
+    Parameters
+    ----------
+    histories
+        Games on the same problems, by name; that with semi-bandit feedback is looked at closely.
+    path, title
+        Where to write, and what to write above.
+    trees
+        On an interval, for linkage problems: draw an instance's dendrograms at these parameters.
+    mean, chosen
+        On strips: the mean loss of all problems, where it is known, and what the learner recommends.
+    """
+    shown = histories.get("semi-bandit") or next(iter(histories.values()))
+    if shown.space.alphas[0] is None:
+        figure = _line(histories, shown, trees)
+    else:
+        figure = _plane(histories, shown, mean, chosen)
+    if title:
+        figure.suptitle(title)
+    figure.savefig(path)
+
+
+def _line(histories: Mapping[str, History], shown: History, trees: Sequence[float]) -> Any:
+    figure = new_figure(figsize=(12, 11.5 if trees else 8), dpi=110)
+    upper, lower = figure.subfigures(2, 1, height_ratios=(2, 1)) if trees else (figure, None)
+    axes = upper.subplots(2, 2)
+    games.regret(histories, axes[0, 0])
+    games.density(shown, axes[0, 1])
+    games.loss_function(shown.problems[-1], float(shown.rho[-1]), axes[1, 0])
+    if shown.feedback == "bandit":
+        axes[1, 1].set_axis_off()
+    else:
+        games.widths(shown, axes[1, 1])
+    if lower is not None:
+        for rho, ax in zip(trees, lower.subplots(1, len(trees), squeeze=False)[0], strict=True):
+            games.dendrogram(shown.problems[-1], rho, ax)
+    return figure
+
+
+def _plane(histories: Mapping[str, History], shown: History, mean: Piecewise | None, chosen: Any) -> Any:
+    figure = new_figure(figsize=(15, 8.5), dpi=100)
+    axes = figure.subplots(2, 3)
+    if mean is None:
+        mean, _ = mean_loss(shown.problems)
+    games.regret(histories, axes[0, 0]).set(title="Regret against the best fixed (ρ, α)")
+    plane.density(shown, axes[0, 1], chosen=chosen)
+    plane.loss(mean, shown.space, axes[0, 2], history=shown, chosen=chosen)
+    plane.marginal(shown, axes[1, 0], of="rho")
+    plane.marginal(shown, axes[1, 1], of="alpha")
+    plane.instance(shown.problems[-1], float(shown.rho[-1]), float(shown.alpha[-1]), axes[1, 2])
+    return figure
