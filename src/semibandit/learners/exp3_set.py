@@ -104,12 +104,13 @@ class Exp3Set(Learner):
             return WholeSoFar(self._cells, self.max_pieces or _BUDGET)
         return super()._initial_weights()
 
-    def _read(self, trial: Trial, seen: Any) -> Seen:
+    def _read(self, trial: Trial, look: int, seen: Any) -> Seen:
+        home = self._line.home(trial.positions[look])
         if isinstance(seen, int | float | np.floating | np.integer) and not isinstance(seen, bool):
-            return self._read_point(trial, seen)
+            return self._read_point(home, seen)
         if not isinstance(seen, Piecewise):
             raise TypeError(
-                f"seen must be a PiecewiseConstant or PiecewiseLinear that covers {trial.named()}, "
+                f"seen must be a PiecewiseConstant or PiecewiseLinear that covers {trial.named(look)}, "
                 f"a single loss, or None for a failed run, got {seen!r}"
             )
         laid = self._line.lay(seen)
@@ -119,23 +120,22 @@ class Exp3Set(Learner):
         steps = left is right
         left = left.copy()
         right = left if steps else right.copy()
-        home = self._line.home(trial.position)
         status, value, whole = survey(edges, left, right, home, self.high)
         if status == OUT_OF_RANGE:
             raise ValueError(f"the values told must be in [0, {self.high:g}], got {value!r}")
         if status == NOT_COVERED:
-            raise ValueError(f"the function told must cover {trial.named()}, got {seen!r}")
+            raise ValueError(f"the function told must cover {trial.named(look)}, got {seen!r}")
         sets = np.where(np.isnan(left), -1, 0)
         left = self._scaled(left)
         losses = left, left if steps else self._scaled(right)
         whole = whole and (float(edges[0]), float(edges[-1])) == self._line.ends
         return Seen(edges, losses, sets, float(self._scaled(value)), whole)
 
-    def _read_point(self, trial: Trial, seen: Any) -> Seen:
+    def _read_point(self, home: float, seen: Any) -> Seen:
         """A single loss stands for the cell that the parameter lies in: cells are a partition as well."""
         value = _validate.number("the loss told", seen, low=0.0, high=self.high)
         edges = self._cells.edges
-        i = int(np.searchsorted(edges, self._line.home(trial.position), side="right")) - 1
+        i = int(np.searchsorted(edges, home, side="right")) - 1
         i = min(max(i, 0), edges.size - 2)
         loss = float(self._scaled(value))
         losses = np.array([loss])

@@ -6,7 +6,7 @@ import functools
 import math
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from typing import Any, ClassVar, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
@@ -17,7 +17,7 @@ from semibandit.learners import storage
 from semibandit.learners.rates import AdaptiveRate, Rate, as_rate
 from semibandit.learners.trials import Epoch, Trial
 from semibandit.spaces import Alpha, Line, Space
-from semibandit.weights import IntervalTree, Rule, Seen, Weights
+from semibandit.weights import IntervalTree, Rule, Seen, Weights, united
 
 __all__ = ["Learner", "Recommendation"]
 
@@ -144,46 +144,85 @@ class Learner:
     # -- the protocol ----------------------------------------------------------------------------
 
     @_one_at_a_time
-    def ask(self, *, position: float | None = None) -> Trial:
+    def ask(self, *, probes: int = 0, position: Any = None) -> Trial:
         """Draw a parameter from the current density. O(log P).
 
-        With the `position` of a trial on record, the trial stands there instead of where the draw falls, and
-        the draw is used up: told the same again, a learner relearns, and goes on as it would have.
+        Parameters
+        ----------
+        probes
+            The number of further parameters, drawn alike, to look at on the same instance (`trial.probes`).
+        position
+            The `positions` of a trial on record (or its only one): the trial stands there instead of where
+            the draws fall, and the draws are used up. Told the same again, a learner relearns, and goes on as
+            it would have.
         """
-        if position is not None:
-            lo, hi = self._line.ends
-            position = _validate.number("position", position, low=lo, high=hi)
-        drawn = self._epoch.weights.draw(self._random.random())
-        return self._asked(drawn if position is None else position)
+        probes = _validate.integer("probes", probes, low=0)
+        if position is None:
+            weights, random = self._epoch.weights, self._random.random
+            return self._asked([weights.draw(random()) for _ in range(1 + probes)])
+        lo, hi = self._line.ends
+        positions = position if isinstance(position, list | tuple) else [position]
+        positions = [_validate.number("position", x, low=lo, high=hi) for x in positions]
+        self._random.random(len(positions))
+        return self._asked(positions)
 
-    def _asked(self, position: float) -> Trial:
-        trial = self._trial(self.n_asked, position)
+    def _asked(self, positions: list[float]) -> Trial:
+        trial = self._trial(self.n_asked, positions)
         self.n_asked += 1
         self._pending[trial.id] = trial, self._epoch
         self._epoch.asked_at[trial.id] = self._epoch.n_updates
         return trial
 
-    def _trial(self, trial_id: int, position: float) -> Trial:
-        row, x = self._line.read(position)
-        return Trial(trial_id, self._rho(x), self._name, position, self.space.alphas[row])
+    def _trial(self, trial_id: int, positions: Sequence[float]) -> Trial:
+        read = [self._line.read(self._standing(x)) for x in positions]
+        (rho, alpha), *others = ((self._rho(x), self.space.alphas[row]) for row, x in read)
+        probes = tuple(x if a is None else (x, a) for x, a in others)
+        return Trial(trial_id, rho, self._name, tuple(positions), alpha, probes)
+
+    def _standing(self, position: float) -> float:
+        """The point of the line that is played for a draw."""
+        return position
 
     @_one_at_a_time
     def tell(self, trial: Trial, seen: Any, *, probability: Any = None) -> None:
         """Learn from what a trial has shown; None: the run failed, which is counted and changes nothing else.
 
         Trials may be told late and in any order: the estimate uses the probability at the time of the ask.
-        `probability` is that of a tell on record (`last_probabilities`), to be used again as it was.
+
+        Parameters
+        ----------
+        trial
+            From `ask`.
+        seen
+            A function that covers the parameter, or a single loss. For a trial with probes a list of what
+            each look has shown, the played parameter first, None for those that are missing.
+        probability
+            That of a tell on record (`last_probabilities`), to be used again as it was.
         """
         epoch = self._epoch_of(trial)
-        if seen is None:
+        looks = self._looks(trial, seen)
+        if not looks:
             self.n_failed += 1
             self._finish(trial, epoch)
             return
-        told = self._read(trial, seen)
+        told = united(looks)
         if probability is not None:
             p = np.atleast_1d(_validate.floats("probability", probability))
             told = told._replace(p=_validate.vector("probability", p, length=told.chances().size, low=0.0))
         self._learn(trial, epoch, told)
+
+    def _looks(self, trial: Trial, seen: Any) -> list[tuple[float, Seen]]:
+        """Where each look stands, and what it has shown; those that are missing left out."""
+        shown = seen if isinstance(seen, list | tuple) else [seen]
+        if len(shown) > len(trial.positions) or not shown:
+            raise ValueError(
+                f"seen must be what each of {len(trial.positions)} looks has shown, got {len(shown)} of them"
+            )
+        return [
+            (self._line.home(trial.positions[i]), self._read(trial, i, one))
+            for i, one in enumerate(shown)
+            if one is not None
+        ]
 
     @_one_at_a_time
     def forget(self, trial: Trial) -> None:
@@ -218,8 +257,8 @@ class Learner:
 
     # -- one step of Algorithm 1 -----------------------------------------------------------------
 
-    def _read(self, trial: Trial, seen: Any) -> Seen:
-        """Check what a user has told, and lay it on the line."""
+    def _read(self, trial: Trial, look: int, seen: Any) -> Seen:
+        """Check what a user has told of a look, and lay it on the line."""
         raise NotImplementedError
 
     def _scaled(self, values: Any) -> Any:

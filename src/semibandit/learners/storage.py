@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["load", "save"]
 
 MAGIC = b"SBLEARN\n"
-VERSION = 1
+VERSION = 2
 
 # The numbers of a learner that are neither configuration nor weights.
 _COUNTERS = (
@@ -68,7 +68,7 @@ class Saved(msgspec.Struct):
     last_probabilities: list[float]
     name: str
     random: str
-    pending: list[tuple[int, float, float, int]]  # id, rho, position, epoch
+    pending: list[tuple[int, list[float], int]]  # id, positions, epoch
     epochs: list[SavedEpoch]
 
 
@@ -139,7 +139,7 @@ def _describe(learner: Learner) -> Saved:
         last_probabilities=list(learner.last_probabilities),
         name=learner._name,
         random=json.dumps(learner._random.bit_generator.state),
-        pending=[(t.id, t.rho, t.position, place[id(e)]) for t, e in learner._pending.values()],
+        pending=[(t.id, list(t.positions), place[id(e)]) for t, e in learner._pending.values()],
         epochs=[_describe_epoch(epoch) for epoch in epochs],
     )
 
@@ -177,8 +177,8 @@ def _restore(saved: Saved) -> Learner:
         epoch.asked_at = saved_epoch.asked_at
         epochs.append(epoch)
     learner._epoch = epochs[-1]
-    for trial_id, _, position, place in saved.pending:
-        learner._pending[trial_id] = learner._trial(trial_id, position), epochs[place]
+    for trial_id, positions, place in saved.pending:
+        learner._pending[trial_id] = learner._trial(trial_id, positions), epochs[place]
     return learner
 
 

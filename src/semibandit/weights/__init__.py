@@ -16,7 +16,7 @@ from semibandit.weights.cells import Cells, dyadic_cells
 from semibandit.weights.exponential import ExponentialDensity, ExponentialPieces
 from semibandit.weights.interval_tree import IntervalTree
 from semibandit.weights.local import LocalPieces, WholeSoFar
-from semibandit.weights.steps import Learned, Rule, Seen
+from semibandit.weights.steps import Learned, Rule, Seen, united
 
 __all__ = [
     "Cells",
@@ -31,6 +31,7 @@ __all__ = [
     "WholeSoFar",
     "dyadic_cells",
     "restore",
+    "united",
 ]
 
 

@@ -28,7 +28,7 @@ ROWS = 7
 # The rule of the baseline, found by experiment (docs/learner.md has the sensitivities).
 SHRINK = 1.0  # a parent's estimate counts as much as so many rounds
 OPTIMISM = 0.35  # standard errors by which a piece seen seldom looks better than it may be
-BELOW = 0.97  # a little too low, so that losses that are all alike can be told from unseen ones
+LEAST_DEVIATION = 0.3  # of the mean: losses that are all alike must be told from unseen ones
 SMALLEST_SHARE = 2.0**-64
 
 
@@ -149,39 +149,40 @@ def refine(a: Any, edges: Any, sets: Any) -> tuple[Any, int, Any]:
 
 @kernel
 def baseline(a: Any, n: int, cells: Cells, tree: Any, moments: Moments) -> Any:
-    """The loss expected of each piece: shrunk to its cell, that to its parent and so on, and lowered. O(P)."""
+    """The loss expected of each piece, shrunk to its cell, that to its parent and so on, and lowered."""
     nodes = np.empty(tree.shape[1])
     root = max(moments.mean - 0.5 * moments.deviation, 0.0)
     nodes[1] = (tree[1, 1] + SHRINK * root) / (tree[0, 1] + SHRINK)
     for c in range(2, nodes.size):
         nodes[c] = (tree[1, c] + SHRINK * nodes[c >> 1]) / (tree[0, c] + SHRINK)
+    hope = OPTIMISM * max(moments.deviation, LEAST_DEVIATION * moments.mean)
     out = np.empty(n)
     c = 0
     for i in range(n):
         while cells.edges[c + 1] <= a[EDGE, i]:
             c += 1
         b = (a[LOSS, i] + SHRINK * nodes[cells.leaf[c]]) / (a[COUNT, i] + SHRINK)
-        b -= OPTIMISM * moments.deviation / math.sqrt(a[COUNT, i] + 1.0)
-        out[i] = max(BELOW * b, 0.0)
+        out[i] = max(b - hope / math.sqrt(a[COUNT, i] + 1.0), 0.0)
     return out
 
 
 @kernel
-def remember(a: Any, n: int, told: Any, losses: Any, sets: Any, cells: Cells, tree: Any) -> None:
-    """Count what was seen, on the pieces and once for each set on the cells that it touches. O(P)."""
-    stamp = np.full(tree.shape[1], -1, np.int64)
+def remember(
+    a: Any, n: int, told: Any, losses: Any, sets: Any, which: int, cells: Cells, tree: Any, stamp: Any
+) -> None:
+    """Count what one set has shown, on its pieces and once on each node of the tree that it touches. O(P)."""
     c = 0
     for i in range(n):
-        if told[i] < 0:
+        if told[i] < 0 or sets[told[i]] != which:
             continue
-        loss, seen_as = losses[told[i]], sets[told[i]]
+        loss = losses[told[i]]
         a[COUNT, i] += 1.0
         a[LOSS, i] += loss
         while cells.edges[c + 1] <= a[EDGE, i]:
             c += 1
         node = cells.leaf[c]
-        while node >= 1 and stamp[node] != seen_as:
-            stamp[node] = seen_as
+        while node >= 1 and stamp[node] != which:
+            stamp[node] = which
             tree[0, node] += 1.0
             tree[1, node] += loss
             node >>= 1
@@ -314,7 +315,9 @@ def learn(
         p[k] = max(p[k], SMALLEST_SHARE)
     base = baseline(a, n, cells, tree, moments)
     gap, raised = estimate(a, n, told, losses, sets, p, base, asked, rule)
-    remember(a, n, told, losses, sets, cells, tree)
+    stamp = np.full(tree.shape[1], -1, np.int64)
+    for k in range(p.size):
+        remember(a, n, told, losses, sets, k, cells, tree, stamp)
     weigh(a, n, rule.rate)
     moved = 0.0
     if n > budget:

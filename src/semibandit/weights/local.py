@@ -106,7 +106,7 @@ class LocalPieces:
         delta = seen.paid - mean
         mean += delta / (count + 1)
         losses = count + 1, mean, squares + delta * (seen.paid - mean)
-        after = self._with(a[:, : n + 1].copy(), _tree=tree, _losses=losses)
+        after = self._with(_trimmed(a, n), _tree=tree, _losses=losses)
         return Learned(after, p, gap, None, raised, moved)
 
     # -- the whole function ----------------------------------------------------------------------
@@ -152,7 +152,7 @@ class LocalPieces:
         """At most `n_pieces` pieces, but no fewer than there are cells, and the error of that. O(P)."""
         a = self._a.copy()
         n, moved = k.join(a, len(self), max(n_pieces, self._cells.leaf.size), self._cells.edges, self._rate)
-        return self._with(a[:, : n + 1].copy()), moved
+        return self._with(_trimmed(a, n)), moved
 
     # -- saving ----------------------------------------------------------------------------------
 
@@ -194,6 +194,13 @@ class LocalPieces:
         k.weigh(masses, len(self), self._rate)
         if not np.allclose(masses[k.MASS], self._a[k.MASS], rtol=1e-6):
             raise ValueError("local weights are broken: masses")
+
+
+def _trimmed(a: FloatArray, n: int) -> FloatArray:
+    """The first n pieces, and the end of the line."""
+    out = a[:, : n + 1].copy()
+    out[1:, n] = 0.0
+    return out
 
 
 class WholeSoFar(IntervalTree):
