@@ -35,6 +35,7 @@ class Round:
     probability: float
     learner_seconds: float
     feedback_seconds: float
+    runs: int = 1
     alpha: Alpha | None = None
 
 
@@ -61,7 +62,8 @@ class History:
     """The rounds of a game, as columns.
 
     `t`, `rho`, `loss`, `lo`, `hi` (the interval seen), `probability` (of the set seen, when it was drawn),
-    `learner_seconds` and `feedback_seconds` are arrays with one entry per round; on strips `alpha`, too.
+    `learner_seconds`, `feedback_seconds` and `runs` (of the algorithm: one, and one for each probe) are
+    arrays with one entry per round; on strips `alpha`, too.
     """
 
     t = _Column()
@@ -72,6 +74,7 @@ class History:
     probability = _Column()
     learner_seconds = _Column()
     feedback_seconds = _Column()
+    runs = _Column()
     alpha = _Column()
 
     def __init__(self, problems: Iterable[Any], space: Space, feedback: str, maximize: bool = False) -> None:
