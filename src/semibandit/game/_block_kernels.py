@@ -55,31 +55,30 @@ def add_block(until: Any, losses: Any, width: int, fresh: Any, least: Any, began
                 cap[b] += losses[piece]
                 low[b] += losses[piece]
             else:
-                cells = slice(b * width, (b + 1) * width)
-                settle(total[cells], since[cells], add[b], cap[b], cap_since[b])
-                piece = pay(total[cells], b * width, until, losses, piece)
+                waiting = add[b], cap[b], cap_since[b]
+                piece, lowest = work_through(b * width, width, total, since, waiting, until, losses, piece)
                 add[b], cap[b] = 0, NEVER
-                lowest = np.argmin(total[cells])
-                low[b], low_since[b] = total[cells][lowest], since[cells][lowest]
+                low[b], low_since[b] = total[lowest], since[lowest]
         piece += 1
-        lowest = np.argmin(low)
-        least[t + 1], began[t + 1] = low[lowest], low_since[lowest]
+        best = np.argmin(low)
+        least[t + 1], began[t + 1] = low[best], low_since[best]
 
 
 @kernel
-def settle(total: Any, since: Any, add: int, cap: int, cap_since: int) -> None:
-    """Apply to the cells of a bucket what waits for them."""
-    for i in range(total.size):
-        total[i] += add
-        if cap < total[i]:
-            total[i], since[i] = cap, cap_since
-
-
-@kernel
-def pay(total: Any, first: int, until: Any, losses: Any, piece: int) -> int:
-    """Add the loss of a round to the cells from `first` on, which lie in this piece and later ones."""
-    for i in range(total.size):
-        if until[piece] == first + i:
+def work_through(
+    first: int, width: int, total: Any, since: Any, waiting: Any, until: Any, losses: Any, piece: int
+) -> tuple[int, int]:
+    """Apply to the cells of a bucket what waits for them and the loss; the last piece, the lowest cell."""
+    add, cap, cap_since = waiting
+    lowest = first
+    for i in range(first, first + width):
+        if until[piece] == i:
             piece += 1
-        total[i] += losses[piece]
-    return piece
+        so_far = total[i] + add
+        if cap < so_far:
+            so_far = cap
+            since[i] = cap_since
+        total[i] = so_far + losses[piece]
+        if total[i] < total[lowest]:
+            lowest = i
+    return piece, lowest
