@@ -19,8 +19,9 @@ class Piece:
 class FlatLocal:
     """No joins: pieces only grow. `cells` are pairs ((lo, hi), path): the nodes from the root to the cell."""
 
-    def __init__(self, cells, rate):
+    def __init__(self, cells, rate, rows):
         self.cells = cells
+        self.rows = rows
         self.rate = rate
         self.pieces = [Piece(lo, hi) for (lo, hi), _ in cells]
         self.seen_in = {}  # node -> losses, one for each round and set that touched it
@@ -48,9 +49,13 @@ class FlatLocal:
         path = next(path for (lo, hi), path in self.cells if lo <= piece.lo < hi)
         for node in path:
             seen = self.seen_in.get(node, [])
-            b = (sum(seen) + b) / (len(seen) + 1)
+            k = 4 if self.rows else 1
+            b = (sum(seen) + k * b) / (len(seen) + k)
+        hope = max(deviation, 0.3 * mean)
+        if self.rows:  # statistics of cells alone
+            return max(b - 0.2 * hope / math.sqrt(len(seen) + 1), 0.0)
         b = (piece.losses + b) / (piece.count + 1)
-        return max(b - 0.35 * max(deviation, 0.3 * mean) / math.sqrt(piece.count + 1), 0.0)
+        return max(b - 0.7 * hope / (piece.count + 1), 0.0)
 
     def tell(self, sets, paid, draws=1, clip=True):
         """`sets` are lists of (lo, hi, loss); returns their chances and the mixability gap."""

@@ -99,7 +99,7 @@ class Exp3Grid(Learner):
         value = _validate.number("the loss told", seen, low=0.0, high=self.high)
         loss = float(self._scaled(value))
         cell, losses = self._cell(trial.positions[look]), np.array([loss])
-        return Seen(np.array([cell, cell + 1.0]), (losses, losses), _ONE_SET, loss, self.n_arms == 1)
+        return Seen(np.array([cell, cell + 1.0]), (losses, losses), _ONE_SET, loss, cell, self.n_arms == 1)
 
     def density(self) -> PiecewiseConstant:
         """The probability of each cell, spread evenly over it. O(N)."""

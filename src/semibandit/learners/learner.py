@@ -6,14 +6,16 @@ import functools
 import math
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
 from typing import Any, ClassVar, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 import numpy as np
 
 from semibandit import _validate
+from semibandit.functions import Piecewise
 from semibandit.learners import storage
+from semibandit.learners.certificates import Certificate, certify
 from semibandit.learners.rates import AdaptiveRate, Rate, as_rate
 from semibandit.learners.trials import Epoch, Trial
 from semibandit.spaces import Alpha, Line, Space
@@ -92,7 +94,7 @@ class Learner:
         high: float = 1.0,
         maximize: bool = False,
         baseline: str | None = None,
-        exploration: float = 0.0,
+        exploration: float | str = 0.0,
         max_pieces: int | None = None,
         seed: int | None = None,
     ) -> None:
@@ -108,7 +110,9 @@ class Learner:
         self.high = _validate.number("high", high, low=0.0, open=True)
         self.maximize = _validate.boolean("maximize", maximize)
         self.baseline = baseline
-        self.exploration = _validate.number("exploration", exploration, low=0.0)
+        self.exploration: float | str = "auto"
+        if exploration != "auto":
+            self.exploration = _validate.number("exploration", exploration, low=0.0)
         self.max_pieces = None if max_pieces is None else _validate.integer("max_pieces", max_pieces, low=2)
         if seed is not None:
             _validate.integer("seed", seed, low=0)
@@ -119,7 +123,8 @@ class Learner:
         self.n_late = 0
         self.gap_sum = 0.0
         self.join_error = 0.0
-        self.clip_sum = 0.0
+        self.clip_mean = 0.0  # by how much clips have raised estimates: in the mean, and at most
+        self.clip_most = 0.0
         self.last_probabilities: tuple[float, ...] = ()
         self._loss_mean = 0.0
         self._loss_squares = 0.0  # Σ (loss - mean)², by Welford's recurrence
@@ -282,20 +287,22 @@ class Learner:
         self.last_probabilities = tuple(learned.p.tolist())
         self.n_told += 1
         self.n_late += late
-        self.gap_sum += learned.gap
-        self.clip_sum += learned.clipped
-        self.join_error += learned.moved
+        self.gap_sum = learned.kept * (self.gap_sum + learned.gap)
+        self.clip_mean += learned.clipped
+        self.clip_most += learned.most_clipped
         delta = seen.paid - self._loss_mean
         self._loss_mean += delta / self.n_told
         self._loss_squares += delta * (seen.paid - self._loss_mean)
-        self._adjust()
+        self._adjust(learned.speed)
 
     def _rule(self, whole: bool) -> Rule:
         """How losses become estimates in the next step."""
         # Seen as a whole, p is 1 and a shift changes all weights alike: that is Hedge, with nothing to clip.
+        rate = self.current_rate
+        explore = 0.5 * rate if isinstance(self.exploration, str) else self.exploration
         if whole or self.baseline is None:
-            return Rule(0.0, self.exploration, -math.inf, self.current_rate)
-        return Rule(self._low_baseline(), self.exploration, -1.0 / self.current_rate, self.current_rate)
+            return Rule(0.0, explore, -math.inf, rate)
+        return Rule(self._low_baseline(), explore, -1.0 / rate, rate)
 
     @property
     def last_probability(self) -> float:
@@ -312,10 +319,10 @@ class Learner:
         deviation = math.sqrt(self._loss_squares / self.n_told)
         return max(0.0, min(self._loss_mean - 0.5 * deviation, 0.8 * self._loss_mean))
 
-    def _adjust(self) -> None:
+    def _adjust(self, speed: float) -> None:
         """Follow a change of the rate, and keep to the limit on pieces; both rebuild the tree."""
         step = self._epoch.weights.finest_rate_step
-        rate = self.rate.after(self.n_told, self.gap_sum, self.current_rate, step)
+        rate = self.rate.after(self.n_told, self.gap_sum, self.current_rate, step, speed)
         if rate != self.current_rate:
             power = rate / self.current_rate
             self._epoch = Epoch(self._epoch.weights.raised_to(power))
@@ -359,17 +366,83 @@ class Learner:
     def guarantee(self) -> str:
         """What is proved of this configuration, in a sentence."""
         if self.baseline is not None:
-            return "no regret proof (the baseline clips estimates; with baseline=None there is one)"
-        if self.exploration:
-            bound = "an expected regret of at most (λ/2 + γ)·T·M + d·ln(R/r)/λ + T·L·r + f(T, r)"
+            return "no regret proof in advance; `certificate` bounds the expected regret as the game goes on"
+        if isinstance(self.exploration, str):
+            bound = (
+                "with probability 1 - δ a regret of at most ln(|C|/2r)/λ + Σ gaps + ½·Σ λ·loss/(p + λ/2) "
+                "+ ln(J/δ)/λ + T·L·r + f(T, r), for J ≤ 2 + log2(1 + T) values of the rate (Neu 2015)"
+            )
+        elif self.exploration:
+            bound = "an expected regret of at most (λ/2 + γ)·T·M + d·ln(2R/r)/λ + T·L·r + f(T, r)"
         else:
-            bound = "an expected regret bounded as in Theorem 3"
+            bound = f"an expected regret bounded as in {self.rate.theorem}"
         reservations = [f"against the best of {self._comparator()}", "if the sets told form a partition"]
         if self.n_late:
             reservations.append("up to the delay of late tells, which the theorem does not know")
         if self.join_error:
             reservations.append(f"up to joins, which moved the log-weights by {self.join_error:.2g} at most")
         return f"{bound}, {', '.join(reservations)}"
+
+    @_one_at_a_time
+    def certificate(self, dispersion: Any = None) -> Certificate:
+        """A bound on the expected regret so far, from what the learner itself has seen. O(P).
+
+        It is the least over r of ln(|C|/2r)/λ + Σ gaps + what clips have added + T·L·r + f(T, r): since the
+        rate has never risen, the estimates of what was paid exceed their average over a ball of radius r by
+        no more than the first two terms, path by path; they are unbiased but for the clips, which are known.
+
+        Parameters
+        ----------
+        dispersion
+            What `sb.dispersion.measure` has found on the stream, for f and L. Without it the comparator is
+            not the best parameter but the best ball of a hundredth of the line.
+        """
+        return certify(
+            length=self._line.ends[1] - self._line.ends[0],
+            rounds=self.n_told,
+            rate=self.current_rate,
+            gaps=self.gap_sum + self.join_error / self.current_rate,
+            clips=max(self._epoch.weights.raised() + self.clip_most - self.clip_mean, 0.0),
+            paid=self._loss_mean * self.n_told,
+            high=self.high,
+            dispersion=dispersion,
+        )
+
+    @_one_at_a_time
+    def learn_from(self, functions: Iterable[Piecewise], weight: float = 1.0) -> None:
+        """Learn from logged instances before the first round: their whole loss functions. O(N log N).
+
+        Parameters
+        ----------
+        functions
+            Whole loss functions (or utilities), as `losses()` of a problem returns them.
+        weight
+            How many rounds each of them counts for; less than 1 if the logs may be of another kind.
+        """
+        if self.n_asked:
+            raise ValueError(f"learn_from must come before the first round, got {self.n_asked} asked already")
+        weight = _validate.number("weight", weight, low=0.0, open=True)
+        laid = [self._whole(i, function) for i, function in enumerate(functions)]
+        if not laid:
+            raise ValueError("functions must hold at least one function, got none")
+        weights = self._epoch.weights.warmed(Piecewise.total(laid), len(laid), weight, self.current_rate)
+        self._epoch = Epoch(weights)
+
+    def _whole(self, i: int, function: Any) -> Piecewise:
+        """A logged function on the line, as losses in [0, 1]."""
+        if not isinstance(function, Piecewise):
+            raise TypeError(f"functions[{i}] must be a piecewise function, got {function!r}")
+        laid = self._line.lay(function)
+        if not laid.whole or (float(laid.edges[0]), float(laid.edges[-1])) != self._line.ends:
+            raise ValueError(f"functions[{i}] must be seen on the whole space, got {function!r}")
+        low, high = laid.min(), float(np.maximum(*laid.ends).max())
+        if low < 0.0 or high > self.high:
+            raise ValueError(
+                f"functions[{i}] must have values in [0, {self.high:g}], got {low:g} to {high:g}"
+            )
+        left, right = laid.ends
+        scaled = np.array(self._scaled(left))
+        return laid.of_ends(laid.edges, scaled, scaled if left is right else np.array(self._scaled(right)))
 
     def _comparator(self) -> str:
         rows = len(self.space.alphas)

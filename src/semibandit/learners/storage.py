@@ -34,8 +34,8 @@ VERSION = 2
 
 # The numbers of a learner that are neither configuration nor weights.
 _COUNTERS = (
-    "n_asked", "n_told", "n_failed", "n_late", "gap_sum", "join_error", "clip_sum", "current_rate",
-    "_loss_mean", "_loss_squares",
+    "n_asked", "n_told", "n_failed", "n_late", "gap_sum", "join_error", "clip_mean", "clip_most",
+    "current_rate", "_loss_mean", "_loss_squares",
 )  # fmt: skip
 
 
@@ -64,6 +64,7 @@ class Saved(msgspec.Struct):
     space: dict[str, Any]
     rate: Rate
     config: dict[str, int | float | bool | str | None]
+    prior: dict[str, Any] | None
     counters: dict[str, int | float]
     last_probabilities: list[float]
     name: str
@@ -129,12 +130,14 @@ def _describe(learner: Learner) -> Saved:
     epochs.append(learner._epoch)
     place = {id(epoch): i for i, epoch in enumerate(epochs)}
     config = learner._config()
+    prior = config.pop("prior", None)
     return Saved(
         version=VERSION,
         kind=type(learner).__name__,
         space=learner.space.to_dict(),
         rate=config.pop("rate"),
         config=config,
+        prior=None if prior is None else prior.to_dict(),
         counters={name: getattr(learner, name) for name in _COUNTERS},
         last_probabilities=list(learner.last_probabilities),
         name=learner._name,
@@ -161,6 +164,8 @@ def _restore(saved: Saved) -> Learner:
     if saved.kind not in kinds:
         raise ValueError(f"unknown kind of learner {saved.kind!r}")
     config: dict[str, Any] = dict(saved.config)
+    if saved.prior is not None:
+        config["prior"] = PiecewiseConstant.from_dict(saved.prior)
     learner = kinds[saved.kind](spaces.restore(saved.space), rate=saved.rate, **config)
     for name in _COUNTERS:
         setattr(learner, name, saved.counters[name])

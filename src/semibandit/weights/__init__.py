@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise
-from semibandit.weights.cells import Cells, dyadic_cells
+from semibandit.weights.cells import Cells, dyadic_cells, n_nodes
+from semibandit.weights.drift import Drift
 from semibandit.weights.exponential import ExponentialDensity, ExponentialPieces
 from semibandit.weights.interval_tree import IntervalTree
 from semibandit.weights.local import LocalPieces, WholeSoFar
@@ -20,6 +21,7 @@ from semibandit.weights.steps import Learned, Rule, Seen, united
 
 __all__ = [
     "Cells",
+    "Drift",
     "ExponentialDensity",
     "ExponentialPieces",
     "IntervalTree",
@@ -30,6 +32,7 @@ __all__ = [
     "Weights",
     "WholeSoFar",
     "dyadic_cells",
+    "n_nodes",
     "restore",
     "united",
 ]
@@ -70,6 +73,14 @@ class Weights(Protocol):
 
     def joined(self, n_pieces: int) -> tuple[Weights, float]:
         """At most `n_pieces` pieces, and by how much the logarithm has changed at most."""
+        ...
+
+    def raised(self) -> float:
+        """By how much clips and joins have made a sum of estimates larger than an unbiased one, at most."""
+        ...
+
+    def warmed(self, total: Piecewise, count: int, weight: float, rate: float) -> Weights:
+        """As if so many whole functions had been seen, given by their sum, each for `weight` rounds."""
         ...
 
     def log(self) -> Piecewise:

@@ -25,9 +25,6 @@ from semibandit._jit import kernel
 EDGE, PRIOR, SUM, RAISED, COUNT, LOSS, MASS = range(7)
 ROWS = 7
 
-# The rule of the baseline, found by experiment (docs/learner.md has the sensitivities).
-SHRINK = 1.0  # a parent's estimate counts as much as so many rounds
-OPTIMISM = 0.35  # standard errors by which a piece seen seldom looks better than it may be
 LEAST_DEVIATION = 0.3  # of the mean: losses that are all alike must be told from unseen ones
 SMALLEST_SHARE = 2.0**-64
 
@@ -39,11 +36,14 @@ class Cells(NamedTuple):
     leaf: npt.NDArray[np.int64]
 
 
-class Moments(NamedTuple):
-    """Of the losses paid so far."""
+class Outlook(NamedTuple):
+    """What the baseline is made of: the losses paid so far, and how statistics become expectations."""
 
     mean: float
     deviation: float
+    by_piece: bool  # a piece trusts what was seen of itself, or only its cell
+    shrink: float  # a parent's estimate counts as much as so many rounds
+    optimism: float  # deviations by which what was never seen looks better than it may be
 
 
 @kernel
@@ -148,21 +148,27 @@ def refine(a: Any, edges: Any, sets: Any) -> tuple[Any, int, Any]:
 
 
 @kernel
-def baseline(a: Any, n: int, cells: Cells, tree: Any, moments: Moments) -> Any:
+def baseline(a: Any, n: int, cells: Cells, tree: Any, outlook: Outlook) -> Any:
     """The loss expected of each piece, shrunk to its cell, that to its parent and so on, and lowered."""
     nodes = np.empty(tree.shape[1])
-    root = max(moments.mean - 0.5 * moments.deviation, 0.0)
-    nodes[1] = (tree[1, 1] + SHRINK * root) / (tree[0, 1] + SHRINK)
+    k = outlook.shrink
+    root = max(outlook.mean - 0.5 * outlook.deviation, 0.0)
+    nodes[1] = (tree[1, 1] + k * root) / (tree[0, 1] + k)
     for c in range(2, nodes.size):
-        nodes[c] = (tree[1, c] + SHRINK * nodes[c >> 1]) / (tree[0, c] + SHRINK)
-    hope = OPTIMISM * max(moments.deviation, LEAST_DEVIATION * moments.mean)
+        nodes[c] = (tree[1, c] + k * nodes[c >> 1]) / (tree[0, c] + k)
+    hope = outlook.optimism * max(outlook.deviation, LEAST_DEVIATION * outlook.mean)
     out = np.empty(n)
     c = 0
     for i in range(n):
         while cells.edges[c + 1] <= a[EDGE, i]:
             c += 1
-        b = (a[LOSS, i] + SHRINK * nodes[cells.leaf[c]]) / (a[COUNT, i] + SHRINK)
-        out[i] = max(b - hope / math.sqrt(a[COUNT, i] + 1.0), 0.0)
+        leaf = cells.leaf[c]
+        b = nodes[leaf]
+        if outlook.by_piece:
+            b = (a[LOSS, i] + k * b) / (a[COUNT, i] + k) - hope / (a[COUNT, i] + 1.0)
+        else:
+            b -= hope / math.sqrt(tree[0, leaf] + 1.0)
+        out[i] = max(b, 0.0)
     return out
 
 
@@ -186,6 +192,40 @@ def remember(
             tree[0, node] += 1.0
             tree[1, node] += loss
             node >>= 1
+
+
+@kernel
+def remember_whole(a: Any, n: int, told: Any, losses: Any, cells: Cells, tree: Any) -> None:
+    """Count what a whole function has shown: on every piece, and on the tree by the middles of the cells."""
+    c = 0
+    for i in range(n):
+        loss = losses[told[i]]
+        a[COUNT, i] += 1.0
+        a[LOSS, i] += loss
+        while c < cells.leaf.size and 0.5 * (cells.edges[c] + cells.edges[c + 1]) < a[EDGE, i + 1]:
+            node = cells.leaf[c]
+            while node >= 1:
+                tree[0, node] += 1.0
+                tree[1, node] += loss
+                node >>= 1
+            c += 1
+
+
+@kernel
+def spread(a: Any, n: int, share: float, rate: float) -> None:
+    """Fixed share: move a share of the mass to where the prior has it (Balcan, Dick, Sharma 2020). O(P)."""
+    prior = 0.0
+    for i in range(n):
+        prior += a[PRIOR, i]
+    even = share * total_mass(a, n) / prior
+    least = math.inf
+    for i in range(n):
+        least = min(least, a[SUM, i])
+    for i in range(n):
+        if a[PRIOR, i] > 0.0:
+            weight = (1.0 - share) * math.exp(-rate * (a[SUM, i] - least)) + even
+            a[SUM, i] = least - math.log(weight) / rate
+            a[MASS, i] = a[PRIOR, i] * weight
 
 
 @kernel
@@ -272,7 +312,8 @@ def merge(a: Any, i: int, at: int, rate: float) -> float:
         - math.log(part * math.exp(-rate * (s - least)) + (1.0 - part) * math.exp(-rate * (s2 - least)))
         / rate
     )
-    unbiased = part * (s - a[RAISED, i]) + (1.0 - part) * (s2 - a[RAISED, i + 1])
+    # At no point of the joined piece may sum - raised be more than an unbiased sum.
+    unbiased = min(s - a[RAISED, i], s2 - a[RAISED, i + 1])
     for row in (COUNT, LOSS):
         a[row, at] = part * a[row, i] + (1.0 - part) * a[row, i + 1]
     mass = a[MASS, i] + a[MASS, i + 1]
@@ -293,14 +334,14 @@ def learn(
     p: Any,
     cells: Cells,
     tree: Any,
-    moments: Moments,
+    outlook: Outlook,
+    whole: bool,
     rule: Any,
     budget: int,
-) -> tuple[int, float, float, float]:
+) -> tuple[int, float, float]:
     """One round on refined pieces, in place; completes `p`, the chances of the sets. O(P).
 
-    Returns the number of pieces, the mixability gap, the mean by which the floor has raised the estimates,
-    and by how much joins have moved the logarithm of a weight.
+    Returns the number of pieces, the mixability gap, and the mean by which the floor has raised estimates.
     """
     if asked.size == 0:
         asked = a[MASS, :n] / total_mass(a, n)
@@ -313,13 +354,15 @@ def learn(
             share = min(share, 1.0)
             p[k] = share if draws == 1 or share == 1.0 else -math.expm1(draws * math.log1p(-share))
         p[k] = max(p[k], SMALLEST_SHARE)
-    base = baseline(a, n, cells, tree, moments)
+    base = baseline(a, n, cells, tree, outlook)
     gap, raised = estimate(a, n, told, losses, sets, p, base, asked, rule)
-    stamp = np.full(tree.shape[1], -1, np.int64)
-    for k in range(p.size):
-        remember(a, n, told, losses, sets, k, cells, tree, stamp)
+    if whole:
+        remember_whole(a, n, told, losses, cells, tree)
+    else:
+        stamp = np.full(tree.shape[1], -1, np.int64)
+        for k in range(p.size):
+            remember(a, n, told, losses, sets, k, cells, tree, stamp)
     weigh(a, n, rule.rate)
-    moved = 0.0
     if n > budget:
-        n, moved = join(a, n, 3 * budget // 4, cells.edges, rule.rate)
-    return n, gap, raised, moved
+        n, _ = join(a, n, 3 * budget // 4, cells.edges, rule.rate)
+    return n, gap, raised

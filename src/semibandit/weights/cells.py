@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from semibandit._validate import FloatArray, IntArray
 from semibandit.spaces import Line
-from semibandit.weights._local_kernels import Cells
 
-__all__ = ["Cells", "dyadic_cells"]
+__all__ = ["Cells", "dyadic_cells", "n_nodes"]
 
-_ALONE = 6  # halvings of a single parameter
-_TOGETHER = 8  # halvings in all where there are several
+_HALVINGS = 6
+
+
+class Cells(NamedTuple):
+    """Cells of a line, their nodes in a binary tree in heap order, and whether there are several rows."""
+
+    edges: FloatArray
+    leaf: IntArray
+    along_rows: bool
+
+
+def n_nodes(cells: Cells) -> int:
+    """The size of an array that has a place for each node."""
+    return 1 << int(cells.leaf.max()).bit_length()
 
 
 def dyadic_cells(line: Line, shape: tuple[int, ...]) -> Cells:
@@ -31,7 +44,7 @@ def dyadic_cells(line: Line, shape: tuple[int, ...]) -> Cells:
     axes = (*shape, math.inf)
     levels = [0] * len(axes)
     order = []
-    for _ in range(_ALONE if not shape else _TOGETHER):
+    for _ in range(_HALVINGS):
         open_axes = [i for i, size in enumerate(axes) if 2 ** levels[i] < size]
         axis = min(open_axes, key=lambda i: (levels[i], -i))
         levels[axis] += 1
@@ -45,7 +58,7 @@ def dyadic_cells(line: Line, shape: tuple[int, ...]) -> Cells:
     for axis in order:
         used[axis] += 1
         leaf = 2 * leaf + ((bits[axis] >> (levels[axis] - used[axis])) & 1)
-    return Cells(_edges(line, along), leaf)
+    return Cells(_edges(line, along), leaf, bool(shape))
 
 
 def _edges(line: Line, along: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

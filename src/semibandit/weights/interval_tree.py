@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.functions import PiecewiseConstant
+from semibandit.functions import Piecewise, PiecewiseConstant
 from semibandit.weights import _scaled as scaled
 from semibandit.weights import _tree_kernels as k
 from semibandit.weights._invariants import FAULTS, first_fault
@@ -143,7 +143,7 @@ class IntervalTree:
         gap, clipped = learn(
             self._nodes, seen.edges, left, seen.sets, seen.late_shares(), seen.draws, p, factors, rule
         )
-        return Learned(self, p, gap, factors, clipped)
+        return Learned(self, p, gap, factors, most_clipped=clipped)
 
     # -- the whole function ----------------------------------------------------------------------
 
@@ -181,6 +181,16 @@ class IntervalTree:
         # Relative to the top before taking logarithms: small differences survive large magnitudes.
         top = np.lexsort((mant, expo))[-1]
         return edges, np.log(mant / mant[top]) + (expo - expo[top]) * scaled.LN2
+
+    def raised(self) -> float:
+        """Clips are not kept account of here: the learner adds up what each step reports."""
+        return 0.0
+
+    def warmed(self, total: Piecewise, count: int, weight: float, rate: float) -> Any:
+        """As if so many whole functions had been seen, given by their sum, each for `weight` rounds."""
+        tree = self.raised_to(1.0)
+        tree.update(total.edges[:-1], total.edges[1:], -rate * weight * total.middles)
+        return tree
 
     def log(self) -> PiecewiseConstant:
         """The logarithm of the weight, relative to the largest one. O(P)."""

@@ -28,6 +28,7 @@ class Seen(NamedTuple):
     losses: tuple[FloatArray, FloatArray]  # at both ends of each piece, for steps the same array twice
     sets: IntArray  # the set that each piece belongs to, -1 where nothing was seen
     paid: float  # the loss at the parameter that was played
+    home: float  # the place of that parameter
     whole: bool = False  # everything was seen: no more was to be known
     draws: int = 1  # parameters looked at in the round; a set is seen if one of them falls into it
     p: FloatArray | None = None  # the probability that each set is seen, where it is on record
@@ -57,8 +58,9 @@ class Learned(NamedTuple):
     """The weights after a step, the probability that each set is seen, the mixability gap, what was done.
 
     `weights` are the same object where they were changed in place; `factors` are then the logarithms of the
-    factors on the pieces that were told, with which the step can be undone. `clipped` bounds by how much the
-    floor has raised estimates, `moved` by how much joins have moved the logarithm of a weight.
+    factors on the pieces that were told, with which the step can be undone. `clipped` is by how much the
+    floor has raised estimates in the mean, `most_clipped` at most, where weights do not keep account of it.
+    Where drift is believed in, `kept` is the part of the past that still counts, and `speed` how much.
     """
 
     weights: Weights
@@ -66,7 +68,9 @@ class Learned(NamedTuple):
     gap: float
     factors: FloatArray | None = None
     clipped: float = 0.0
-    moved: float = 0.0
+    most_clipped: float = 0.0
+    kept: float = 1.0
+    speed: float = 0.0
 
 
 def united(looks: list[tuple[float, Seen]]) -> Seen:
@@ -93,7 +97,7 @@ def united(looks: list[tuple[float, Seen]]) -> Seen:
         new = ~np.isnan(ends[0]) & (sets < 0)
         left[new], right[new], sets[new] = ends[0][new], ends[1][new], i
     steps = all(seen.losses[0] is seen.losses[1] for seen in distinct)
-    return Seen(edges, (left, left if steps else right), sets, first.paid, False, len(looks))
+    return Seen(edges, (left, left if steps else right), sets, first.paid, first.home, False, len(looks))
 
 
 def _covers(seen: Seen, x: float) -> bool:
