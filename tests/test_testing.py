@@ -258,12 +258,6 @@ class NotAFunction(Family):
         return self.function.piece(rho).domain[0]
 
 
-class NoHigh(Family):
-    @property
-    def high(self):
-        raise AttributeError
-
-
 class AnotherRow(Plane):
     """What it sees lies in the next row."""
 
@@ -301,7 +295,6 @@ class RowMissing(Plane):
 
 
 BROKEN = {
-    NoHigh: "a problem must have an attribute 'high'",
     AnotherRow: r"reveal\(0.0, 0.0\) must be seen at rho, but is seen on \[0.0, 0.4\d*\] at alpha = 0.5",
     LastRowFails: r"the right end of the space, 1.0, 1.0, cannot be played: ZeroDivisionError",
     OneWay: r"must form a partition, but reveal\(0.\d+, 0.0\) is seen on .* and .* at alpha = 1.0",

@@ -79,7 +79,7 @@ def check_problem(problem: Any, n_points: int = 50, seed: int = 0, tolerance: fl
     Parameters
     ----------
     problem
-        An instance of the family: `space`, `high`, `maximize`, `loss`, `reveal` and `losses`.
+        An instance of the family: `space`, `loss`, `reveal` and `losses`, and `high` where losses exceed 1.
     n_points
         The parameters tried: a third anywhere in the space, a third in pieces of the loss function chosen
         evenly, so that narrow ones are looked at, too, and a third right beside their edges.
@@ -204,15 +204,13 @@ class _Subject:
         for method in ("loss", "reveal", "losses"):
             if not callable(getattr(problem, method, None)):
                 self.fail(f"a problem must have a method {method!r}")
-        for attribute in ("space", "high", "maximize"):
-            if not hasattr(problem, attribute):
-                self.fail(f"a problem must have an attribute {attribute!r}")
-        if not isinstance(problem.space, Space):
-            self.fail(f"the space must be an Interval or Strips, got {problem.space!r}")
-        self.space: Space = problem.space
+        space = getattr(problem, "space", None)
+        if not isinstance(space, Space):
+            self.fail(f"the space must be an Interval or Strips, got {space!r}")
+        self.space: Space = space
         self.interval: Interval = self.space.interval
         self.n_rows = len(self.space.alphas)
-        self.high = float(problem.high)
+        self.high = float(getattr(problem, "high", 1.0))
         if tolerance is None:
             tolerance = getattr(problem, "tolerance", _ROUNDING * self.interval.width)
         self.tolerance = _validate.number("tolerance", tolerance, low=0.0)

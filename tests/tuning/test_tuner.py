@@ -109,7 +109,7 @@ def test_the_file_knows_better_than_the_draws(tmp_path, feedback):
         if feedback == "black-box":
             assert tuner.learner.ask().rho != next_draw
     with pytest.raises(ValueError, match="position must be in"):
-        tuner.learner.ask_again(-1.0)
+        tuner.learner.ask(position=-1.0)
 
 
 def test_an_exception_loses_the_round_in_flight_alone(tmp_path):

@@ -28,7 +28,7 @@ def rounds(
     >>> learner = sb.Exp3Set(sb.Interval(0, 1), seed=0)
     >>> problem = sb.Explicit(sb.PiecewiseConstant([0, 0.5, 1], [0.9, 0.1]))
     >>> [row.loss for row in rounds(learner, [problem] * 3)]
-    [0.1, 0.9, 0.9]
+    [0.1, 0.1, 0.9]
     """
     _validate.choice("feedback", feedback, FEEDBACK)
     _require_learner(learner)

@@ -34,6 +34,7 @@ class Exp3Grid(Learner):
 
     Examples
     --------
+    >>> from semibandit import Interval
     >>> learner = Exp3Grid(Interval(0, 1), n_arms=4, seed=0)
     >>> trial = learner.ask()
     >>> trial.rho in {0.125, 0.375, 0.625, 0.875}
