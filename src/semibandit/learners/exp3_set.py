@@ -99,9 +99,6 @@ class Exp3Set(Learner):
         self.prior = prior
         if prior is not None and not isinstance(prior, PiecewiseConstant):
             raise TypeError(f"prior must be a density as a PiecewiseConstant, got {prior!r}")
-        if rate is None and baseline == "local":
-            # Found by experiment; ln T, the usual choice, learns more slowly.
-            rate = AdaptiveRate(log_term=15.0 if isinstance(space, Space) and space.shape else 10.0)
         super().__init__(
             space,
             rate=rate,
@@ -117,6 +114,12 @@ class Exp3Set(Learner):
     @cached_property
     def _cells(self) -> Cells:
         return dyadic_cells(self._line, self.space.shape)
+
+    def _default_rate(self) -> Rate | None:
+        if self.baseline != "local":
+            return None
+        # Found by experiment; ln T, the usual choice, learns more slowly.
+        return AdaptiveRate(log_term=15.0 if self.space.shape else 10.0)
 
     @staticmethod
     def _checked_drift(drift: Any, baseline: str | None) -> float | str | None:

@@ -16,7 +16,7 @@ from semibandit import _validate
 from semibandit.functions import Piecewise
 from semibandit.learners import storage
 from semibandit.learners.certificates import Certificate, certify
-from semibandit.learners.rates import AdaptiveRate, Rate, as_rate
+from semibandit.learners.rates import Rate, as_rate
 from semibandit.learners.trials import Epoch, Trial
 from semibandit.spaces import Alpha, Line, Space
 from semibandit.weights import IntervalTree, Rule, Seen, Weights, united
@@ -106,10 +106,10 @@ class Learner:
         self.space = space
         self._line = self._lay_out(space)
         self.horizon = None if horizon is None else _validate.integer("horizon", horizon, low=1)
-        self.rate = as_rate(rate, self.horizon)
+        self.baseline = baseline
+        self.rate = as_rate(self._default_rate() if rate is None else rate, self.horizon)
         self.high = _validate.number("high", high, low=0.0, open=True)
         self.maximize = _validate.boolean("maximize", maximize)
-        self.baseline = baseline
         self.exploration: float | str = "auto"
         if exploration != "auto":
             self.exploration = _validate.number("exploration", exploration, low=0.0)
@@ -123,6 +123,7 @@ class Learner:
         self.n_late = 0
         self.gap_sum = 0.0
         self.join_error = 0.0
+        self.explore_sum = 0.0  # by how much implicit exploration has lowered the estimate of what was paid
         self.clip_mean = 0.0  # by how much clips have raised estimates: in the mean, and at most
         self.clip_most = 0.0
         self.last_probabilities: tuple[float, ...] = ()
@@ -138,6 +139,10 @@ class Learner:
     def _lay_out(self, space: Space) -> Line:
         """The line that carries the weights."""
         return space.line
+
+    def _default_rate(self) -> Rate | None:
+        """What `rate=None` means; None: an `AdaptiveRate` for the horizon."""
+        return None
 
     def _initial_weights(self) -> Weights:
         return IntervalTree(*self._line.ends)
@@ -276,7 +281,8 @@ class Learner:
         late = epoch is not self._epoch or epoch.n_updates != epoch.asked_at[trial.id]
         if late:
             seen = seen._replace(shares_at_ask=functools.partial(epoch.shares_when_asked, trial.id))
-        learned = self._epoch.weights.learn(seen, self._rule(seen.whole))
+        rule = self._rule(seen.whole)
+        learned = self._epoch.weights.learn(seen, rule)
         self._finish(trial, epoch)
         if learned.weights is not self._epoch.weights:  # pending trials keep the old ones
             self._epoch = Epoch(learned.weights)
@@ -288,6 +294,7 @@ class Learner:
         self.n_told += 1
         self.n_late += late
         self.gap_sum = learned.kept * (self.gap_sum + learned.gap)
+        self.explore_sum += rule.explore * seen.paid / (float(learned.p[0]) + rule.explore)
         self.clip_mean += learned.clipped
         self.clip_most += learned.most_clipped
         delta = seen.paid - self._loss_mean
@@ -301,7 +308,7 @@ class Learner:
         rate = self.current_rate
         explore = 0.5 * rate if isinstance(self.exploration, str) else self.exploration
         if whole or self.baseline is None:
-            return Rule(0.0, explore, -math.inf, rate)
+            return Rule(0.0, 0.0 if whole else explore, -math.inf, rate)
         return Rule(self._low_baseline(), explore, -1.0 / rate, rate)
 
     @property
@@ -397,11 +404,13 @@ class Learner:
             What `sb.dispersion.measure` has found on the stream, for f and L. Without it the comparator is
             not the best parameter but the best ball of a hundredth of the line.
         """
+        if getattr(self, "drift", None) is not None:
+            raise ValueError("a learner with drift has no certificate: its rate may rise")
         return certify(
             length=self._line.ends[1] - self._line.ends[0],
             rounds=self.n_told,
             rate=self.current_rate,
-            gaps=self.gap_sum + self.join_error / self.current_rate,
+            gaps=self.gap_sum + self.explore_sum + self.join_error / self.current_rate,
             clips=max(self._epoch.weights.raised() + self.clip_most - self.clip_mean, 0.0),
             paid=self._loss_mean * self.n_told,
             high=self.high,
@@ -482,8 +491,8 @@ class Learner:
         )
 
     def _shown(self) -> Iterator[str]:
-        defaults = {"rate": AdaptiveRate(self.horizon), "horizon": None, "high": 1.0, "maximize": False}
-        defaults |= {"exploration": 0.0, "max_pieces": None}
+        defaults = {"rate": as_rate(self._default_rate(), self.horizon), "horizon": None, "high": 1.0}
+        defaults |= {"maximize": False, "exploration": 0.0, "max_pieces": None, "drift": None, "prior": None}
         for name, value in self._config().items():
             if name not in defaults or value != defaults[name]:
                 yield f"{name}={value!r}"

@@ -35,7 +35,7 @@ VERSION = 2
 # The numbers of a learner that are neither configuration nor weights.
 _COUNTERS = (
     "n_asked", "n_told", "n_failed", "n_late", "gap_sum", "join_error", "clip_mean", "clip_most",
-    "current_rate", "_loss_mean", "_loss_squares",
+    "explore_sum", "current_rate", "_loss_mean", "_loss_squares",
 )  # fmt: skip
 
 
