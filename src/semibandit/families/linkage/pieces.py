@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,6 +36,7 @@ __all__ = [
     "Reducible",
     "Run",
     "engine",
+    "level_piece",
     "maximal_piece",
     "sequence_piece",
     "sequence_pieces",
@@ -95,10 +96,15 @@ class Engine(ABC):
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
+        self.n_trees = 0  # how many were built
 
-    @abstractmethod
     def run(self, rho: float) -> Run:
         """The tree at rho."""
+        self.n_trees += 1
+        return self._build(rho)
+
+    @abstractmethod
+    def _build(self, rho: float) -> Run: ...
 
     @abstractmethod
     def keep_tree(
@@ -108,6 +114,12 @@ class Engine(ABC):
 
         A doubt, from the interval next to this one, may show at once that there is none.
         """
+
+    def certificate(self, run: Run, rho: float, lo: float, hi: float) -> Kept:
+        """Some interval around rho in [lo, hi) with the tree of this run, which was built at rho."""
+        kept = self.keep_tree(run, rho, lo, hi)
+        assert kept is not None, "a tree is right where it was built"
+        return kept
 
     @abstractmethod
     def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
@@ -125,7 +137,7 @@ class Engine(ABC):
 class Reducible(Engine):
     """The nearest-neighbour chain: a tree in O(n²), a certificate in O(n²)."""
 
-    def run(self, rho: float) -> Run:
+    def _build(self, rho: float) -> Run:
         tree = chain_tree(self.rows, rho)
         return Run(*tree, merge_order(tree[0], tree[3], rho))
 
@@ -152,7 +164,7 @@ class Reducible(Engine):
 class _Generic(Engine):
     """Always the closest pair: for a linkage that is not reducible."""
 
-    def run(self, rho: float) -> Run:
+    def _build(self, rho: float) -> Run:
         tree, order = greedy_tree(self.rows, rho)
         return Run(*tree, order)
 
@@ -161,6 +173,9 @@ class _Generic(Engine):
     ) -> Kept | None:
         here = self.run(rho)
         return Kept(*self.keep_sequence(here, rho, lo, hi)) if here.key == run.key else None
+
+    def certificate(self, run: Run, rho: float, lo: float, hi: float) -> Kept:
+        return Kept(*self.keep_sequence(run, rho, lo, hi))
 
     def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
         return sequence_interval(self.rows, run.tree, run.order, rho, lo, hi)
@@ -197,9 +212,8 @@ def maximal_piece(engine: Engine, run: Run, rho: float) -> tuple[float, float]:
 
     A certificate ends at some crossing. If the tree is the same beyond it, a certificate from there leads on.
     """
-    kept = engine.keep_tree(run, rho, 0.0, END)
-    assert kept is not None, "a tree is right where it was built"
-    (lo, hi), left, right = kept[:2], kept, kept
+    left = right = engine.certificate(run, rho, 0.0, END)
+    lo, hi = left.lo, right.hi
     while hi != END:
         kept = engine.keep_tree(run, snap(hi), snap(hi), END, right.doubt_hi)
         if kept is None:
@@ -210,6 +224,22 @@ def maximal_piece(engine: Engine, run: Run, rho: float) -> tuple[float, float]:
         if kept is None:
             break
         lo, left = kept.lo, kept
+    return lo, hi
+
+
+def level_piece(
+    engine: Engine, run: Run, rho: float, same: Callable[[Run], bool]
+) -> tuple[float, float]:
+    """The maximal interval [lo, hi) around rho whose trees are all the `same`, as that of this run is.
+
+    From tree to tree: each is built where the certificate of the one before it ends, and needs one of its own
+    in one direction alone. The first that is not the same needs none.
+    """
+    lo, hi = engine.certificate(run, rho, 0.0, END)[:2]
+    while hi != END and same(run := engine.run(rho := snap(hi))):
+        hi = engine.certificate(run, rho, rho, END).hi
+    while lo > 0.0 and same(run := engine.run(rho := math.nextafter(lo, 0.0))):
+        lo = engine.certificate(run, rho, 0.0, lo).lo
     return lo, hi
 
 
@@ -230,9 +260,7 @@ def tree_pieces(engine: Engine) -> Iterator[tuple[float, Run]]:
         if run.key != last:
             yield lo, run
             last = run.key
-        kept = engine.keep_tree(run, rho, rho, END)
-        assert kept is not None, "a tree is right where it was built"
-        lo = kept.hi
+        lo = engine.certificate(run, rho, rho, END).hi
 
 
 def sequence_pieces(engine: Engine) -> Iterator[tuple[float, Run]]:
@@ -246,9 +274,7 @@ def sequence_pieces(engine: Engine) -> Iterator[tuple[float, Run]]:
         rho = snap(lo)
         if lo == certified:
             run = engine.run(rho)
-            kept = engine.keep_tree(run, rho, rho, END)
-            assert kept is not None, "a tree is right where it was built"
-            certified = kept.hi
+            certified = engine.certificate(run, rho, rho, END).hi
         else:
             run = engine.reorder(run, rho)
         sequence = run.key, run.order.tobytes()
