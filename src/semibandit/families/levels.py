@@ -11,9 +11,7 @@ from semibandit.spaces.interval import Interval
 __all__ = ["level_set"]
 
 
-def level_set(
-    reveal: Callable[[float], PiecewiseConstant], rho: float, space: Interval
-) -> PiecewiseConstant:
+def level_set(reveal: Callable[[float], PiecewiseConstant], rho: float, space: Interval) -> PiecewiseConstant:
     """The maximal interval around rho with one loss, by a walk over the pieces that `reveal` shows.
 
     These must be exact, [lo, hi) to the double. Losses are compared as they are, bit by bit. One call for

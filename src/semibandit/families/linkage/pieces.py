@@ -227,9 +227,7 @@ def maximal_piece(engine: Engine, run: Run, rho: float) -> tuple[float, float]:
     return lo, hi
 
 
-def level_piece(
-    engine: Engine, run: Run, rho: float, same: Callable[[Run], bool]
-) -> tuple[float, float]:
+def level_piece(engine: Engine, run: Run, rho: float, same: Callable[[Run], bool]) -> tuple[float, float]:
     """The maximal interval [lo, hi) around rho whose trees are all the `same`, as that of this run is.
 
     From tree to tree: each is built where the certificate of the one before it ends, and needs one of its own
