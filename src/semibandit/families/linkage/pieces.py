@@ -25,7 +25,7 @@ from semibandit.families.linkage._kernels.certificate import (
     refutes,
     tree_interval,
 )
-from semibandit.families.linkage._kernels.chain import chain_tree
+from semibandit.families.linkage._kernels.chain import below, chain_on, chain_tree
 from semibandit.families.linkage._kernels.exact import END, LAST
 from semibandit.families.linkage._kernels.generic import greedy_tree, sequence_interval
 from semibandit.families.linkage._kernels.rows import Rows, TreeArrays, new_rows, pool_size
@@ -115,11 +115,14 @@ class Engine(ABC):
         A doubt, from the interval next to this one, may show at once that there is none.
         """
 
+    @abstractmethod
     def certificate(self, run: Run, rho: float, lo: float, hi: float) -> Kept:
         """Some interval around rho in [lo, hi) with the tree of this run, which was built at rho."""
-        kept = self.keep_tree(run, rho, lo, hi)
-        assert kept is not None, "a tree is right where it was built"
-        return kept
+
+    def step(self, run: Run, doubt: FloatArray | None, rho: float, lo: float, hi: float) -> tuple[Run, Kept]:
+        """The tree at rho, right beyond where a doubt ended an interval of this run, and one of its own."""
+        run = self.run(rho)
+        return run, self.certificate(run, rho, lo, hi)
 
     @abstractmethod
     def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
@@ -147,8 +150,29 @@ class Reducible(Engine):
         order = merge_order(run.into, run.lines, rho)
         if doubt is not None and refutes(doubt, run.tree, order, rho):
             return None
+        return self._certified(run, order, rho, lo, hi)
+
+    def certificate(self, run: Run, rho: float, lo: float, hi: float) -> Kept:
+        kept = self._certified(run, run.order, rho, lo, hi)
+        assert kept is not None, "a tree is right where it was built"
+        return kept
+
+    def _certified(self, run: Run, order: IntArray, rho: float, lo: float, hi: float) -> Kept | None:
         good, lo, hi, doubts = tree_interval(self.rows, run.tree, order, rho, lo, hi)
         return Kept(lo, hi, doubts[0], doubts[1]) if good else None
+
+    def step(self, run: Run, doubt: FloatArray | None, rho: float, lo: float, hi: float) -> tuple[Run, Kept]:
+        """As above. Below the pair that is in doubt the merges stay, unless another pair ties there as well.
+
+        The certificate would show that.
+        """
+        assert doubt is not None, "an interval that ends has a doubt"
+        self.n_trees += 1
+        made = below(run.lines, run.order, rho, doubt[4:])
+        tree = chain_on(self.rows, rho, tuple(part.copy() for part in run.tree), made)
+        run = Run(*tree, merge_order(tree[0], tree[3], rho))
+        kept = self._certified(run, run.order, rho, lo, hi)
+        return super().step(run, doubt, rho, lo, hi) if kept is None else (run, kept)
 
     def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
         _, lo, hi, _ = tree_interval(self.rows, run.tree, run.order, rho, lo, hi)
@@ -230,14 +254,23 @@ def maximal_piece(engine: Engine, run: Run, rho: float) -> tuple[float, float]:
 def level_piece(engine: Engine, run: Run, rho: float, same: Callable[[Run], bool]) -> tuple[float, float]:
     """The maximal interval [lo, hi) around rho whose trees are all the `same`, as that of this run is.
 
-    From tree to tree: each is built where the certificate of the one before it ends, and needs one of its own
-    in one direction alone. The first that is not the same needs none.
+    From tree to tree: each comes from the one before it, where the certificate of that one ends, and needs
+    one of its own in one direction alone.
     """
-    lo, hi = engine.certificate(run, rho, 0.0, END)[:2]
-    while hi != END and same(run := engine.run(rho := snap(hi))):
-        hi = engine.certificate(run, rho, rho, END).hi
-    while lo > 0.0 and same(run := engine.run(rho := math.nextafter(lo, 0.0))):
-        lo = engine.certificate(run, rho, 0.0, lo).lo
+    first = kept = engine.certificate(run, rho, 0.0, END)
+    hi, at = first.hi, run
+    while hi != END:
+        rho = snap(hi)
+        at, kept = engine.step(at, kept.doubt_hi, rho, rho, END)
+        if not same(at):
+            break
+        hi = kept.hi
+    lo, at, kept = first.lo, run, first
+    while lo > 0.0:
+        at, kept = engine.step(at, kept.doubt_lo, math.nextafter(lo, 0.0), 0.0, lo)
+        if not same(at):
+            break
+        lo = kept.lo
     return lo, hi
 
 
@@ -251,14 +284,14 @@ def tree_pieces(engine: Engine) -> Iterator[tuple[float, Run]]:
 
     Nearly every certificate here ends where the tree does, so that what comes next is built at once.
     """
-    lo, last = 0.0, None
-    while lo != END:
-        rho = snap(lo)
-        run = engine.run(rho)
+    lo, run = 0.0, engine.run(0.0)
+    kept = engine.certificate(run, 0.0, 0.0, END)
+    yield lo, run
+    while (lo := kept.hi) != END:
+        rho, last = snap(lo), run.key
+        run, kept = engine.step(run, kept.doubt_hi, rho, rho, END)
         if run.key != last:
             yield lo, run
-            last = run.key
-        lo = engine.certificate(run, rho, rho, END).hi
 
 
 def sequence_pieces(engine: Engine) -> Iterator[tuple[float, Run]]:
