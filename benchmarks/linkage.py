@@ -166,6 +166,30 @@ def level_set(problem: sb.Linkage, rho: float) -> tuple[list[float], list[int], 
     return widths, trees, times
 
 
+def regret_by_sets(kind: str, rounds: int = 500, seeds: int = 4) -> None:
+    """The regret of the default learner told sets with one loss, over the same told sets with one tree."""
+    by_tree = [problem.losses() for problem in sb.streams.clustering(kind, rounds, seed=0)]
+    by_loss = [function.compress() for function in by_tree]
+    least = rounds * sb.best_in_hindsight(by_tree).mean_loss
+    tree, loss = (
+        statistics.mean(total_loss(functions, seed) - least for seed in range(seeds))
+        for functions in (by_tree, by_loss)
+    )
+    print(f"    {kind}, {rounds} rounds, mean of {seeds}: regret {tree:.1f} by tree, {loss:.1f} by loss")
+    at_most(f"{kind}: regret by loss, over that by tree", loss / tree, 0.8)
+
+
+def total_loss(functions: list[sb.PiecewiseConstant], seed: int) -> float:
+    learner = sb.Exp3Set(sb.Interval(0, 1), seed=seed)
+    total = 0.0
+    for i in np.random.default_rng(seed).permutation(len(functions)):
+        trial = learner.ask()
+        seen = functions[i].piece(trial.rho)
+        learner.tell(trial, seen)
+        total += float(seen.values[0])
+    return total
+
+
 def memory(n: int) -> None:
     problem = sb.Linkage(pdist(points(n)), Free())
     problem.reveal(0.5)
@@ -185,6 +209,7 @@ if __name__ == "__main__":
     full_information()
     for kind in ("elongated", "digits", "iris"):
         level_sets(kind)
+        regret_by_sets(kind)
     for n in (1_000, 3_000):
         memory(n)
     finish()
