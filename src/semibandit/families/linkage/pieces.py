@@ -169,7 +169,8 @@ class Reducible(Engine):
         assert doubt is not None, "an interval that ends has a doubt"
         self.n_trees += 1
         made = below(run.lines, run.order, rho, doubt[4:])
-        tree = chain_on(self.rows, rho, tuple(part.copy() for part in run.tree), made)
+        old = run.into.copy(), run.part.copy(), run.size.copy(), run.lines.copy()
+        tree = chain_on(self.rows, rho, old, made)
         run = Run(*tree, merge_order(tree[0], tree[3], rho))
         kept = self._certified(run, run.order, rho, lo, hi)
         return super().step(run, doubt, rho, lo, hi) if kept is None else (run, kept)
