@@ -52,6 +52,7 @@ class Problem(Protocol):
 class Explicit:
     """An instance whose loss function is given outright, each of its pieces a feedback set.
 
+    >>> from semibandit import PiecewiseConstant
     >>> problem = Explicit(PiecewiseConstant([0, 0.4, 1], [0.9, 0.1]))
     >>> problem.reveal(0.7)
     PiecewiseConstant([0.4, 1.0], [0.1])

@@ -113,7 +113,7 @@ class Knapsack(Valued):
     @cached_property
     def bound(self) -> float:
         """The value of the fractional (LP) relaxation, which no selection exceeds."""
-        from semibandit.families.greedy._knapsack_kernels import worth
+        from semibandit.families.greedy import _knapsack_kernels as k
 
         order = np.argsort(self._log_s - self._log_v)
         with np.errstate(over="ignore"):  # sizes that add up to infinity do not fit
@@ -121,7 +121,7 @@ class Knapsack(Valued):
         whole = int(np.searchsorted(filled, self.capacity, side="right"))
         taken = np.zeros(order.size, np.bool_)
         taken[order[:whole]] = True
-        bound = worth(self._items, taken)
+        bound = k.worth(self._items, taken)
         if whole < order.size:
             room = self.capacity - (float(filled[whole - 1]) if whole else 0.0)
             bound += float(self._items[order[whole], 2]) * (room / float(self._items[order[whole], 3]))
@@ -145,14 +145,14 @@ class Knapsack(Valued):
         >>> mask, value
         (array([ True, False, False]), 6.0)
         """
-        from semibandit.families.greedy._knapsack_kernels import fill
+        from semibandit.families.greedy import _knapsack_kernels as k
 
         _, order, _, taken, rest, value = self._run(rho)
         mask = np.zeros(self.values.size, np.bool_)
         mask[self._worthy] = taken
         if self._worthless.size:
             last = np.arange(self._worthless.size)
-            mask[self._worthless] = fill(last, self._worthless_weights, rest)[0]
+            mask[self._worthless] = k.fill(last, self._worthless_weights, rest)[0]
         return Solution(mask, value, np.concatenate((self._worthy[order], self._worthless)))
 
     def loss(self, rho: float) -> float:
@@ -166,8 +166,8 @@ class Knapsack(Valued):
         interval is the widest on which the selected set is the same, often by orders of magnitude wider,
         for a handful of steps of O(n) on top of the run; with "loss", one of these after the other.
         """
-        from semibandit.families.greedy._knapsack_kernels import order_interval
-        from semibandit.families.greedy._knapsack_output import output_interval
+        from semibandit.families.greedy import _knapsack_kernels as k
+        from semibandit.families.greedy import _knapsack_output as sets
 
         partition = self._partition(partition)
         if partition == "loss":
@@ -175,9 +175,9 @@ class Knapsack(Valued):
         point, order, scores, taken, rest, value = self._run(rho)
         ends = (self.space.lo, point, self.space.hi)
         if partition == "output":
-            lo, hi = output_interval(self._items, self._weights, order, taken, rest, ends, self._margin)
+            lo, hi = sets.output_interval(self._items, self._weights, order, taken, rest, ends, self._margin)
         else:
-            lo, hi = order_interval(self._items, order, scores, ends, self._spread, self._margin)
+            lo, hi = k.order_interval(self._items, order, scores, ends, self._spread, self._margin)
         return PiecewiseConstant.constant(lo, hi, self.loss_of(value))
 
     def losses(self, partition: str | None = None) -> PiecewiseConstant:
@@ -186,30 +186,30 @@ class Knapsack(Valued):
         With partition="output", O(n) for each piece and at most O(n²) for all swaps; with "order", which has
         up to n² / 2 pieces, O(n² log n).
         """
-        from semibandit.families.greedy._knapsack_kernels import all_critical
-        from semibandit.families.greedy._knapsack_output import sweep
+        from semibandit.families.greedy import _knapsack_kernels as k
+        from semibandit.families.greedy import _knapsack_output as sets
 
         partition = self._partition(partition)
         lo, hi = self.space.lo, self.space.hi
         order = self._run(lo)[1]
-        starts, values = sweep(self._items, self._weights, order, self._room, (lo, hi), self._margin)
+        starts, values = sets.sweep(self._items, self._weights, order, self._room, (lo, hi), self._margin)
         edges = np.append(starts, hi)
         losses = PiecewiseConstant(edges, [self.loss_of(value) for value in values])
         if partition == "loss":
             return losses.compress()
         if partition == "order":
-            edges = np.concatenate(([lo], np.unique(all_critical(self._items, lo, hi)), [hi]))
+            edges = np.concatenate(([lo], np.unique(k.all_critical(self._items, lo, hi)), [hi]))
             losses = PiecewiseConstant(edges, losses(edges[:-1]))
         return losses
 
     def _run(self, rho: float) -> tuple[float, IntArray, FloatArray, BoolArray, int, float]:
         """One run over the items of some value: (rho, order, scores, taken, capacity left, value)."""
-        from semibandit.families.greedy._knapsack_kernels import run
+        from semibandit.families.greedy import _knapsack_kernels as k
 
         point = before_end(self.space, rho)
         keys = point * self._log_s - self._log_v
         order = np.argsort(keys)
-        scores, taken, rest, value = run(
+        scores, taken, rest, value = k.run(
             self._items, self._weights, self._room, order, keys, point, self._margin
         )
         return point, order, scores, taken, rest, value
