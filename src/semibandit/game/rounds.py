@@ -77,11 +77,12 @@ def _rounds(learner: Learner, problems: Iterable[Any], feedback: str) -> Iterato
         asked = perf_counter()
         try:
             seen, loss, interval = _look(learner.space, problem, trial, feedback)
+            shown = perf_counter()
+            learner.tell(trial, seen)
         except BaseException:
-            learner.forget(trial)
+            if trial in learner.pending:
+                learner.forget(trial)
             raise
-        shown = perf_counter()
-        learner.tell(trial, seen)
         told = perf_counter()
         seconds = (asked - start) + (told - shown), shown - asked
         yield Round(t, trial.rho, loss, *interval, learner.last_probability, *seconds, trial.alpha)
@@ -94,13 +95,13 @@ def _look(space: Space, problem: Any, trial: Trial, feedback: str) -> tuple[Any,
     if not callable(run):
         raise TypeError(f"{feedback} feedback needs problems with a method `{method}`, got {problem!r}")
     if feedback == "bandit":
-        loss = float(run(*trial.parameters))
+        loss = _validate.number("what `loss` returns", run(*trial.parameters))
         return loss, loss, (trial.rho, trial.rho)
     seen = run() if feedback == "full" else run(*trial.parameters)
     if not isinstance(seen, Piecewise):
         raise TypeError(
-            f"{method} must return the loss around rho as a PiecewiseConstant (or a PiecewiseLinear), "
-            f"got {seen!r}"
+            f"`{method}` must return the loss as a PiecewiseConstant (or a PiecewiseLinear), got {seen!r} "
+            f"from {problem!r}"
         )
     x = space.place(*trial.parameters)
     return seen, float(seen(x)), space.line.around(seen, x)
