@@ -5,6 +5,7 @@ import math
 import os
 import pickle
 import stat
+import subprocess
 import zlib
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import msgspec
 import numpy as np
 import pytest
 
+import semibandit as sb
 from reference.feedback import part, random_loss
 from semibandit import Exp3Grid, Exp3Set, FixedRate, Interval, TheoremRate, load
 from semibandit.learners import storage
@@ -271,3 +273,23 @@ def test_saving_does_not_change_the_learner(tmp_path):
         other.tell(b, seen)
     assert math.isfinite(saved.gap_sum)
     assert saved.density() == other.density()
+
+
+def test_links_and_modes_are_kept_and_leftovers_removed(tmp_path):
+    learner = sb.Exp3Set(sb.Interval(0, 1), seed=0)
+    real, link = tmp_path / "real", tmp_path / "link"
+    learner.save(real)
+    real.chmod(0o600)
+    link.symlink_to(real)
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    leftover, ours = (tmp_path / f".real.{pid}.{'0' * 32}" for pid in (dead.pid, os.getpid()))
+    leftover.touch()
+    ours.touch()
+    learner.ask()
+    learner.save(link)
+    assert link.is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o600
+    assert sb.load(real).n_asked == 1
+    assert not leftover.exists()
+    assert ours.exists(), "a process that lives may be writing it"

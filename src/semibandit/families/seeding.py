@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from semibandit import _validate
 from semibandit._validate import FloatArray, IntArray
+from semibandit.families.greedy.solution import frozen
 from semibandit.families.instance import before_end, interval_or
 from semibandit.families.levels import level_set
 from semibandit.functions.constant import PiecewiseConstant
@@ -76,6 +77,8 @@ class Seeding:
         seed: int = 0,
     ) -> None:
         self.points = _points(points)
+        # Only ratios of distances matter; squares of these must neither overflow nor vanish.
+        self._scaled = np.ldexp(self.points, -math.frexp(float(np.abs(self.points).max()))[1])
         self.n_clusters = _validate.integer("n_clusters", n_clusters, low=1)
         if self.n_clusters > len(self.points):
             raise ValueError(
@@ -83,9 +86,9 @@ class Seeding:
             )
         self.space = interval_or((0.0, 20.0), space)
         if uniforms is None:
-            random = np.random.default_rng(_validate.integer("seed", seed, low=0))
+            random = np.random.default_rng(_validate.seed("seed", seed))
             uniforms = random.random(self.n_clusters)
-        self.uniforms = _validate.vector("uniforms", uniforms, length=self.n_clusters, low=0.0)
+        self.uniforms = frozen(_validate.vector("uniforms", uniforms, length=self.n_clusters, low=0.0))
         if not (self.uniforms < 1.0).all():
             raise ValueError(f"uniforms must be below 1, got {self.uniforms}")
         self.iterations = _validate.integer("iterations", iterations, low=0)
@@ -131,7 +134,7 @@ class Seeding:
             yield lo, centers
             return
         squares = squares.copy()
-        order, logs = k.candidates(self.points, centers[-1], squares)
+        order, logs = k.candidates(self._scaled, centers[-1], squares)
         if order.size == 0:
             yield lo, centers
             return
@@ -146,29 +149,29 @@ class Seeding:
         from semibandit.families import _seeding_kernels as k
 
         ends = (self.space.lo, rho, self.space.hi)
-        centers, left, right = k.seed(self.points, self.uniforms, ends, with_interval)
+        centers, left, right = k.seed(self._scaled, self.uniforms, ends, with_interval)
         return centers, left, right
 
     def _loss_of(self, centers: IntArray) -> float:
         if self._alone == 0.0:
             return 0.0
-        places = self.points[centers]
+        places = self._scaled[centers]
         for _ in range(self.iterations):
-            nearest = _squares(self.points, places).argmin(axis=1)
+            nearest = _squares(self._scaled, places).argmin(axis=1)
             places = np.array(
                 [
-                    self.points[nearest == c].mean(axis=0) if (nearest == c).any() else place
+                    self._scaled[nearest == c].mean(axis=0) if (nearest == c).any() else place
                     for c, place in enumerate(places)
                 ]
             )
-        cost = float(_squares(self.points, places).min(axis=1).sum())
+        cost = float(_squares(self._scaled, places).min(axis=1).sum())
         return min(cost / self._alone, 1.0)
 
     @cached_property
     def _alone(self) -> float:
         """The cost of the first centre alone."""
         first = min(int(self.uniforms[0] * len(self.points)), len(self.points) - 1)
-        return float(_squares(self.points, self.points[[first]]).sum())
+        return float(_squares(self._scaled, self._scaled[[first]]).sum())
 
     def __repr__(self) -> str:
         n, d = self.points.shape
@@ -181,7 +184,7 @@ def _squares(points: FloatArray, places: FloatArray) -> FloatArray:
 
 
 def _points(points: npt.ArrayLike) -> FloatArray:
-    array = np.array(points, dtype=np.float64)
+    array = np.array(_validate.floats("points", points, "an array of numbers"), order="C")
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(f"points must have shape (n, d) with n and d at least 1, got shape {array.shape}")
     if not np.isfinite(array).all():

@@ -88,11 +88,12 @@ def _rounds(learner: Learner, problems: Iterable[Any], feedback: str, probes: in
         try:
             looks = [_look(problem, parameters, feedback) for parameters in trial.looks]
             loss, interval = _played(learner.space, trial, looks[0])
+            shown = perf_counter()
+            learner.tell(trial, looks)
         except BaseException:
-            learner.forget(trial)
+            if trial in learner.pending:
+                learner.forget(trial)
             raise
-        shown = perf_counter()
-        learner.tell(trial, looks)
         told = perf_counter()
         seconds = (asked - start) + (told - shown), shown - asked
         yield Round(
@@ -107,12 +108,12 @@ def _look(problem: Any, parameters: tuple[Any, ...], feedback: str) -> Any:
     if not callable(run):
         raise TypeError(f"{feedback} feedback needs problems with a method `{method}`, got {problem!r}")
     if feedback == "bandit":
-        return float(run(*parameters))
+        return _validate.number("what `loss` returns", run(*parameters))
     seen = run() if feedback == "full" else run(*parameters)
     if not isinstance(seen, Piecewise):
         raise TypeError(
-            f"{method} must return the loss around rho as a PiecewiseConstant (or a PiecewiseLinear), "
-            f"got {seen!r}"
+            f"`{method}` must return the loss as a PiecewiseConstant (or a PiecewiseLinear), got {seen!r} "
+            f"from {problem!r}"
         )
     return seen
 

@@ -115,7 +115,7 @@ class Learner:
             self.exploration = _validate.number("exploration", exploration, low=0.0)
         self.max_pieces = None if max_pieces is None else _validate.integer("max_pieces", max_pieces, low=2)
         if seed is not None:
-            _validate.integer("seed", seed, low=0)
+            _validate.seed("seed", seed)
 
         self.n_asked = 0
         self.n_told = 0

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import stat
 import uuid
 import zlib
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,10 +112,17 @@ def load(path: str | PathLike[str]) -> Learner:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Put `data` into the file so that at no moment it holds anything but the old or the new content."""
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    """Put `data` into the file so that at no moment it holds anything but the old or the new content.
+
+    A symbolic link stays one, and a file keeps its mode. What a process that died here has left is removed.
+    """
+    path = Path(os.path.realpath(path))
+    _remove_leftovers(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{uuid.uuid4().hex}")
     try:
         with open(temporary, "xb") as file:
+            with suppress(FileNotFoundError):
+                os.chmod(temporary, stat.S_IMODE(path.stat().st_mode))
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -120,6 +130,25 @@ def write_atomically(path: Path, data: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Delete temporaries of processes that are no more."""
+    pattern = re.compile(re.escape(f".{path.name}.") + r"(\d+)\.[0-9a-f]{32}")
+    with suppress(OSError):
+        for found in os.listdir(path.parent):
+            if (match := pattern.fullmatch(found)) and not _is_alive(int(match[1])):
+                path.with_name(found).unlink(missing_ok=True)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        pass  # it is somebody else's
+    return True
 
 
 def _describe(learner: Learner) -> Saved:

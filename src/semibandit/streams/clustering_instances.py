@@ -12,7 +12,7 @@ from semibandit import _validate
 from semibandit._validate import FloatArray, IntArray
 from semibandit.clustering import TargetDistance
 from semibandit.families.linkage.linkage import Linkage
-from semibandit.streams.stream import Stream
+from semibandit.streams.stream import Stream, remade
 
 __all__ = ["clustering"]
 
@@ -25,6 +25,7 @@ _DATA = {"digits": "digits", "iris": "iris", "wine": "wine", "breast-cancer": "b
 _KINDS = ("elongated", "gaussian", *_DATA)
 
 
+@remade
 def clustering(
     kind: str = "elongated",
     rounds: int = 500,

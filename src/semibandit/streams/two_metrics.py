@@ -13,7 +13,7 @@ from semibandit.clustering.target import TargetDistance
 from semibandit.families.linkage.metric import MetricLinkage
 from semibandit.spaces.interval import Interval
 from semibandit.spaces.strips import Strips
-from semibandit.streams.stream import Stream
+from semibandit.streams.stream import Stream, remade
 
 __all__ = ["digits_two_metrics"]
 
@@ -21,6 +21,7 @@ _LABELLED = 20  # digits of each odd class that the embedding is learned from
 _SIZES = (2, 4, 20)
 
 
+@remade
 def digits_two_metrics(
     rounds: int = 1000,
     sizes: tuple[int, ...] = _SIZES,

@@ -117,7 +117,8 @@ class BlackBox:
             raise TypeError(f"space must be an Interval, got {space!r}")
         self.run, self.instance, self.space, self.equal = run, instance, space, equal or same_output
         self.tolerance = _validate.number("tolerance", tolerance, low=0.0, high=space.width, open=True)
-        self.exact, self.maximize = bool(exact), bool(maximize)
+        self.exact = _validate.boolean("exact", exact)
+        self.maximize = _validate.boolean("maximize", maximize)
         self.partition = _validate.choice("partition", partition, ("output", "loss"))
         self.on_recurrence = _validate.choice("on_recurrence", on_recurrence, ("raise", "shrink"))
         self.resolution = space.width / _COARSE_CELLS if resolution is None else self._width(resolution)
@@ -125,7 +126,7 @@ class BlackBox:
         self.n_jobs = _validate.integer("n_jobs", n_jobs, low=1)
         self.high = _validate.number("high", high, low=0.0, open=True)
         # The same fractions for every interval: whoever finds an interval checks it at the same points.
-        check, seed = _validate.integer("check", check, low=0), _validate.integer("seed", seed, low=0)
+        check, seed = _validate.integer("check", check, low=0), _validate.seed("seed", seed)
         self._fractions = np.random.default_rng(seed).random(check).tolist()
         self._loss, self._loss_takes_one = loss, _takes_one_argument(loss)
         self._grid = DyadicGrid(space.lo, space.hi, self.tolerance, self.exact)
@@ -196,6 +197,11 @@ class BlackBox:
         # An end past the last grid point is the right end to the tolerance; `exact` looks there, too.
         last = self.space.hi if self.exact else grid.point(grid.n_cells - 1)
         stride = max(int(resolution / self.space.width * grid.n_cells), 1)
+        if -(-grid.n_cells // stride) > self.max_runs + self.n_runs:
+            raise ValueError(
+                f"more than max_runs = {self.max_runs} runs: a resolution of {resolution:g} takes "
+                f"{-(-grid.n_cells // stride)}, to begin with. A larger one, or a larger max_runs, may help"
+            )
         points = sorted({grid.point(i) for i in range(0, grid.n_cells, stride)} | {last})
         with _threads(n_jobs) as pool:
             edges = self._edges_between(points, pool)
@@ -283,6 +289,8 @@ class BlackBox:
         """The points at which the output changes, found side by side, one probe in each bracket at a time."""
         edges: list[float] = []
         most = self.n_runs + self.max_runs
+        if self.n_runs + sum(x not in self._outputs for x in points) > most:
+            raise ValueError(f"more than max_runs = {self.max_runs} runs: a larger resolution may help")
         self._run_all(points, pool)
         brackets = self._differing(pairwise(points))
         while brackets:

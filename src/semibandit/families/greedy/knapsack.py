@@ -34,7 +34,8 @@ class Knapsack(Valued):
     values
         What each item is worth, >= 0.
     sizes
-        How much capacity each takes, > 0. One may be too large to fit at all.
+        How much capacity each takes, > 0. One may be too large to fit at all; one that takes none has no
+        place in the order, and fits anyway: take it out, and add its value to the result.
     capacity
         How much there is, >= 0.
     space
@@ -124,7 +125,8 @@ class Knapsack(Valued):
         bound = k.worth(self._items, taken)
         if whole < order.size:
             room = self.capacity - (float(filled[whole - 1]) if whole else 0.0)
-            bound += float(self._items[order[whole], 2]) * (room / float(self._items[order[whole], 3]))
+            value, size = map(float, self._items[order[whole], 2:])
+            bound += _part(value, room, size)
         return bound
 
     @property
@@ -219,6 +221,12 @@ class Knapsack(Valued):
 
     def __repr__(self) -> str:
         return f"Knapsack({self.values.size} items, capacity {self.capacity:g}, {self.space})"
+
+
+def _part(value: float, room: float, size: float) -> float:
+    """The value times room / size, which is at most the value, where the quotient alone might vanish."""
+    (v, ev), (r, er), (s, es) = math.frexp(value), math.frexp(room), math.frexp(size)
+    return min(math.ldexp(v * r / s, ev + er - es), value)
 
 
 def _integer_sizes(capacity: float, sizes: FloatArray) -> tuple[int, IntArray]:

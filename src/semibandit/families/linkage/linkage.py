@@ -6,6 +6,7 @@ from typing import Any
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
+from semibandit.families.linkage.limits import require_comparable
 from semibandit.families.linkage.trees import Cost, TreeCosts, Trees
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.spaces.interval import Interval
@@ -55,7 +56,8 @@ class Linkage:
 
     Cost: a tree takes O(n²) (single-average: as a rule), `reveal` some four times that, `losses` O(n²) per
     piece; `reveal` with partition="loss" O(n²) for each tree of the interval and for one beyond either end.
-    Memory: that of the square matrix twice, with averages 2.5 times.
+    With single-average, whose pieces are found by trying trees, a `reveal` took the time of 8 to 112 trees on
+    60 to 120 random points. Memory: that of the square matrix twice, with averages 2.5 times.
 
     Examples
     --------
@@ -86,7 +88,9 @@ class Linkage:
         self.cost = cost
         self.space = Interval(0.0, 1.0)
         costs = TreeCosts(cost, in_order=partition == "sequence")
-        self._trees = Trees(_validate.distances("distances", distances), linkage, costs)
+        square = _validate.distances("distances", distances)
+        require_comparable("distances", "average" in linkage, square)
+        self._trees = Trees(square, linkage, costs)
 
     @property
     def distances(self) -> FloatArray:

@@ -8,6 +8,7 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
+from semibandit.families.linkage.limits import require_comparable
 from semibandit.families.linkage.trees import Cost, TreeCosts, Trees, power_of_two
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.spaces.interval import Interval
@@ -103,6 +104,7 @@ class MetricLinkage:
                 f"d0 and d1 must be distances of the same points, got {self._d0.shape[0]} "
                 f"and {self._d1.shape[0]} points"
             )
+        require_comparable("d0 and d1", "average" in linkage, self._d0, self._d1)
         self.cost = cost
         # Where the cost looks at the tree alone, what it says of a tree holds in all rows.
         self._shared = None if getattr(cost, "needs_distances", True) else TreeCosts(cost)
