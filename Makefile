@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check check-bounds bench clean
 help:
 	@echo "make demo    play the game on a stream and draw the regret curves   (demo.png)"
 	@echo "make test    all tests"
 	@echo "make check   ruff, mypy, import-linter"
+	@echo "make check-bounds   what runs every kernel, with its indices checked"
 	@echo "make bench   every performance claim, as ratios; fails where a target is missed"
 
 demo: $(VENV)/.demo
@@ -21,6 +22,11 @@ check: $(VENV)/.check
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Compiled anew, as numba does not tell machine code with checks from that without.
+check-bounds: $(VENV)/.check
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$(mktemp -d) $(BIN)/python -m pytest -q \
+	  src tests/clustering tests/weights tests/test_testing.py tests/test_fuzz.py
 
 bench: $(VENV)/.bench
 	@failed=; for script in $(filter-out benchmarks/measure.py,$(wildcard benchmarks/*.py)); do \

@@ -9,12 +9,19 @@ pytest.importorskip("sklearn")
 from sklearn.base import clone
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.metrics import adjusted_rand_score
+from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from semibandit.sklearn import OnlineRhoLinkage, RhoLinkage
 
 
-@parametrize_with_checks([RhoLinkage(), RhoLinkage(0.2, 3, linkage="average-complete", pruning="k-means")])
+@parametrize_with_checks(
+    [
+        RhoLinkage(),
+        RhoLinkage(0.2, 3, linkage="average-complete", pruning="k-means"),
+        OnlineRhoLinkage(2, random_state=0),
+    ]
+)
 def test_scikit_learn_is_content(estimator, check):
     check(estimator)
 
@@ -102,3 +109,17 @@ def test_errors():
     assert model.learner_.pending == ()
     with pytest.raises(ValueError, match="one entry for each of the 36 points, got 35"):
         OnlineRhoLinkage(3).partial_fit(X, y[:-1])
+
+
+def test_a_grid_search_finds_rho():
+    X, y = blobs(3)
+
+    def score(model, X, y):
+        return adjusted_rand_score(y, model.fit_predict(X))
+
+    search = GridSearchCV(RhoLinkage(n_clusters=3), {"rho": [0.0, 0.5, 1.0]}, scoring=score, cv=2)
+    assert search.fit(X, y).best_params_["rho"] in (0.0, 0.5, 1.0)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    model = search.best_estimator_
+    assert model.n_features_in_ == 2
+    assert model.children_.tolist() == model.linkage_matrix_[:, :2].tolist()

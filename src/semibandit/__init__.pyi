@@ -17,6 +17,7 @@ from .families import Seeding as Seeding
 from .functions import PiecewiseConstant as PiecewiseConstant
 from .functions import PiecewiseLinear as PiecewiseLinear
 from .game import History as History
+from .game import best_blocks as best_blocks
 from .game import best_in_hindsight as best_in_hindsight
 from .game import play as play
 from .game import rounds as rounds

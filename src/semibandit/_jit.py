@@ -1,7 +1,9 @@
 """The one decorator that compiles kernels."""
 
+import warnings
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from contextlib import suppress
+from typing import Any, ParamSpec, TypeVar
 
 import numba
 
@@ -12,12 +14,49 @@ R = TypeVar("R")
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` with numba and keep the machine code on disk.
 
-    Where no cache directory can be written (a read-only installation without a home directory) the
-    function is compiled anew in each process instead of failing. No fastmath: kernels handle infinities
-    and rely on the order of their additions.
+    Where it cannot be kept (a read-only installation without a home directory, a full disk) or read (a
+    damaged file) the function is compiled anew in each process instead of failing. No fastmath: kernels
+    handle infinities and rely on the order of their additions.
     """
     try:
-        compiled: Callable[P, R] = numba.njit(cache=True, nogil=True)(function)
+        compiled: Any = numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:
         compiled = numba.njit(nogil=True)(function)
-    return compiled
+    else:
+        compiled._cache = _ForgivingCache(compiled._cache)
+    return compiled  # type: ignore[no-any-return]
+
+
+class _ForgivingCache:
+    """numba's cache of a function, whose failures cost time and nothing else."""
+
+    _warned = False
+
+    def __init__(self, cache: Any) -> None:
+        self._cache = cache
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
+
+    def load_overload(self, *arguments: Any) -> Any:
+        try:
+            return self._cache.load_overload(*arguments)
+        except Exception as error:
+            self._warn(error)
+            with suppress(Exception):
+                self._cache.flush()  # what cannot be read is written anew
+            return None
+
+    def save_overload(self, *arguments: Any) -> None:
+        try:
+            self._cache.save_overload(*arguments)
+        except Exception as error:
+            self._warn(error)
+
+    @staticmethod
+    def _warn(error: Exception) -> None:
+        if not _ForgivingCache._warned:
+            _ForgivingCache._warned = True
+            warnings.warn(
+                f"compiled code cannot be kept on disk, and is compiled anew: {error!r}", stacklevel=4
+            )

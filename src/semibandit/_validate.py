@@ -29,13 +29,20 @@ def number(
     return x
 
 
-def integer(name: str, value: Any, *, low: int | None = None) -> int:
-    """An integer of at least `low`; a bool or a fraction is refused."""
+def integer(name: str, value: Any, *, low: int | None = None, high: int | None = 2**63 - 1) -> int:
+    """An integer in [low, high]; a bool or a fraction is refused."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} must be an integer, got {value!r}")
     if low is not None and value < low:
-        raise ValueError(f"{name} must be at least {low}, got {value}")
+        raise ValueError(f"{name} must be at least {low}, got {_shown(value)}")
+    if high is not None and value > high:
+        raise ValueError(f"{name} must be at most {high}, got {_shown(value)}")
     return int(value)
+
+
+def seed(name: str, value: Any) -> int:
+    """What seeds numpy's generators: an integer of any size, at least 0."""
+    return integer(name, value, low=0, high=None)
 
 
 def boolean(name: str, value: Any) -> bool:
@@ -52,8 +59,17 @@ def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     return str(value)
 
 
+def unmasked(name: str, values: Any) -> None:
+    """Refuse arrays with masked entries, whose masks would be dropped."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} must not have masked entries, got {np.ma.getmaskarray(values).sum()} of them"
+        )
+
+
 def floats(name: str, values: Any, what: str = "a sequence of numbers") -> FloatArray:
     """An array of floats of any shape, which may hold nan and infinities; a copy only where needed."""
+    unmasked(name, values)
     try:
         array = np.asarray(values)
         kind = array.dtype.kind
@@ -85,9 +101,10 @@ def distances(name: str, values: Any) -> FloatArray:
 
     Asymmetries and diagonals within rounding (1e-12 of the largest distance) are evened out.
     """
+    unmasked(name, values)
     try:
         array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(f"{name} must be a matrix of numbers, got {values!r}") from None
     bad = ~(array >= 0.0) | np.isinf(array)
     if bad.any():
@@ -124,6 +141,13 @@ def _from_condensed(name: str, array: FloatArray) -> FloatArray:
     square[upper] = array
     square.T[upper] = array
     return square
+
+
+def _shown(value: Any) -> str:
+    """A value in an error: Python refuses to write integers of thousands of digits, and nobody reads them."""
+    if isinstance(value, int) and abs(value) >= 1 << 4000:
+        return "an integer of thousands of digits"
+    return repr(value)
 
 
 def _range(low: float, high: float, open: bool) -> str:

@@ -93,6 +93,10 @@ class RhoLinkage(_Clusterer):
         The cluster of each point; exactly k of them, whatever the ties.
     linkage_matrix_
         scipy's Z.
+    children_
+        The two clusters of each merge, as in `AgglomerativeClustering`.
+    n_features_in_
+        The number of features of X.
 
     Examples
     --------
@@ -122,6 +126,7 @@ class RhoLinkage(_Clusterer):
         Z = problem.tree(self.rho)
         self.labels_ = self._labels(problem, Z, k)
         self.linkage_matrix_ = Z
+        self.children_ = Z[:, :2].astype(np.int64)
         return self
 
 
@@ -151,6 +156,12 @@ class OnlineRhoLinkage(_Clusterer):
         The clusters and the tree of the last data set, with the ρ that was played on it.
     played_rho_, loss_
         The ρ and the loss of the last round.
+
+    Notes
+    -----
+    A round is judged by its tree, as in theory: the loss is that of the *best* k clusters of the tree.
+    `predict` has no labels to choose them by and follows `pruning`. With pruning="k-means" or "k-median", and
+    the same `cost`, both use one rule.
 
     Examples
     --------
@@ -184,8 +195,7 @@ class OnlineRhoLinkage(_Clusterer):
     def partial_fit(self, X: Any, y: Any = None) -> OnlineRhoLinkage:
         """Play a round: draw ρ, cluster X with it, learn from the labels y or else from the cost."""
         first = not hasattr(self, "learner_")
-        # Data sets are separate, so each may have features of its own.
-        distances = self._distances(X, reset=True)
+        distances = self._distances(X, reset=first)
         cost, k = self._cost(y)
         problem = Linkage(distances, cost, self.linkage)
         if first:
@@ -213,8 +223,13 @@ class OnlineRhoLinkage(_Clusterer):
     def predict(self, X: Any) -> IntArray:
         """Cluster the points of X with the recommended ρ; nothing is learned."""
         check_is_fitted(self, "learner_")
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        if len(X) == 1:  # which has no distances, and is a cluster of its own
+            return np.zeros(1, np.int64)
         k = self.n_clusters if self.n_clusters is not None else int(self.labels_.max()) + 1
-        fixed = RhoLinkage(self.rho_, k, linkage=self.linkage, metric=self.metric, pruning=self.pruning)
+        fixed = RhoLinkage(
+            self.rho_, min(k, len(X)), linkage=self.linkage, metric=self.metric, pruning=self.pruning
+        )
         return np.asarray(fixed.fit(X).labels_)
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> IntArray:

@@ -216,10 +216,12 @@ class _Subject:
         self.tolerance = _validate.number("tolerance", tolerance, low=0.0)
         self.step = 4.0 * self.tolerance + 1e-12 * self.interval.width  # how far "beside" is
         self.losses = problem.losses()
+        if not isinstance(self.losses, Piecewise):
+            self.fail(f"losses() must return a PiecewiseConstant (or a PiecewiseLinear), got {self.losses!r}")
         # The values of rho in each row at which the loss may change, both ends among them.
         self.edges = [row.edges for row in self.space.line.rows(self.losses)]
-        self.random = np.random.default_rng(seed)
-        self.points = self._draw(n_points)
+        self.random = np.random.default_rng(_validate.seed("seed", seed))
+        self.points = self._draw(_validate.integer("n_points", n_points, low=1))
 
     def _draw(self, n_points: int) -> list[Point]:
         """Points anywhere, in pieces chosen evenly, and right beside edges chosen evenly, in turn."""

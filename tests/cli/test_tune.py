@@ -114,6 +114,10 @@ MISTAKES = [
     (["--space", "1:0"], "lo must be below hi"),
     (["--default", "3"], "default must be in [0, 1], got 3.0"),
     (["--loss-from", "file"], "loss_file must be a path"),
+    (["--arms", "1000000000000"], "n_arms must be at most 1000000, got 1000000000000"),
+    (["--seed", "1" + "0" * 400], "seed must be at most 9223372036854775807, got 1000"),
+    (["--timeout", "1e999"], "timeout must be finite and > 0, got inf"),
+    (["--state", "/dev/full"], "/dev/full: not a file"),
 ]
 
 
@@ -128,9 +132,9 @@ def test_a_mistake_is_one_line_and_leaves_no_file(folder, options, message):
     assert not os.path.exists("knob.json")
 
 
-def main(*arguments):
+def main(*arguments, encoding="utf-8"):
     words = [sys.executable, "-c", "from semibandit.cli import main; main()", *arguments]
-    return subprocess.run(words, capture_output=True, text=True)
+    return subprocess.run(words, capture_output=True, encoding=encoding)
 
 
 def test_mistakes_in_instances_and_state(folder):
@@ -159,7 +163,7 @@ def test_interrupted_it_saves_says_so_and_goes_on(folder, number):
         time.sleep(0.01)
     time.sleep(0.2)
     process.send_signal(number)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
     assert "3 rounds are in knob.json; the same command goes on" in out
     assert "Traceback" not in err
@@ -168,3 +172,102 @@ def test_interrupted_it_saves_says_so_and_goes_on(folder, number):
         os.kill(int((folder / "pid").read_text()), 0)
     (folder / "slow.sh").write_text("echo 0.5")
     assert "30 rounds" in tune(command="/bin/sh slow.sh {rho} {instance}").output
+
+
+# -- what must not happen ---------------------------------------------------------------------------
+
+
+def test_a_command_that_vanishes(folder, monkeypatch):
+    monkeypatch.setattr("semibandit.tuning.command.time.sleep", lambda seconds: None)
+    (folder / "tool").write_text("#!/bin/sh\ncase $2 in *05.txt) mv tool away;; esac; echo 0.5\n")
+    (folder / "tool").chmod(0o755)
+    command = "./tool {rho} {instance}"
+    result = tune(command=command)
+    assert result.exit_code == 1
+    assert "Stopped: the command cannot be started: [Errno 2]" in result.output
+    assert "6 rounds are in knob.json" in result.output
+    (folder / "tool").write_text("#!/bin/sh\necho 0.5\n")
+    (folder / "tool").chmod(0o755)
+    assert "30 rounds, 30 runs" in tune(command=command).output
+
+
+def test_failures_from_the_start_and_another_try(folder):
+    result = tune(command="/bin/sh -c 'echo no licence >&2; exit 3' {rho} {instance}")
+    assert result.exit_code == 1
+    assert "the first 10 rounds have failed in the same way: exit status 3: no licence" in result.output
+    assert len(rounds()) == 10
+    assert "40 rounds" in tune("--retry-failed").output
+    assert "40 rounds" in tune("--retry-failed").output
+
+
+def test_extreme_options(folder):
+    assert tune("--timeout", "1e11", instances=["a"]).exit_code == 0
+    os.remove("knob.json")
+    options = ("--feedback", "black-box", "--tolerance", "1e-320")
+    assert tune(*options, instances=["a", "b"], space="0:1").exit_code == 0
+
+
+def test_names(folder):
+    with pytest.raises(ValueError, match="an instance must have a name"):
+        expand([""])
+    os.close(os.open(b"inst/bad\xff", os.O_CREAT))
+    assert "an instance's name must be UTF-8, got 'inst/bad" in str(tune().exception)
+    os.remove(b"inst/bad\xff")
+    assert tune().exit_code == 0
+
+
+def test_no_output_commands_the_terminal(folder):
+    command = "printf '\\033[31mred\\033]0;title\\007\\033c\\n' >&2; exit 3 # {rho} {instance}"
+    result = tune("--shell", instances=["a"], command=command)
+    assert "exit status 3: red" in result.output
+    assert "\033" not in result.output
+    assert "\007" not in result.output
+
+
+@pytest.mark.parametrize(("columns", "encoding"), [("40", "utf-8"), ("200", "ascii"), ("80", "latin-1")])
+def test_narrow_terminals_and_other_encodings(folder, columns, encoding, monkeypatch):
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+    arguments = ["tune", "--space", "0:1", "--state", "knob.json", "--default", "0.25"]
+    result = main(*arguments, "/bin/sh solver.sh {rho} {instance}", "inst", encoding=encoding)
+    assert result.returncode == 0, result.stderr
+    assert "…" not in result.stdout
+    assert ("ρ" if encoding == "utf-8" else "rho") + " to deploy" in result.stdout
+    assert "learning, on the same" in result.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP, signal.SIGQUIT])
+def test_no_command_outlives_us(folder, number):
+    (folder / "slow.sh").write_text("echo $$ > pid; sleep 60 & echo $! > child; wait; echo 0.5")
+    words = ["tune", "--space", "0:1", "--state", "knob.json", "/bin/sh slow.sh {rho} {instance}", "inst"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from semibandit.cli import main; main()", *words],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    while not ((folder / "child").exists() and (folder / "child").read_text().endswith("\n")):
+        assert process.poll() is None
+        time.sleep(0.01)
+    time.sleep(1.0)  # the command may be quicker than we are in telling the guard of it
+    process.send_signal(number)
+    process.communicate(timeout=120)
+    pids = [int((folder / name).read_text()) for name in ("pid", "child")]
+    for _ in range(6000):
+        if not any(map(alive, pids)):
+            break
+        time.sleep(0.01)
+    assert not any(map(alive, pids))
+
+
+def alive(pid):
+    """Running, and not just a zombie that nobody has waited for."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_state_deleted_in_mid_run(folder):
+    (folder / "mean.sh").write_text("case $2 in *2?.txt) rm -f knob.json;; esac; echo 0.5")
+    assert "30 rounds" in tune(command="/bin/sh mean.sh {rho} {instance}").output
+    assert len(rounds()) == 30

@@ -7,6 +7,7 @@ import pytest
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import pdist, squareform
 
+import semibandit as sb
 from semibandit.clustering import (
     DasguptaCost,
     KMeansCost,
@@ -204,3 +205,31 @@ def test_errors():
         layout(np.zeros((2, 3)))
     with pytest.raises(ValueError, match="exactly once"):
         layout(np.array([[0, 1, 1.0, 2], [0, 2, 1.0, 2]]))
+
+
+LARGE = np.array([[0, 1, 1.0, 2], [2, 3, 1.0, 2], [4, 5, 1.0, 4]])
+
+
+def test_sizes_are_checked_before_a_kernel_sees_them():
+    tree = sb.clustering.layout(LARGE)
+    for distances in (np.zeros((1, 1)), np.zeros((4, 5)), np.zeros(3)):
+        with pytest.raises(ValueError, match="distances must be those of the 4 points"):
+            sb.clustering.diameters(distances, tree)
+    assert sb.clustering.diameters(np.ones(6), tree)[-1] == 1.0
+    with pytest.raises(TypeError, match="tree must be what layout"):
+        sb.clustering.diameters(np.zeros((4, 4)), LARGE)
+    with pytest.raises(ValueError, match="must merge each cluster exactly once"):
+        sb.clustering.layout(LARGE + 0.5)
+
+
+@pytest.mark.parametrize(
+    "cost", [sb.clustering.DasguptaCost(), sb.clustering.KMeansCost(2), sb.clustering.KMedianCost(2)]
+)
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_distances_that_are_no_numbers(cost, bad):
+    D = np.ones((4, 4)) - np.eye(4)
+    D[1, 2] = D[2, 1] = bad
+    with pytest.raises(ValueError, match="distances must be finite"):
+        cost(D, LARGE)
+    with pytest.raises(ValueError, match="masked"):
+        cost(np.ma.masked_invalid(D), LARGE)

@@ -151,3 +151,21 @@ def test_the_rate_of_a_bound_is_the_one_to_give_to_a_learner_whatever_the_losses
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: bounds.Beta(math.nan, -1), "beta"),
+        (lambda: bounds.Beta(0.5, -1), "C"),
+        (lambda: bounds.WK(-1, 3), "w"),
+        (lambda: bounds.WK(1, math.nan), "k"),
+        (lambda: bounds.step_size(10, 2, -0.5, 0.1), "R"),
+        (lambda: bounds.step_size(10, -2, 0.5, 0.1), "M"),
+        (lambda: bounds.step_size(0, 2, 0.5, 0.1), "T"),
+        (lambda: bounds.step_size(10, 2, 0.5, 3), "r"),
+    ],
+)
+def test_what_is_no_bound_is_refused(call, name):
+    with pytest.raises(ValueError, match=f"^{name} must be"):
+        call()

@@ -496,3 +496,24 @@ def test_an_output_without_pieces_is_given_up():
     with pytest.raises(ValueError, match="is it piecewise constant in rho"):
         problem.losses()
     assert problem.n_runs <= 1000
+
+
+@pytest.mark.parametrize("options", [{"resolution": 1e-7}, {"resolution": 1e-12}])
+def test_the_limit_on_runs_holds_for_the_first_look_as_well(options):
+    runs = []
+    box = sb.BlackBox(lambda x, rho: runs.append(rho), None, sb.Interval(0, 1), lambda _: 0.5, 1e-12,
+                      max_runs=100, **options)  # fmt: skip
+    with pytest.raises(ValueError, match="more than max_runs = 100 runs"):
+        box.losses()
+    assert len(runs) <= 100
+
+
+@pytest.mark.parametrize("name", ["maximize", "exact"])
+def test_flags_are_flags(name):
+    with pytest.raises(TypeError, match=f"{name} must be True or False, got 'no'"):
+        sb.BlackBox(lambda x, rho: x, 0, sb.Interval(0, 1), lambda x: 0.5, **{name: "no"})
+
+
+def test_a_tolerance_below_all_doubles():
+    box = sb.BlackBox(lambda x, rho: rho >= x, 0.3, sb.Interval(0, 1), float, 1e-320)
+    assert box.reveal(0.7).edges[0] == pytest.approx(0.3, abs=1e-14)

@@ -327,3 +327,28 @@ def test_arguments_are_not_shared():
     assert problem.values[0] == 1.0
     with pytest.raises(ValueError, match="read-only"):
         problem.values[0] = 5.0
+
+
+@pytest.mark.parametrize(
+    "ends", [(1e10, 1e10 + 1e-5), (1.0, 1.000000000000001), (0.0, 5e-324), (-3.0, -3.0 + 1e-15)]
+)
+def test_spaces_of_a_few_doubles(ends):
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        values, sizes = random.integers(1, 9, 12), random.integers(1, 9, 12)
+        problem = sb.Knapsack(values, sizes, 20, space=sb.Interval(*ends))
+        losses = problem.losses()
+        assert len(losses) < 50
+        for rho in ends:
+            assert problem.loss(rho) == losses(rho) == problem.reveal(rho)(rho)
+
+
+def test_the_bound_is_no_less_than_what_is_attained():
+    problem = sb.Knapsack([1e307, 1e-100], [1e200, 1e-200], 1e-200)
+    assert problem.bound >= problem.solve(0.0).value == 1e-100
+    assert problem.bound >= 1e-94
+
+
+def test_masked_values_are_refused():
+    with pytest.raises(ValueError, match="values must not have masked entries"):
+        sb.Knapsack(np.ma.masked_array([1.0, 2.0], mask=[True, False]), [1, 1], 1)

@@ -349,3 +349,20 @@ def test_rounding_asymmetry_is_evened_out():
     D[2, 3] *= 1 + 2**-52
     problem = sb.Linkage(D, KMeansCost(2))
     assert np.array_equal(problem.distances, problem.distances.T)
+
+
+@pytest.mark.parametrize("linkage", ["single-complete", "average-complete"])
+def test_distances_too_far_apart_for_exact_comparisons_are_refused(linkage):
+    e = 1e-160
+    D = np.array([[0, e * 1e-9, e, 1], [e * 1e-9, 0, 1, 1], [e, 1, 0, 2 * e], [1, 1, 2 * e, 0]])
+    with pytest.raises(ValueError, match=r"distances must be within a factor of 2\^400"):
+        sb.Linkage(D, sb.clustering.DasguptaCost(), linkage)
+    with pytest.raises(ValueError, match=r"d0 and d1 must be within a factor of 2\^400"):
+        sb.MetricLinkage(D, D, sb.clustering.DasguptaCost(), linkage)
+
+
+def test_averages_need_closer_distances():
+    D = np.array([[0, 1e-20, 1], [1e-20, 0, 1], [1, 1, 0]])
+    assert sb.Linkage(D, sb.clustering.DasguptaCost()).losses().whole
+    with pytest.raises(ValueError, match="closer to each other for averages of 3 points"):
+        sb.Linkage(D, sb.clustering.DasguptaCost(), "single-average")

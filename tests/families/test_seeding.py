@@ -148,3 +148,27 @@ def test_bad_input():
         sb.Seeding([[1.0], [2.0]], 2, uniforms=[0.5])
     with pytest.raises(TypeError, match="space must be an Interval"):
         sb.Seeding([[1.0]], 1, space=3)
+
+
+def test_uniforms_are_copied():
+    uniforms = np.array([0.3, 0.7])
+    problem = sb.Seeding([[0.0], [1.0], [2.0], [7.0]], 2, uniforms=uniforms)
+    before = problem.losses()
+    uniforms[:] = 0.999
+    assert problem.losses() == before
+    assert problem.loss(3.0) == before(3.0)
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e-200, 1e300, 2.0**-900])
+def test_the_scale_of_points_does_not_matter(scale):
+    points = np.random.default_rng(0).normal(size=(30, 2))
+    ours, theirs = (sb.Seeding(p, 4, iterations=2, seed=3).losses() for p in (points * scale, points))
+    assert np.allclose(ours.edges, theirs.edges, rtol=1e-6)
+    assert np.allclose(ours.values, theirs.values)
+
+
+def test_masked_points_are_refused():
+    points = np.ma.masked_array([[0.0], [1.0], [5.0]], mask=[[0], [1], [0]])
+    with pytest.raises(ValueError, match="points must not have masked entries, got 1 of them"):
+        sb.Seeding(points, 2)
+    assert sb.Seeding(np.ma.masked_array([[0.0], [1.0]]), 2).loss(1.0) == 0.0

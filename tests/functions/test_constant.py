@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import semibandit as sb
 from reference import step_functions as reference
 from semibandit import PiecewiseConstant
 
@@ -429,3 +430,15 @@ def test_long_functions_print_a_summary():
             assert repr(blind).endswith("not seen anywhere>")
     # Seen, if only just.
     assert "values 1 to 1" in repr(PiecewiseConstant([0, 1e-20, 1, 2, 3, 4], [1, NAN, NAN, NAN, NAN]))
+
+
+def test_sums_on_the_narrowest_spans():
+    for lo, hi in ((0.0, 5e-324), (0.0, 1e-310), (1e-300, 1.0000001e-300), (1.0, 1.0000000000000002)):
+        f = sb.PiecewiseConstant([lo, hi], [0.25])
+        assert sb.PiecewiseConstant.sum([f] * 3) == sb.PiecewiseConstant([lo, hi], [0.75])
+    edges = [0.0, 5e-324, 1e-323, 1.5e-323]
+    f, g = (
+        sb.PiecewiseConstant(edges, [1.0, 2.0, 3.0]),
+        sb.PiecewiseConstant([edges[0], edges[2], edges[3]], [4.0, 5.0]),
+    )
+    assert (f + g).values.tolist() == [5.0, 6.0, 8.0]

@@ -1,10 +1,12 @@
 import itertools
+import math
 
 import numpy as np
 import pytest
 
 import semibandit as sb
 from semibandit.game import hindsight
+from semibandit.game.hindsight import Hindsight
 
 
 def brute_force(functions):
@@ -129,3 +131,71 @@ def test_the_mean_and_its_best():
         assert best == sb.best_in_hindsight(functions, maximize=maximize)
         assert mean(best.rho) == pytest.approx(best.mean_loss)
         assert mean.mean() == pytest.approx(np.mean([f.mean() for f in functions]))
+
+
+def test_signs_that_cancel_do_not_mislead_the_second_pass():
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        edges = np.linspace(0, 1, 65)
+        large = random.choice([-1e16, 1e16], 64)
+        functions = [
+            sb.PiecewiseConstant(edges, large),
+            sb.PiecewiseConstant(edges, -large + 2.0 * random.integers(-4, 4, 64)),
+        ]
+        functions += [sb.PiecewiseConstant(edges, random.random(64)) for _ in range(3)]
+        whole = sb.best_in_hindsight(functions)
+        assert sb.best_in_hindsight(functions, max_pieces=10) == whole
+
+
+def test_different_spaces_are_an_error_in_the_second_pass_too():
+    functions = [sb.PiecewiseConstant(np.linspace(0, b, 9), np.arange(8.0)) for b in (1, 1, 2)]
+    for max_pieces in (4, 10**6):
+        with pytest.raises(ValueError, match=r"space|same|span"):
+            sb.best_in_hindsight(functions, max_pieces=max_pieces)
+
+
+def test_the_middle_of_two_neighbouring_doubles_is_in_the_interval():
+    for lo in (1.0, math.nextafter(1.0, 2), 5e-324, 1e308, 1.7e308):
+        hi = math.nextafter(lo, math.inf)
+        assert lo <= Hindsight((lo, hi), 0.0).rho < hi
+
+
+def test_mistakes_are_named():
+    with pytest.raises(TypeError, match="maximize must be True or False, got 'no'"):
+        sb.best_in_hindsight([sb.PiecewiseConstant([0, 1], [0.5])], maximize="no")
+    with pytest.raises(TypeError, match="problems must be functions, or have a method `losses`, got 3"):
+        sb.best_in_hindsight([3])
+    with pytest.raises(TypeError, match="`losses` must return the loss as a PiecewiseConstant"):
+        sb.best_in_hindsight([Lazy()])
+    with pytest.raises(TypeError, match="`losses` must return the loss as a PiecewiseConstant"):
+        sb.dispersion.measure([Lazy()])
+
+
+class Lazy:
+    space = sb.Interval(0, 1)
+
+    def losses(self):
+        return None
+
+    def reveal(self, rho):
+        return 0.5
+
+    def loss(self, rho):
+        return None
+
+
+@pytest.mark.parametrize(
+    ("feedback", "method"), [("full", "losses"), ("semi-bandit", "reveal"), ("bandit", "loss")]
+)
+def test_what_a_problem_must_return(feedback, method):
+    learner = sb.Exp3Grid(Lazy.space, 3) if feedback == "bandit" else sb.Exp3Set(Lazy.space, horizon=3)
+    with pytest.raises(TypeError, match=f"`{method}`"):
+        sb.play(learner, [Lazy()], feedback)
+    assert learner.pending == ()
+
+
+def test_no_trial_is_left_when_the_learner_refuses():
+    learner = sb.Exp3Set(sb.Interval(0, 1), horizon=3, high=1.0)
+    with pytest.raises(ValueError, match="must be in"):
+        sb.play(learner, [sb.Explicit(sb.PiecewiseConstant([0, 1], [7.0]))])
+    assert learner.pending == ()

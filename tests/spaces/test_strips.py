@@ -350,3 +350,17 @@ def test_a_game_needs_one_space():
         sb.play(sb.Exp3Set(sb.Strips(3, UNIT), seed=0), [problem])
     with pytest.raises(ValueError, match=r"the learner on \[0, 1\]"):
         sb.play(sb.Exp3Set(UNIT, seed=0), [problem])
+
+
+def test_intervals_narrower_than_doubles_stay_in_their_row():
+    """At the right end of a row the line has no double left: the last one of the row stands for them."""
+    space = sb.Strips(5, sb.Interval(0, 1))
+    below = np.nextafter(1.0, 0.0)
+    for row in range(5):
+        laid = space.lay_pieces(np.array([row]), np.array([below]), np.array([1.0]), np.array([0.25]))
+        assert [r for r in range(5) if 0.25 in space.row(laid, r).values] == [row]
+        both = space.lay_pieces(
+            np.array([row, row]), np.array([0.5, below]), np.array([below, 1.0]), np.array([0.75, 0.25])
+        )
+        assert [r for r in range(5) if not np.isnan(space.row(both, r).values).all()] == [row]
+        assert space.row(both, row)(0.6) == 0.75

@@ -1,10 +1,12 @@
+import errno
 import os
+import subprocess
 import sys
 import time
 
 import pytest
 
-from semibandit.tuning import Command
+from semibandit.tuning import Command, StoppedError
 
 
 def sh(script, **options):
@@ -103,11 +105,100 @@ def test_much_output_on_both_channels():
     assert outcome.loss == 0.5
 
 
-def test_a_command_that_cannot_be_started(tmp_path):
+@pytest.mark.parametrize(
+    "spoil",
+    [lambda tool: tool.unlink(), lambda tool: tool.chmod(0o644), lambda tool: tool.write_text("#!/no\n")],
+)
+@pytest.mark.parametrize("shell", [False, True])
+def test_a_command_that_cannot_be_started_stops_and_is_no_round(tmp_path, monkeypatch, spoil, shell):
+    pauses = []
+    monkeypatch.setattr("semibandit.tuning.command.time.sleep", pauses.append)
     tool = tmp_path / "tool"
-    tool.write_text("#!/no/such/interpreter\n")
+    tool.write_text("#!/bin/sh\necho 0.5\n")
     tool.chmod(0o755)
-    assert "cannot be run" in Command(f"{tool} {{rho}} {{instance}}").run("x", 0.5).failure
+    command = Command(f"{tool} {{rho}} {{instance}}", shell=shell)
+    assert command.run("x", 0.5).loss == 0.5
+    spoil(tool)
+    with pytest.raises(StoppedError, match=r"the command cannot be started: .*tool"):
+        command.run("x", 0.5)
+    assert len(pauses) == 4
+
+
+@pytest.mark.parametrize("code", [errno.EAGAIN, errno.ETXTBSY, errno.ENOENT])
+def test_a_command_that_can_be_started_a_little_later(monkeypatch, code):
+    monkeypatch.setattr("semibandit.tuning.command.time.sleep", lambda seconds: None)
+    start, attempts = subprocess.Popen.__init__, []
+
+    def busy(self, words, **options):
+        if words[0] == "echo":
+            attempts.append(words)
+            if len(attempts) < 3:
+                raise OSError(code, os.strerror(code))
+        start(self, words, **options)
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", busy)
+    assert "no number" in Command("echo {rho} {instance}").run("x", 0.5).failure
+    assert len(attempts) == 3
+
+
+def test_what_an_instance_makes_unstartable_is_a_failed_run():
+    assert "cannot be run" in Command("./{instance} {rho}").run("no-such-tool", 0.5).failure
+    assert "too long" in Command("echo {instance} {rho}").run("x" * 10_000_000, 0.5).failure
+
+
+def test_output_of_any_size_takes_little_memory():
+    script = (
+        "from semibandit.tuning import Command\n"
+        "import resource\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "run = Command('/bin/sh -c \"yes | head -c 100000000; echo; echo 0.5\" {rho} {instance}')\n"
+        "assert run.run('x', 0.5).loss == 0.5\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 20_000  # kB
+
+
+def test_only_whole_lines_are_read():
+    assert sh("printf %0100000d 1").run("x", 0.5).loss is None, "not the end of a number"
+    assert sh("printf %0100000d 1; echo; echo 0.5").run("x", 0.5).loss == 0.5
+
+
+def test_reasons_are_short():
+    long = sh("printf %0100000d 1 | tr 0 x >&2; exit 3").run("x", 0.5)
+    assert len(long.failure) <= 200
+    assert len(sh("printf %060000d 1 | tr 0 x; echo").run("x", 0.5).failure) <= 200
+
+
+@pytest.mark.parametrize("make", ["mkdir", "mkfifo"])
+@pytest.mark.parametrize("what", ["loss", "compare"])
+def test_a_file_that_is_none(tmp_path, make, what):
+    path = str(tmp_path / "made")
+    options = {"loss_from": "file", "loss_file": path} if what == "loss" else {}
+    options |= {"compare": "file", "compare_file": path} if what == "compare" else {}
+    outcome = sh(f"{make} {path}; echo 0.5", **options).run("x", 0.5)
+    assert "not a file" in outcome.failure or "Is a directory" in outcome.failure
+
+
+def test_an_interrupt_during_the_start_leaves_nothing_running(tmp_path):
+    """The signal comes while the process is being started, before anybody knows its number."""
+    script = f"""
+import os, signal, subprocess
+from semibandit.tuning import Command
+fork = subprocess._fork_exec
+def interrupted(*arguments):
+    pid = fork(*arguments)
+    if "sleep" in str(arguments[0]):
+        os.kill(os.getpid(), signal.SIGINT)
+    return pid
+subprocess._fork_exec = interrupted
+Command("/bin/sh -c 'echo $$ > {tmp_path}/pid; sleep 60' {{rho}} {{instance}}").run("x", 0.5)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=30)
+    assert "KeyboardInterrupt" in done.stderr
+    if (tmp_path / "pid").exists() and (pid := (tmp_path / "pid").read_text()):
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(pid), 0)
 
 
 # -- no surprises ---------------------------------------------------------------------------------
@@ -124,6 +215,28 @@ def test_names_arrive_as_they_are(name, shell, tmp_path, monkeypatch):
     command = Command(f"{sys.executable} -S {script} {{instance}} {{rho}}", shell=shell)
     assert command.run(name, 0.5).loss == 0.5
     assert (tmp_path / "got").read_bytes() == os.fsencode(name)
+    assert not (tmp_path / "owned").exists()
+
+
+QUOTED = ['wc -c "{instance}"; echo {rho}', "wc -c '{instance}'; echo {rho}", 'sh -c "cat {instance} {rho}"']
+
+
+@pytest.mark.parametrize("template", QUOTED)
+def test_quoted_names_are_refused(template):
+    with pytest.raises(ValueError, match="must not stand inside of quotes"):
+        Command(template, shell=True)
+
+
+@pytest.mark.parametrize(
+    "template",
+    ["cat <<end > got\n{instance}\nend\necho {rho}", "echo `echo {instance}` > got; echo {rho}",
+     "echo $(echo {instance}) \\'{instance} 'x' > got; echo '{rho}'", "echo {rho} # it's {instance}"],
+)  # fmt: skip
+@pytest.mark.parametrize("name", NASTY)
+def test_no_name_becomes_a_command(template, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    command = Command(template, shell=True)
+    assert command.run(name, 0.5).loss == 0.5
     assert not (tmp_path / "owned").exists()
 
 

@@ -1,6 +1,7 @@
 import errno
 import os
 
+import numpy as np
 import pytest
 
 from semibandit.tuning import Journal, Round, Settings
@@ -74,7 +75,7 @@ def test_rubbish_before_the_end_is_an_error_and_nothing_is_touched(path):
     [
         (b"my thesis", "not a state file"),
         (b'{"semibandit":"else"}\n', "not a state file"),
-        (b'{"semibandit":"tune","version":9,"lo":0}\n', "written in format 9"),
+        (b'{"semibandit":"tune","version":9,"lo":0}\n', "line 1 is of format 9"),
         (b'{"semibandit":"tune","version":1,"lo":"x"}\n', "line 1 is damaged"),
     ],
 )
@@ -134,8 +135,97 @@ def _begin_twice():
         journal.begin(SETTINGS)
 
 
-def test_files_begun_before_margins_were_written(path):
-    old = path.read_bytes().replace(b',"margin":0.0', b"")
-    assert old != path.read_bytes()
-    path.write_bytes(old)
-    assert read(path) == (SETTINGS, ROUNDS)
+OLD = (
+    b'{"semibandit":"tune","version":1,"lo":0.0,"hi":1.0,"feedback":"bandit","high":1.0,"maximize":false,'
+    b'"seed":1,"n_arms":null,"tolerance":null,"horizon":30}\n'
+    b'{"instance":"a","rho":0.125,"position":0.6,"seconds":0.1,"loss":0.5}\n'
+    b'{"instance":"b","rho":0.375,"position":1.25,"seconds":0.1,"failure":"exit status 3"}\n'
+)
+
+
+def test_files_of_the_first_format_go_on(tmp_path):
+    """Without checksums, and without margins in the settings."""
+    path = tmp_path / "old"
+    path.write_bytes(OLD)
+    with Journal(path) as journal:
+        assert (journal.settings.version, journal.settings.margin) == (1, 0.0)
+        assert [record.loss for record in journal.rounds] == [0.5, None]
+        journal.append(ROUNDS[0])
+    assert path.read_bytes().startswith(OLD)
+    assert read(path)[1][2] == ROUNDS[0]
+    path.write_bytes(path.read_bytes().replace(b'"rho":0.1,', b'"rho":0.3,') + path.read_bytes()[-200:])
+    with pytest.raises(ValueError, match="old: line 4 is damaged"):
+        Journal(path)
+
+
+def test_no_flipped_bit_goes_unnoticed(path):
+    """What is not refused is the file without its last line, which may have been torn."""
+    data = path.read_bytes()
+    random = np.random.default_rng(0)
+    refused = 0
+    for place, bit in zip(random.integers(len(data), size=2000), random.integers(8, size=2000), strict=True):
+        flipped = bytearray(data)
+        flipped[place] ^= 1 << bit
+        path.write_bytes(flipped)
+        try:
+            settings, rounds = read(path)
+        except ValueError as error:
+            message = str(error)
+            assert f"{path}: line " in message or "not a state file" in message
+            assert path.read_bytes() == flipped
+            refused += 1
+        else:
+            assert settings == SETTINGS
+            assert rounds == ROUNDS[:-1]
+    assert refused > 1300
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda lines: lines[:2] + lines[3:],
+        lambda lines: [lines[0], lines[2], lines[1], *lines[3:]],
+        lambda lines: [*lines[:2], lines[1], *lines[2:]],
+    ],
+)
+def test_lines_that_are_missing_moved_or_doubled(path, spoil):
+    path.write_bytes(b"".join(spoil(path.read_bytes().splitlines(keepends=True))))
+    with pytest.raises(ValueError, match=r"knob.json: line [23] is damaged"):
+        Journal(path)
+
+
+def test_unknown_keys_are_refused(tmp_path):
+    path = tmp_path / "old"
+    path.write_bytes(OLD.replace(b'"loss":0.5', b'"losss":0.5') + OLD[-40:])
+    with pytest.raises(ValueError, match=r"old: line 2 is damaged \(.*losss"):
+        Journal(path)
+
+
+def test_deleted_in_mid_run_it_is_written_anew(path):
+    data = path.read_bytes()
+    with Journal(path) as journal:
+        path.unlink()
+        journal.keep()
+        assert path.read_bytes() == data
+        path.unlink()
+        journal.append(ROUNDS[0])
+        with pytest.raises(ValueError, match="in use by another process"):
+            Journal(path)
+    assert read(path) == (SETTINGS, [*ROUNDS, ROUNDS[0]])
+
+
+def test_another_file_in_its_place_is_left_alone(path):
+    with Journal(path) as journal:
+        path.unlink()
+        path.write_text("precious")
+        with pytest.raises(OSError, match="another file has taken its place"):
+            journal.append(ROUNDS[0])
+    assert path.read_text() == "precious"
+
+
+@pytest.mark.parametrize("name", ["/dev/full", "/dev/null", "fifo"])
+def test_what_is_no_file_is_refused(tmp_path, name):
+    if name == "fifo":
+        os.mkfifo(tmp_path / name)
+    with pytest.raises(ValueError, match="not a file"):
+        Journal(tmp_path / name)

@@ -1,12 +1,15 @@
+import contextlib
 import itertools
 import math
+import re
 from collections import Counter
 
+import msgspec
 import numpy as np
 import pytest
 
 import semibandit as sb
-from semibandit.tuning import Command, Outcome, Tuner
+from semibandit.tuning import Command, Journal, Outcome, StoppedError, Tuner
 
 SPACE = sb.Interval(0, 1)
 
@@ -91,15 +94,20 @@ def test_interrupted_and_continued_it_is_the_same_learner(tmp_path, feedback):
     )  # fmt: skip
 
 
+def in_the_first_format(data):
+    return re.sub(rb',"crc":"........"}', b"}", data.replace(b'"version":2', b'"version":1'))
+
+
 @pytest.mark.parametrize("feedback", ["bandit", "black-box"])
 def test_the_file_knows_better_than_the_draws(tmp_path, feedback):
-    """Rounds drawn otherwise, as by another version of the program, are learned from as they were played."""
+    """Rounds drawn otherwise, as by the program of the first format, are learned from as they were played."""
     options = {"feedback": feedback, "horizon": 30}
     with Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "one", seed=1, **options) as tuner:
         list(tuner.rounds(names(30)))
         density = tuner.learner.density()
-    lines = (tmp_path / "one").read_bytes().replace(b'"seed":1', b'"seed":2')
-    (tmp_path / "two").write_bytes(lines)
+    lines = in_the_first_format((tmp_path / "one").read_bytes())
+    (tmp_path / "one").write_bytes(lines)
+    (tmp_path / "two").write_bytes(lines.replace(b'"seed":1', b'"seed":2'))
     with Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "two", seed=2, **options) as tuner:
         assert tuner.learner.density() == density
         assert tuner.learner.n_asked == 30
@@ -110,6 +118,26 @@ def test_the_file_knows_better_than_the_draws(tmp_path, feedback):
             assert tuner.learner.ask().rho != next_draw
     with pytest.raises(ValueError, match="position must be in"):
         tuner.learner.ask(position=-1.0)
+
+
+@pytest.mark.parametrize("feedback", ["bandit", "black-box"])
+def test_rounds_that_do_not_follow_from_each_other_are_refused(tmp_path, feedback):
+    """All checksums are right: the lines were written so."""
+    options = {"feedback": feedback, "horizon": 9, "n_arms": 5 if feedback == "bandit" else None}
+    with Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "one", **options) as tuner:
+        list(tuner.rounds(names(9)))
+    for change in ({"position": 0.125}, {"rho": 0.126}):
+        with Journal(tmp_path / "one") as old, Journal(tmp_path / "two") as new:
+            new.begin(old.settings)
+            for number, record in enumerate(old.rounds):
+                new.append(msgspec.structs.replace(record, **change) if number == 4 else record)
+        with pytest.raises(ValueError, match=rf"two: line 6 is damaged \(its {next(iter(change))} is 0.12"):
+            Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "two", **options)
+        (tmp_path / "two").unlink()
+    first = in_the_first_format((tmp_path / "one").read_bytes())
+    (tmp_path / "two").write_bytes(re.sub(rb'"rho":[0-9.]*,', b'"rho":0.1234,', first))
+    with pytest.raises(ValueError, match=r"two: line 2 is damaged \(its rho"):
+        Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "two", **options)
 
 
 def test_an_exception_loses_the_round_in_flight_alone(tmp_path):
@@ -124,11 +152,30 @@ def test_an_exception_loses_the_round_in_flight_alone(tmp_path):
         with pytest.raises(KeyboardInterrupt):
             list(tuner.rounds(names(10)))
         assert len(tuner.finished) == 5
-        assert tuner.learner.pending == ()
         assert tuner.todo(names(10)) == names(10)[5:]
         list(tuner.rounds(names(10)))
+        assert tuner.learner.pending == ()
     with Tuner(Fake(interrupted), SPACE, tmp_path / "knob", horizon=10) as tuner:
         assert [row.instance for row in tuner.finished] == names(10)
+
+
+@pytest.mark.parametrize("feedback", ["bandit", "black-box"])
+def test_continued_after_an_interrupt_it_draws_as_a_file_opened_anew(tmp_path, feedback):
+    calls = itertools.count()
+
+    def interrupted(instance, rho):
+        if next(calls) in (5, 6, 33):
+            raise KeyboardInterrupt
+        return good_in_the_middle(instance, rho)
+
+    options = {"feedback": feedback, "horizon": 10, "n_arms": 20 if feedback == "bandit" else None}
+    with Tuner(Fake(interrupted), SPACE, tmp_path / "one", **options) as tuner:
+        while tuner.todo(names(10)):
+            with contextlib.suppress(KeyboardInterrupt):
+                list(tuner.rounds(names(10)))
+    with Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "two", **options) as whole:
+        list(whole.rounds(names(10)))
+    assert played(tuner) == played(whole)
 
 
 # -- failed rounds --------------------------------------------------------------------------------
@@ -182,6 +229,56 @@ def test_nothing_but_failures(tmp_path):
     assert summary.n_failed == 5
     assert math.isnan(summary.mean_loss)
     assert summary.recommendation.interval == (0.0, 1.0)
+
+
+def test_ten_failures_alike_at_the_start_stop_it(tmp_path):
+    def fails(instance, rho):
+        raise ZeroDivisionError(f"exit status 3: cannot read {instance}")
+
+    with Tuner(Fake(fails), SPACE, tmp_path / "knob") as tuner:
+        with pytest.raises(StoppedError, match=r"first 10 rounds .* same way: exit status 3: cannot read 0"):
+            list(tuner.rounds(names(50)))
+        assert len(tuner.finished) == 10
+        assert len(tuner.todo(names(50))) == 40
+        assert tuner.todo(names(50), retry_failed=True) == names(50)
+        tuner.command = Fake(good_in_the_middle)
+        list(tuner.rounds(names(50), retry_failed=True))
+        assert tuner.todo(names(50), retry_failed=True) == []
+    with Tuner(Fake(fails), SPACE, tmp_path / "learned", failed_loss=1.0) as tuner:
+        assert len(list(tuner.rounds(names(50)))) == 50, "failures are what is to be learned"
+    kinds = itertools.cycle(["exit status 3", "exit status 4"])
+    with Tuner(Fake(lambda *_: divide(next(kinds))), SPACE, tmp_path / "mixed") as tuner:
+        assert len(list(tuner.rounds(names(50)))) == 50
+
+
+def divide(message):
+    raise ZeroDivisionError(message)
+
+
+def test_a_command_that_vanishes_burns_no_instances(tmp_path, monkeypatch):
+    monkeypatch.setattr("semibandit.tuning.command.time.sleep", lambda seconds: None)
+    tool = tmp_path / "tool"
+    tool.write_text("#!/bin/sh\necho 0.5\n")
+    tool.chmod(0o755)
+    with Tuner(Command(f"{tool} {{rho}} {{instance}}"), SPACE, tmp_path / "knob") as tuner:
+        rounds = tuner.rounds(names(20))
+        for _ in range(5):
+            next(rounds)
+        tool.unlink()
+        with pytest.raises(StoppedError, match="cannot be started"):
+            next(rounds)
+        assert tuner.todo(names(20)) == names(20)[5:]
+
+
+@pytest.mark.parametrize("name", ["bad\udcff", "nul\0", 7])
+def test_names_that_cannot_be_kept_are_refused_before_anything_runs(tmp_path, name):
+    command = Fake(good_in_the_middle)
+    with (
+        Tuner(command, SPACE, tmp_path / "knob") as tuner,
+        pytest.raises((ValueError, TypeError), match="instance"),
+    ):
+        list(tuner.rounds(["1", name]))
+    assert command.calls == []
 
 
 # -- instances, the default, other options ----------------------------------------------------------
@@ -254,6 +351,7 @@ def test_other_settings_are_refused(tmp_path):
         ({"tolerance": 0.0, "feedback": "black-box"}, r"tolerance must be in \(0, 1\)"),
         ({"n_arms": 3, "feedback": "black-box"}, "n_arms goes with bandit feedback"),
         ({"n_arms": 0}, "n_arms must be at least 1"),
+        ({"n_arms": 10**12}, "n_arms must be at most 1000000"),
         ({"horizon": 0}, "horizon must be at least 1"),
         ({"seed": -1}, "seed must be at least 0"),
     ],

@@ -5,6 +5,7 @@ import sys
 import typer
 
 from semibandit.cli import dispersion, play, serve, study, tune
+from semibandit.cli.terminal import adapt_output, plain
 
 app = typer.Typer(
     help="Tune the real-valued knob of an algorithm online, with a regret guarantee.",
@@ -30,8 +31,9 @@ def _root(version: bool = typer.Option(False, "--version", help="Show the versio
 
 def main() -> None:
     """Run the command line; what is wrong with the input is said in one line, without a traceback."""
+    adapt_output()
     try:
         app()
-    except (ValueError, TypeError, OSError, ImportError) as error:
-        print(f"semibandit: {error}", file=sys.stderr)
+    except (ValueError, TypeError, OSError, ImportError, MemoryError, OverflowError) as error:
+        print(f"semibandit: {plain(str(error)) or type(error).__name__}", file=sys.stderr)
         sys.exit(2)

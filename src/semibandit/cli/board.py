@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 from rich import box
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from semibandit import dispersion, plots
 from semibandit.cli.problems import Case
+from semibandit.cli.terminal import console
 from semibandit.game import FEEDBACK, History, Kept, mean_loss, rounds
 from semibandit.learners import Exp3Grid, Exp3Set, Learner
 
@@ -37,7 +37,7 @@ class Board:
 
     def __init__(self, case: Case, *, provable: bool, seed: int) -> None:
         self.case, self.provable, self.seed = case, provable, seed
-        self.console = Console()
+        self.console = console()
         self.histories: dict[str, History] = {}
         self.learners: dict[str, Learner] = {}
         self.theory: _Theory | None = None

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semibandit.cli.play import writable
 from semibandit.cli.problems import Case, add_commands
+from semibandit.cli.terminal import console as new_console
+from semibandit.cli.terminal import drawable
 
 if TYPE_CHECKING:
     from semibandit.dispersion.bounds import DispersionFunction
@@ -23,7 +24,7 @@ app = typer.Typer(
 
 Png = Annotated[
     Path | None,
-    typer.Option(callback=writable, help="Draw D(T, ε) with the bounds, and where discontinuities lie."),
+    typer.Option(callback=drawable, help="Draw D(T, ε) with the bounds, and where discontinuities lie."),
 ]
 
 
@@ -77,12 +78,11 @@ def report(
     bound_name: str = "the theorem",
 ) -> None:
     """Measure a stream, show what was found, and draw it if asked to."""
-    from rich.console import Console
     from rich.progress import track
 
     from semibandit import dispersion
 
-    console = Console()
+    console = new_console()
     watched = track(problems, "loss functions", console=console, transient=True)
     result = dispersion.measure(watched, space)
     console.print(_table(result, title, bound, bound_name))

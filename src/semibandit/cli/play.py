@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from semibandit.cli.problems import Case, add_commands
+from semibandit.cli.terminal import drawable, writable
 
 app = typer.Typer(help="Play the game on a stream of instances.", no_args_is_help=True)
 
@@ -19,15 +20,6 @@ class Feedback(StrEnum):
     full = "full"
     semi_bandit = "semi-bandit"
     bandit = "bandit"
-
-
-def writable(path: Path | None) -> Path | None:
-    """Refuse a file that cannot be written before the game, not after it."""
-    if path is not None and path.is_dir():
-        raise typer.BadParameter(f"{path} is a folder")
-    if path is not None and not path.absolute().parent.is_dir():
-        raise typer.BadParameter(f"there is no folder {path.parent}")
-    return path
 
 
 def play(
@@ -43,7 +35,7 @@ def play(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the stream and of the learners.")] = 0,
     png: Annotated[
         Path | None,
-        typer.Option(callback=writable, help="Draw regret, density, widths and one loss function."),
+        typer.Option(callback=drawable, help="Draw regret, density, widths and one loss function."),
     ] = None,
     csv: Annotated[
         Path | None,

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from semibandit.cli.terminal import console, plain
+
 if TYPE_CHECKING:
     from rich.table import Table
 
     from semibandit.spaces.interval import Interval
     from semibandit.tuning import Command, Summary, Tuner
 
-_INTERRUPTED = 130
+_INTERRUPTED = "Interrupted"
 
 
 class LossFrom(StrEnum):
@@ -98,6 +100,9 @@ def tune(
         typer.Option(help="To which black-box feedback finds intervals; if not given, 1/1000 of the space."),
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Run the instances once more.")] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Run instances again that have only failed so far.")
+    ] = False,
     shell: Annotated[bool, typer.Option("--shell", help="Let /bin/sh run the command.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the learner.")] = 0,
 ) -> None:
@@ -129,11 +134,11 @@ def tune(
         "seed": seed,
     }
     with _tuner(runner, parse_space(space), state, storage, study, jobs, options) as tuner:
-        interrupted = _run(tuner, names, again)
-        _report(tuner, interrupted)
-        if interrupted:
-            raise typer.Exit(_INTERRUPTED)
-        if tuner.finished and all(record.failure is not None for record in tuner.finished):
+        ended = _run(tuner, names, again=again, retry_failed=retry_failed)
+        _report(tuner, ended)
+        if ended == _INTERRUPTED:
+            raise typer.Exit(130)
+        if ended or (tuner.finished and all(record.failure is not None for record in tuner.finished)):
             raise typer.Exit(1)
 
 
@@ -174,6 +179,8 @@ def expand(instances: list[str]) -> list[str]:
     """Folders become their files, and patterns that the shell has left alone what they match."""
     names: list[str] = []
     for name in instances:
+        if not name:
+            raise ValueError("an instance must have a name, got ''")
         path = Path(name)
         if path.is_dir():
             found = sorted(str(file) for file in path.iterdir() if file.is_file() and file.name[0] != ".")
@@ -187,46 +194,48 @@ def expand(instances: list[str]) -> list[str]:
     return names
 
 
-def _run(tuner: Tuner, names: list[str], again: bool) -> bool:
-    """All rounds, with a progress bar; whether they were interrupted."""
-    from rich.console import Console
+def _run(tuner: Tuner, names: list[str], **which: bool) -> str | None:
+    """All rounds, with a progress bar; why they ended early, if they did."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    total = len(tuner.todo(names, again))
+    from semibandit.tuning import StoppedError
+
+    total = len(tuner.todo(names, **which))
     progress = Progress(
         TextColumn("tuning"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}"), console=Console(stderr=True), transient=True,
+        TextColumn("{task.fields[note]}"), console=console(stderr=True), transient=True,
     )  # fmt: skip
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with progress:
             task = progress.add_task("tuning", total=total, note="")
             failed = 0
-            for record in tuner.rounds(names, again):
+            for record in tuner.rounds(names, **which):
                 failed += record.failure is not None
                 note = f"ρ = {record.rho:.4g}" + (f", {failed} failed" if failed else "")
                 progress.update(task, advance=1, note=note)
     except KeyboardInterrupt:
-        return True
-    return False
+        return _INTERRUPTED
+    except StoppedError as error:
+        return plain(f"Stopped: {error}")
+    return None
 
 
-def _report(tuner: Tuner, interrupted: bool) -> None:
-    from rich.console import Console
-
-    console = Console(highlight=False)
+def _report(tuner: Tuner, ended: str | None) -> None:
+    out = console(highlight=False)
     summary = tuner.summary()
-    console.print(_table(tuner, summary))
+    out.print(_table(tuner, summary))
     if summary.n_failed:
         for reason, count in summary.failures.most_common(3):
-            console.print(f"failed {count} {'time' if count == 1 else 'times'}: {reason}", markup=False)
+            times = "time" if count == 1 else "times"
+            out.print(plain(f"failed {count} {times}: {reason}"), markup=False, soft_wrap=True)
         if tuner.failed_loss is None:
-            console.print("[dim]From failed rounds nothing is learned; --failed-loss changes that.[/dim]")
-    if interrupted:
-        console.print(
-            f"Interrupted. {summary.n_rounds} rounds are in {tuner.where}; "
-            f"the same command goes on from there.",
+            out.print("[dim]From failed rounds nothing is learned; --failed-loss changes that.[/dim]")
+    if ended:
+        out.print(
+            f"{ended}. {summary.n_rounds} rounds are in {tuner.where}; the same command goes on from there.",
             markup=False,
+            soft_wrap=True,
         )
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-import numpy as np
-
 from semibandit import _validate
 from semibandit._validate import FloatArray, IntArray
 from semibandit.clustering.prunings import best_pruning, check_clusters, pruning_labels
-from semibandit.clustering.trees import Layout, layout
+from semibandit.clustering.trees import Layout, layout, square
 
 __all__ = ["DasguptaCost", "KMeansCost", "KMedianCost", "TreeCost"]
 
@@ -35,15 +33,9 @@ class TreeCost(ABC):
     def _read(self, distances: Any, Z: FloatArray) -> tuple[FloatArray, Layout]:
         tree = layout(Z)
         n = tree.leaves.size
-        D = np.asarray(distances, dtype=np.float64)
-        if D.ndim == 1 and D.size == n * (n - 1) // 2:
-            from scipy.spatial.distance import squareform
-
-            D = squareform(D) if n > 1 else np.zeros((1, 1))
-        if D.shape != (n, n):
-            raise ValueError(f"distances must be those of the {n} points of Z, got shape {D.shape}")
+        D = square(distances, n)
         self.check(n)
-        return np.ascontiguousarray(D), tree
+        return D, tree
 
 
 class _PruningCost(TreeCost):

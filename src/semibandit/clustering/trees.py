@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from semibandit import _validate
 from semibandit._validate import FloatArray, IntArray
 
-__all__ = ["Layout", "diameters", "layout"]
+__all__ = ["Layout", "diameters", "layout", "square"]
 
 
 class Layout(NamedTuple):
@@ -33,14 +34,16 @@ def layout(Z: FloatArray) -> Layout:
     """
     from semibandit.clustering._kernels import lay_out
 
-    Z = np.asarray(Z, dtype=np.float64)
+    Z = _validate.floats("Z", Z, "a linkage matrix")
     if Z.ndim != 2 or Z.shape[1] != 4:
         raise ValueError(f"Z must be a linkage matrix with 4 columns, got shape {Z.shape}")
     n = Z.shape[0] + 1
-    children = np.ascontiguousarray(Z[:, :2]).astype(np.int64)
+    with np.errstate(invalid="ignore"):
+        children = np.ascontiguousarray(Z[:, :2]).astype(np.int64)
     # Each cluster but the last must be merged once, after it was made.
     if not (
-        np.array_equal(np.sort(children, axis=None), np.arange(2 * n - 2))
+        np.array_equal(children, Z[:, :2])
+        and np.array_equal(np.sort(children, axis=None), np.arange(2 * n - 2))
         and (children.max(axis=1, initial=-1) < n + np.arange(n - 1)).all()
     ):
         raise ValueError("Z must merge each cluster exactly once, after it was made, got another matrix")
@@ -51,4 +54,20 @@ def diameters(distances: FloatArray, tree: Layout) -> FloatArray:
     """The largest distance within each cluster. O(n²)."""
     from semibandit.clustering._kernels import largest_within
 
-    return largest_within(distances, tree)
+    if not isinstance(tree, Layout):
+        raise TypeError(f"tree must be what layout(Z) returns, got {tree!r}")
+    return largest_within(square(distances, tree.leaves.size), tree)
+
+
+def square(distances: Any, n: int) -> FloatArray:
+    """The distances of n points as a matrix, from one or from scipy's condensed form."""
+    D = _validate.floats("distances", distances, "a matrix of numbers")
+    if D.ndim == 1 and D.size == n * (n - 1) // 2:
+        from scipy.spatial.distance import squareform
+
+        D = squareform(D) if n > 1 else np.zeros((1, 1))
+    if D.shape != (n, n):
+        raise ValueError(f"distances must be those of the {n} points of the tree, got shape {D.shape}")
+    if not np.isfinite(D.sum()) and not np.isfinite(D).all():  # the sum may overflow
+        raise ValueError(f"distances must be finite, got {D[~np.isfinite(D)][0]!s}")
+    return np.ascontiguousarray(D)

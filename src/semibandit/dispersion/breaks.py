@@ -271,6 +271,11 @@ def _read_each(
             own = getattr(item, "space", space)
             high = max(high, float(getattr(item, "high", 1.0)))
             item = item.losses()
+            if not isinstance(item, Piecewise):
+                raise TypeError(
+                    f"`losses` must return the loss as a PiecewiseConstant (or a PiecewiseLinear), "
+                    f"got {item!r} from functions[{i}]"
+                )
         read.append([_part(i, part, lipschitz) for part in _rows(own, item)])
         if len(read[i]) != len(read[0]):
             raise ValueError(
@@ -317,9 +322,10 @@ def _joined(parts: Iterable[_Part]) -> _Row:
 
 
 def _floats(i: int, item: Any) -> FloatArray:
+    _validate.unmasked(f"functions[{i}]", item)
     try:
         array = np.asarray(item, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         array = np.zeros((0, 0))
     if array.ndim != 1:
         raise TypeError(

@@ -11,7 +11,9 @@ import numpy.typing as npt
 
 from semibandit import _validate
 from semibandit._validate import FloatArray, IntArray
+from semibandit.families.greedy.solution import frozen
 from semibandit.families.instance import before_end, interval_or
+from semibandit.families.levels import level_set
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.spaces.interval import Interval
 
@@ -37,6 +39,9 @@ class Seeding:
         One number in [0, 1) for each centre; drawn with `seed` by default.
     iterations
         Steps of Lloyd's algorithm after the seeding.
+    partition
+        The feedback sets: the maximal intervals with the same "output", the centres in the order in which
+        they are picked, or with the same "loss", where different centres end in the same clusters.
     seed
         The seed of the uniforms.
 
@@ -44,10 +49,9 @@ class Seeding:
     -----
     The loss is the k-means cost, relative to that of the first centre alone: in [0, 1].
 
-    Feedback sets are the maximal intervals on which the same centres are picked in the same order. Their
-    ends are roots of sums of powers, found by Newton's method to rounding (a few 1e-16 where distances
-    differ; in general the error of a share, some 1e-14, over its slope in α). `loss`, `reveal` and `losses`
-    compare α with the same numbers, and so agree with each other.
+    Ends of intervals are roots of sums of powers, found by Newton's method to rounding (a few 1e-16 where
+    distances differ; in general the error of a share, some 1e-14, over its slope in α). `loss`, `reveal` and
+    `losses` compare α with the same numbers, and so agree with each other.
 
     Examples
     --------
@@ -69,9 +73,12 @@ class Seeding:
         *,
         uniforms: npt.ArrayLike | None = None,
         iterations: int = 0,
+        partition: str = "output",
         seed: int = 0,
     ) -> None:
         self.points = _points(points)
+        # Only ratios of distances matter; squares of these must neither overflow nor vanish.
+        self._scaled = np.ldexp(self.points, -math.frexp(float(np.abs(self.points).max()))[1])
         self.n_clusters = _validate.integer("n_clusters", n_clusters, low=1)
         if self.n_clusters > len(self.points):
             raise ValueError(
@@ -79,12 +86,13 @@ class Seeding:
             )
         self.space = interval_or((0.0, 20.0), space)
         if uniforms is None:
-            random = np.random.default_rng(_validate.integer("seed", seed, low=0))
+            random = np.random.default_rng(_validate.seed("seed", seed))
             uniforms = random.random(self.n_clusters)
-        self.uniforms = _validate.vector("uniforms", uniforms, length=self.n_clusters, low=0.0)
+        self.uniforms = frozen(_validate.vector("uniforms", uniforms, length=self.n_clusters, low=0.0))
         if not (self.uniforms < 1.0).all():
             raise ValueError(f"uniforms must be below 1, got {self.uniforms}")
         self.iterations = _validate.integer("iterations", iterations, low=0)
+        self.partition = _validate.choice("partition", partition, ("output", "loss"))
 
     # -- feedback --------------------------------------------------------------------------------
 
@@ -97,7 +105,11 @@ class Seeding:
         return self._loss_of(self.centers(rho))
 
     def reveal(self, rho: float) -> PiecewiseConstant:
-        """The loss on the interval around rho with the same centres (semi-bandit feedback)."""
+        """The loss on the interval around rho with the same centres, or loss (semi-bandit feedback)."""
+        return level_set(self._piece, rho, self.space) if self.partition == "loss" else self._piece(rho)
+
+    def _piece(self, rho: float) -> PiecewiseConstant:
+        """The loss on the interval around rho with the same centres."""
         centers, left, right = self._run(before_end(self.space, rho), True)
         return PiecewiseConstant.constant(left, right, self._loss_of(centers))
 
@@ -109,7 +121,8 @@ class Seeding:
         first, squares = self._run(self.space.lo, False)[0][0], np.full(len(self.points), math.inf)
         pieces = list(self._pieces([first], squares, self.space.lo, self.space.hi))
         values = [self._loss_of(np.array(centers)) for _, centers in pieces]
-        return PiecewiseConstant([*(start for start, _ in pieces), self.space.hi], values)
+        losses = PiecewiseConstant([*(start for start, _ in pieces), self.space.hi], values)
+        return losses.compress() if self.partition == "loss" else losses
 
     def _pieces(
         self, centers: list[int], squares: FloatArray, lo: float, hi: float
@@ -121,7 +134,7 @@ class Seeding:
             yield lo, centers
             return
         squares = squares.copy()
-        order, logs = k.candidates(self.points, centers[-1], squares)
+        order, logs = k.candidates(self._scaled, centers[-1], squares)
         if order.size == 0:
             yield lo, centers
             return
@@ -136,29 +149,29 @@ class Seeding:
         from semibandit.families import _seeding_kernels as k
 
         ends = (self.space.lo, rho, self.space.hi)
-        centers, left, right = k.seed(self.points, self.uniforms, ends, with_interval)
+        centers, left, right = k.seed(self._scaled, self.uniforms, ends, with_interval)
         return centers, left, right
 
     def _loss_of(self, centers: IntArray) -> float:
         if self._alone == 0.0:
             return 0.0
-        places = self.points[centers]
+        places = self._scaled[centers]
         for _ in range(self.iterations):
-            nearest = _squares(self.points, places).argmin(axis=1)
+            nearest = _squares(self._scaled, places).argmin(axis=1)
             places = np.array(
                 [
-                    self.points[nearest == c].mean(axis=0) if (nearest == c).any() else place
+                    self._scaled[nearest == c].mean(axis=0) if (nearest == c).any() else place
                     for c, place in enumerate(places)
                 ]
             )
-        cost = float(_squares(self.points, places).min(axis=1).sum())
+        cost = float(_squares(self._scaled, places).min(axis=1).sum())
         return min(cost / self._alone, 1.0)
 
     @cached_property
     def _alone(self) -> float:
         """The cost of the first centre alone."""
         first = min(int(self.uniforms[0] * len(self.points)), len(self.points) - 1)
-        return float(_squares(self.points, self.points[[first]]).sum())
+        return float(_squares(self._scaled, self._scaled[[first]]).sum())
 
     def __repr__(self) -> str:
         n, d = self.points.shape
@@ -171,7 +184,7 @@ def _squares(points: FloatArray, places: FloatArray) -> FloatArray:
 
 
 def _points(points: npt.ArrayLike) -> FloatArray:
-    array = np.array(points, dtype=np.float64)
+    array = np.array(_validate.floats("points", points, "an array of numbers"), order="C")
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(f"points must have shape (n, d) with n and d at least 1, got shape {array.shape}")
     if not np.isfinite(array).all():

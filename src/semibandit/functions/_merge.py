@@ -48,7 +48,8 @@ def order_of(edges: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
 def pack(edges: Any, index_bits: int, keys: Any) -> None:
     """keys[i] = (coarse position of edges[i], i)."""
     low, high = edges.min(), edges.max()
-    steps = 2.0 ** (62 - index_bits) / (0.5 * high - 0.5 * low)
+    half = 0.5 * high - 0.5 * low
+    steps = 2.0 ** (62 - index_bits) / half if half > 1e-280 else 0.0  # narrower: as if all in one place
     for i in range(edges.size):
         keys[i] = (np.int64((0.5 * edges[i] - 0.5 * low) * steps) << index_bits) | i
 

@@ -34,7 +34,9 @@ class Hindsight:
     @property
     def rho(self) -> float:
         """The middle of the interval."""
-        return 0.5 * (self.interval[0] + self.interval[1])
+        lo, hi = self.interval
+        middle = 0.5 * lo + 0.5 * hi
+        return middle if middle < hi else lo  # of two neighbouring doubles, the first
 
     @property
     def parameters(self) -> tuple[Any, ...]:
@@ -53,7 +55,8 @@ def best_in_hindsight(
 ) -> Hindsight:
     """The fixed parameter with the smallest total loss over all problems.
 
-    Exact: the minimum of the sum of the whole loss functions. One pass, O(N log N) for N pieces, in memory
+    Exact: the minimum of the sum of the whole loss functions, whose values are the true sums, each rounded
+    once (so that sums that differ by less may count as equal). One pass, O(N log N) for N pieces, in memory
     for the pieces of the sum. Above `max_pieces` of these, and where `problems` can be iterated again, a
     second pass looks only at the cells of the line that can still hold the minimum. Where some functions
     are piecewise linear, the minimum may be at a point, and is exact to rounding.
@@ -75,8 +78,9 @@ def best_in_hindsight(
     ((0.9, 1.0), 0.2)
     """
     _validate.integer("max_pieces", max_pieces, low=2)
+    _validate.boolean("maximize", maximize)
     spaces: list[Any] = []
-    functions = _functions(problems, maximize, spaces)
+    functions = whole_functions(problems, maximize, spaces)
     running = _RunningSum()
     for function in functions:
         running.add(function)
@@ -86,7 +90,7 @@ def best_in_hindsight(
                 cells.add(later)
             within = cells.candidates()
             running = _RunningSum()
-            for again in _functions(problems, maximize, spaces):
+            for again in whole_functions(problems, maximize, spaces):
                 running.add(within + again)
     return _best_of(running, spaces, maximize)
 
@@ -100,9 +104,10 @@ def mean_loss(problems: Iterable[Any], *, maximize: bool = False) -> tuple[Piece
     >>> best.interval
     (0.75, 1.0)
     """
+    _validate.boolean("maximize", maximize)
     spaces: list[Any] = []
     running = _RunningSum()
-    for function in _functions(problems, maximize, spaces):
+    for function in whole_functions(problems, maximize, spaces):
         running.add(function)
     best = _best_of(running, spaces, maximize)
     return running.result() * ((-1.0 if maximize else 1.0) / running.count), best
@@ -118,15 +123,43 @@ def _best_of(running: _RunningSum, spaces: list[Any], maximize: bool) -> Hindsig
     return Hindsight(interval, -best if maximize else best, space.alphas[row])
 
 
-def _functions(problems: Iterable[Any], maximize: bool, spaces: list[Any]) -> Iterator[Piecewise]:
+def best_for(functions: Iterable[Piecewise], spaces: list[Any], maximize: bool) -> Hindsight:
+    """The best fixed parameter for what `whole_functions` has made of some problems."""
+    running = _RunningSum()
+    for function in functions:
+        running.add(function)
+    return _best_of(running, spaces, maximize)
+
+
+def whole_functions(problems: Iterable[Any], maximize: bool, spaces: list[Any]) -> Iterator[Piecewise]:
     """The functions to minimise; `spaces` gets the space of the first problem, None for a bare function."""
+    ends: tuple[float, float] | None = None
     for i, problem in enumerate(problems):
         if not spaces:
             spaces.append(getattr(problem, "space", None))
-        function: Piecewise = problem if isinstance(problem, Piecewise) else problem.losses()
+        function = whole_loss(problem)
         if not function.whole:
             raise ValueError(f"the loss function of problem {i} is not seen everywhere: {function!r}")
+        own = float(function.edges[0]), float(function.edges[-1])
+        if own != (ends := ends or own):
+            raise ValueError(f"problems must be on one space, got {own} in problem {i} and {ends} before it")
         yield function * -1.0 if maximize else function
+
+
+def whole_loss(problem: Any) -> Piecewise:
+    """The loss function of a problem, or the function itself."""
+    if isinstance(problem, Piecewise):
+        return problem
+    losses = getattr(problem, "losses", None)
+    if not callable(losses):
+        raise TypeError(f"problems must be functions, or have a method `losses`, got {problem!r}")
+    function = losses()
+    if not isinstance(function, Piecewise):
+        raise TypeError(
+            f"`losses` must return the loss as a PiecewiseConstant (or a PiecewiseLinear), got {function!r} "
+            f"from {problem!r}"
+        )
+    return function
 
 
 class _RunningSum:
@@ -169,9 +202,12 @@ class _Cells:
         self.edges = np.append(start.edges[:-1:stride], start.edges[-1])
         self.low = np.zeros(self.edges.size - 1)
         self.value = np.zeros(self.edges.size - 1)
+        self.added, self.magnitude = 0, 0.0
         self.add(start)
 
     def add(self, function: Piecewise) -> None:
+        self.added += 1
+        self.magnitude += max(float(np.abs(end).max()) for end in function.ends)
         first = np.searchsorted(function.edges, self.edges[:-1], side="right") - 1
         last = np.searchsorted(function.edges, self.edges[1:], side="left")
         self.low += _minimum_between(function.lowest, first, last)
@@ -179,9 +215,9 @@ class _Cells:
 
     def candidates(self) -> PiecewiseConstant:
         """0 on the cells that may hold the minimum, nan elsewhere."""
-        # The bounds are float sums: leave room for their rounding.
+        # The bounds are float sums: leave room for their rounding, at most that of what was added.
         reach = float(self.value.min())
-        slack = 1e-9 * max(1.0, abs(reach))
+        slack = 1e-15 * (self.added + 1) * self.magnitude
         keep = self.low <= reach + slack
         return PiecewiseConstant(self.edges, np.where(keep, 0.0, np.nan)).compress()
 

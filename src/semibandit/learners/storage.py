@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import stat
 import uuid
 import zlib
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,12 +33,12 @@ if TYPE_CHECKING:
 __all__ = ["dumps", "load", "loads", "save"]
 
 MAGIC = b"SBLEARN\n"
-VERSION = 1
+VERSION = 2
 
 # The numbers of a learner that are neither configuration nor weights.
 _COUNTERS = (
-    "n_asked", "n_told", "n_failed", "n_late", "gap_sum", "join_error", "clip_sum", "current_rate",
-    "_loss_mean", "_loss_squares",
+    "n_asked", "n_told", "n_failed", "n_late", "gap_sum", "join_error", "clip_mean", "clip_most",
+    "explore_sum", "current_rate", "_loss_mean", "_loss_squares",
 )  # fmt: skip
 
 
@@ -64,11 +67,12 @@ class Saved(msgspec.Struct):
     space: dict[str, Any]
     rate: Rate
     config: dict[str, int | float | bool | str | None]
+    prior: dict[str, Any] | None
     counters: dict[str, int | float]
     last_probabilities: list[float]
     name: str
     random: str
-    pending: list[tuple[int, float, float, int]]  # id, rho, position, epoch
+    pending: list[tuple[int, list[float], int]]  # id, positions, epoch
     epochs: list[SavedEpoch]
 
 
@@ -117,10 +121,17 @@ def loads(data: bytes, path: str = "these bytes") -> Learner:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Put `data` into the file so that at no moment it holds anything but the old or the new content."""
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    """Put `data` into the file so that at no moment it holds anything but the old or the new content.
+
+    A symbolic link stays one, and a file keeps its mode. What a process that died here has left is removed.
+    """
+    path = Path(os.path.realpath(path))
+    _remove_leftovers(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{uuid.uuid4().hex}")
     try:
         with open(temporary, "xb") as file:
+            with suppress(FileNotFoundError):
+                os.chmod(temporary, stat.S_IMODE(path.stat().st_mode))
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -128,6 +139,25 @@ def write_atomically(path: Path, data: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Delete temporaries of processes that are no more."""
+    pattern = re.compile(re.escape(f".{path.name}.") + r"(\d+)\.[0-9a-f]{32}")
+    with suppress(OSError):
+        for found in os.listdir(path.parent):
+            if (match := pattern.fullmatch(found)) and not _is_alive(int(match[1])):
+                path.with_name(found).unlink(missing_ok=True)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        pass  # it is somebody else's
+    return True
 
 
 def _describe(learner: Learner) -> Saved:
@@ -138,17 +168,19 @@ def _describe(learner: Learner) -> Saved:
     epochs.append(learner._epoch)
     place = {id(epoch): i for i, epoch in enumerate(epochs)}
     config = learner._config()
+    prior = config.pop("prior", None)
     return Saved(
         version=VERSION,
         kind=type(learner).__name__,
         space=learner.space.to_dict(),
         rate=config.pop("rate"),
         config=config,
+        prior=None if prior is None else prior.to_dict(),
         counters={name: getattr(learner, name) for name in _COUNTERS},
         last_probabilities=list(learner.last_probabilities),
         name=learner._name,
         random=json.dumps(learner._random.bit_generator.state),
-        pending=[(t.id, t.rho, t.position, place[id(e)]) for t, e in learner._pending.values()],
+        pending=[(t.id, list(t.positions), place[id(e)]) for t, e in learner._pending.values()],
         epochs=[_describe_epoch(epoch) for epoch in epochs],
     )
 
@@ -170,6 +202,8 @@ def _restore(saved: Saved) -> Learner:
     if saved.kind not in kinds:
         raise ValueError(f"unknown kind of learner {saved.kind!r}")
     config: dict[str, Any] = dict(saved.config)
+    if saved.prior is not None:
+        config["prior"] = PiecewiseConstant.from_dict(saved.prior)
     learner = kinds[saved.kind](spaces.restore(saved.space), rate=saved.rate, **config)
     for name in _COUNTERS:
         setattr(learner, name, saved.counters[name])
@@ -186,8 +220,8 @@ def _restore(saved: Saved) -> Learner:
         epoch.asked_at = saved_epoch.asked_at
         epochs.append(epoch)
     learner._epoch = epochs[-1]
-    for trial_id, _, position, place in saved.pending:
-        learner._pending[trial_id] = learner._trial(trial_id, position), epochs[place]
+    for trial_id, positions, place in saved.pending:
+        learner._pending[trial_id] = learner._trial(trial_id, positions), epochs[place]
     return learner
 
 

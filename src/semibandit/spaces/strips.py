@@ -239,15 +239,22 @@ class Strips:
         edges = self.line.place(np.repeat(rows, 2), edges)
         if rows.size > 1:
             order = np.argsort(edges[::2], kind="stable")
-            edges, values = edges.reshape(-1, 2)[order].ravel(), values[order]
+            edges, values, rows = edges.reshape(-1, 2)[order].ravel(), values[order], rows[order]
         if not (edges[1:] > edges[:-1]).all():
-            return self._laid_close(edges[::2], edges[1::2], values)
+            ends = self.line.place(rows, np.full(rows.size, b))
+            return self._laid_close(edges[::2].copy(), edges[1::2].copy(), ends, values)
         steps = np.full(edges.size - 1, math.nan)
         steps[::2] = values
         return PiecewiseConstant.trusted(edges, steps)
 
-    def _laid_close(self, left: FloatArray, right: FloatArray, values: FloatArray) -> PiecewiseConstant:
+    def _laid_close(
+        self, left: FloatArray, right: FloatArray, ends: FloatArray, values: FloatArray
+    ) -> PiecewiseConstant:
         """The same where intervals touch, or are narrower than the doubles of the line."""
+        # At the end of its row an interval without a point of the line gets the last one of the row.
+        late = left >= ends
+        left[late], right[late] = np.nextafter(ends[late], -math.inf), ends[late]
+        right[:-1] = np.where(late[1:], np.minimum(right[:-1], left[1:]), right[:-1])
         # What has no point of the line is given one, if there is room for it.
         right = np.maximum(right, np.nextafter(left, math.inf))
         overlap = left[1:] < right[:-1]

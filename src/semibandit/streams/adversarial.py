@@ -10,13 +10,14 @@ from semibandit import _validate
 from semibandit.families.problem import Explicit
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.spaces.interval import Interval
-from semibandit.streams.stream import Stream
+from semibandit.streams.stream import Stream, remade
 
 __all__ = ["concentrated", "halving"]
 
 _UNIT = Interval(0.0, 1.0)
 
 
+@remade
 def concentrated(
     rounds: int = 1000,
     *,
@@ -65,6 +66,7 @@ def concentrated(
     return Stream(make, rounds, seed)
 
 
+@remade
 def halving(rounds: int = 48, *, space: Interval = _UNIT, seed: int = 0) -> Stream[Explicit]:
     """The halving adversary: no learner can do better than chance, some parameter is always right.
 
@@ -94,7 +96,7 @@ def halving(rounds: int = 48, *, space: Interval = _UNIT, seed: int = 0) -> Stre
     """
     rounds = _validate.integer("rounds", rounds, low=1)
     # Not the generator that a learner with the same seed has: it would know the coins.
-    rng = np.random.default_rng([_validate.integer("seed", seed, low=0), 1])
+    rng = np.random.default_rng([_validate.seed("seed", seed), 1])
     depth = _halvings(space)
     repeats = math.ceil(rounds / depth)
     left_is_bad = rng.random(rounds) < 0.5

@@ -12,7 +12,7 @@ from semibandit import _validate
 from semibandit._validate import FloatArray, IntArray
 from semibandit.clustering import TargetDistance
 from semibandit.families.linkage.linkage import Linkage
-from semibandit.streams.stream import Stream
+from semibandit.streams.stream import Stream, remade
 
 __all__ = ["clustering"]
 
@@ -25,6 +25,7 @@ _DATA = {"digits": "digits", "iris": "iris", "wine": "wine", "breast-cancer": "b
 _KINDS = ("elongated", "gaussian", *_DATA)
 
 
+@remade
 def clustering(
     kind: str = "elongated",
     rounds: int = 500,
@@ -33,6 +34,7 @@ def clustering(
     per_class: int = 20,
     smooth: float = 0.0,
     linkage: str = "single-complete",
+    partition: str = "tree",
     cost: Callable[[IntArray], Any] = TargetDistance,
     seed: int = 0,
 ) -> Stream[Linkage]:
@@ -52,8 +54,8 @@ def clustering(
     smooth
         Adds to each distance independent noise, uniform on [0, smooth · the mean distance]: the adversary of
         the paper, κ-smooth with κ = 1 / (smooth · mean distance).
-    linkage
-        The linkage of each `Linkage`.
+    linkage, partition
+        The linkage of each `Linkage`, and what its feedback sets keep together.
     cost
         Makes the cost of an instance from its labels.
     seed
@@ -84,7 +86,7 @@ def clustering(
         distances = pdist(points)
         if smooth > 0.0:
             distances += smooth * distances.mean() * rng.random(distances.size)
-        return Linkage(distances, cost(labels), linkage)
+        return Linkage(distances, cost(labels), linkage, partition=partition)
 
     return Stream(make, rounds, seed)
 

@@ -7,11 +7,12 @@ import numpy as np
 from semibandit import _validate
 from semibandit.families.greedy.independent_set import IndependentSet
 from semibandit.spaces.interval import Interval
-from semibandit.streams.stream import Stream
+from semibandit.streams.stream import Stream, remade
 
 __all__ = ["independent_set"]
 
 
+@remade
 def independent_set(
     rounds: int = 1000,
     *,

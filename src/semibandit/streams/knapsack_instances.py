@@ -10,7 +10,7 @@ from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.families.greedy.knapsack import Knapsack
 from semibandit.spaces.interval import Interval
-from semibandit.streams.stream import Stream
+from semibandit.streams.stream import Stream, remade
 
 __all__ = ["KINDS", "knapsack"]
 
@@ -20,6 +20,7 @@ _RANGE = 1000
 _ROOM = 100.0  # the capacity of the instances made for learning
 
 
+@remade
 def knapsack(
     kind: str = "mixed",
     rounds: int = 1000,

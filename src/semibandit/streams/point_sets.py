@@ -7,11 +7,12 @@ import numpy as np
 from semibandit import _validate
 from semibandit.families.seeding import Seeding
 from semibandit.spaces.interval import Interval
-from semibandit.streams.stream import Stream
+from semibandit.streams.stream import Stream, remade
 
 __all__ = ["seeding"]
 
 
+@remade
 def seeding(
     rounds: int = 1000,
     *,

@@ -6,11 +6,12 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit.families.sales import PostedPrice, SecondPrice
-from semibandit.streams.stream import Stream
+from semibandit.streams.stream import Stream, remade
 
 __all__ = ["posted_price", "second_price"]
 
 
+@remade
 def posted_price(
     rounds: int = 1000, *, buyers: int = 5, supply: int | None = None, loss: str = "normalised", seed: int = 0
 ) -> Stream[PostedPrice]:
@@ -43,6 +44,7 @@ def posted_price(
     return Stream(make, rounds, seed)
 
 
+@remade
 def second_price(
     rounds: int = 1000, *, bidders: int = 3, supply: int = 1, loss: str = "normalised", seed: int = 0
 ) -> Stream[SecondPrice]:

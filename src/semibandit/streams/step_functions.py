@@ -7,13 +7,14 @@ import numpy as np
 from semibandit import _validate
 from semibandit.families.problem import Explicit
 from semibandit.functions.constant import PiecewiseConstant
-from semibandit.streams.stream import Stream
+from semibandit.streams.stream import Stream, remade
 
 __all__ = ["synthetic"]
 
 _BEST, _REACH = 0.37, 0.15
 
 
+@remade
 def synthetic(
     rounds: int = 1000,
     *,

@@ -13,7 +13,7 @@ from semibandit.clustering.target import TargetDistance
 from semibandit.families.linkage.metric import MetricLinkage
 from semibandit.spaces.interval import Interval
 from semibandit.spaces.strips import Strips
-from semibandit.streams.stream import Stream
+from semibandit.streams.stream import Stream, remade
 
 __all__ = ["digits_two_metrics"]
 
@@ -21,6 +21,7 @@ _LABELLED = 20  # digits of each odd class that the embedding is learned from
 _SIZES = (2, 4, 20)
 
 
+@remade
 def digits_two_metrics(
     rounds: int = 1000,
     sizes: tuple[int, ...] = _SIZES,
@@ -28,6 +29,7 @@ def digits_two_metrics(
     *,
     kappa: float | None = 100.0,
     n_rows: int | None = None,
+    partition: str = "tree",
 ) -> Stream[MetricLinkage]:
     """Clusterings of handwritten digits; which mix of metrics, which linkage?
 
@@ -49,6 +51,8 @@ def digits_two_metrics(
         the distances as they are.
     n_rows
         The number of rows of α; by default what `Strips` takes for this many rounds.
+    partition
+        What the feedback sets of each `MetricLinkage` keep together.
 
     Examples
     --------
@@ -71,7 +75,8 @@ def digits_two_metrics(
         points = [rng.choice(classes[c], size, replace=False) for c, size in zip(chosen, sizes, strict=True)]
         index = np.concatenate(points)
         d0, d1 = (_distances(vectors[index], noise, rng) for vectors in (pixels, embedded))
-        return MetricLinkage(d0, d1, TargetDistance(np.repeat(chosen, sizes)), space=space)
+        cost = TargetDistance(np.repeat(chosen, sizes))
+        return MetricLinkage(d0, d1, cost, space=space, partition=partition)
 
     return Stream(make, rounds, seed)
 

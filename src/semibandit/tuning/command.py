@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import re
 import shlex
 import shutil
+import stat
+import time
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from time import perf_counter
 
 from semibandit import _validate
-from semibandit.tuning.process import Finished, execute
+from semibandit.tuning.process import Finished, Tail, execute
 
-__all__ = ["COMPARE", "LOSS_FROM", "Command", "Outcome"]
+__all__ = ["COMPARE", "LOSS_FROM", "Command", "Outcome", "StoppedError"]
 
 LOSS_FROM = ("output", "file", "exit", "time")
 COMPARE = ("output", "loss", "file")
 
 _PLACEHOLDER = re.compile(r"\{(rho|instance)\}")
+_QUOTED = re.compile(r"""\\. | '[^']*' | "(?:\\.|[^"\\])*" """, re.VERBOSE | re.DOTALL)
+
+# Seconds before another attempt to start a command: an update may be replacing it just now.
+_PAUSES = (0.1, 0.3, 1.0, 3.0)
+_SHELL_CANNOT_START = (126, 127)
+_LONGEST_FAILURE = 200
+
+
+class StoppedError(RuntimeError):
+    """Tuning cannot go on. What is finished is in the state file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +74,14 @@ class Command:
     timeout
         Seconds after which the command, and all that it has started, is killed.
     shell
-        Let /bin/sh run the template. What replaces the placeholders is quoted.
+        Let /bin/sh run the template. {instance} must not stand inside of quotes: the shell gets the name as
+        a parameter of its own, which it does not look into.
+
+    Raises
+    ------
+    StoppedError
+        By `run`, where the command cannot be started, also not after some seconds: it is missing, or may not
+        be executed, or the system has no room for a process. That is no fault of the instance.
 
     Examples
     --------
@@ -95,31 +113,46 @@ class Command:
         self.compare_file = _needed("compare_file", compare_file, self.compare == "file")
         self.high = _validate.number("high", high, low=0.0, open=True)
         self.timeout = None if timeout is None else _validate.number("timeout", timeout, low=0.0, open=True)
-        self._words = [template] if shell else _split(template)
+        self._words = _for_shell(template) if shell else _split(template)
 
     def run(self, instance: str, rho: float) -> Outcome:
         """Run the command once."""
         files = [self._fill(path, instance, rho) for path in (self.loss_file, self.compare_file) if path]
         before = {path: _backdated_stamp(path) for path in files}
-        words = [self._fill(word, instance, rho, quoted=self.shell) for word in self._words]
-        start = perf_counter()
+        words = [self._fill(word, instance, rho) for word in self._words]
+        seconds = 0.0
         try:
-            done = execute(words[0] if self.shell else words, timeout=self.timeout, shell=self.shell)
-        except OSError as error:
-            return Outcome(None, f"cannot be run: {error}", None, perf_counter() - start)
-        try:
+            done = self._execute(words)
+            seconds = done.seconds
             self._require_success(done)
             for path in files:
                 if _stamp(path) in (None, before[path]):
                     raise _FailureError(f"the command did not write {path}")
             loss = self._read_loss(done, instance, rho)
-            return Outcome(loss, None, self._compared(done.output, loss, instance, rho), done.seconds)
+            return Outcome(loss, None, self._compared(done.output, loss, instance, rho), seconds)
         except _FailureError as failed:
-            return Outcome(None, str(failed), None, done.seconds)
+            return Outcome(None, str(failed)[:_LONGEST_FAILURE], None, seconds)
 
-    def _fill(self, text: str, instance: str, rho: float, quoted: bool = False) -> str:
-        values = {"rho": repr(float(rho)), "instance": shlex.quote(instance) if quoted else instance}
+    def _fill(self, text: str, instance: str, rho: float) -> str:
+        values = {"rho": repr(float(rho)), "instance": instance}
         return _PLACEHOLDER.sub(lambda match: values[match[1]], text)
+
+    def _execute(self, words: list[str]) -> Finished:
+        """Run it, with some patience where it cannot be started."""
+        for pause in (*_PAUSES, None):
+            try:
+                done = execute(words, timeout=self.timeout)
+            except OSError as error:
+                if error.errno == errno.E2BIG or words[0] != self._words[0]:
+                    raise _FailureError(f"cannot be run: {error}") from None  # by this instance's doing
+                reason = str(error)
+            else:
+                if not (self.shell and self.loss_from != "exit" and done.status in _SHELL_CANNOT_START):
+                    return done
+                reason = done.complaints.last_line or f"exit status {done.status}"
+            if pause is not None:
+                time.sleep(pause)
+        raise StoppedError(f"the command cannot be started: {reason[:_LONGEST_FAILURE]}")
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -129,27 +162,27 @@ class Command:
         if done.status < 0:
             raise _FailureError(f"killed by {done.signal}")
         if done.status > 0 and self.loss_from != "exit":
-            last = _last_line(done.complaints)
+            last = done.complaints.last_line
             raise _FailureError(f"exit status {done.status}" + (f": {last}" if last else ""))
 
     def _read_loss(self, done: Finished, instance: str, rho: float) -> float:
         if self.loss_from == "output":
-            loss = _parse(_last_line(done.output), "the output")
+            loss = _parse(done.output.last_line, "the output")
         elif self.loss_from == "file":
             assert self.loss_file is not None
-            path = Path(self._fill(self.loss_file, instance, rho))
-            loss = _parse(_last_line(path.read_bytes()), str(path))
+            path = self._fill(self.loss_file, instance, rho)
+            loss = _parse(_tail(path).last_line, path)
         else:
             loss = done.seconds if self.loss_from == "time" else float(done.status or 0)
         if not 0.0 <= loss <= self.high:
             raise _FailureError(f"the loss must be in [0, {self.high:g}], got {loss!r}")
         return loss
 
-    def _compared(self, output: bytes, loss: float, instance: str, rho: float) -> bytes | float:
+    def _compared(self, output: Tail, loss: float, instance: str, rho: float) -> bytes | float:
         if self.compare == "file":
             assert self.compare_file is not None
-            return Path(self._fill(self.compare_file, instance, rho)).read_bytes()
-        return output if self.compare == "output" else loss
+            return _tail(self._fill(self.compare_file, instance, rho)).digest
+        return output.digest if self.compare == "output" else loss
 
 
 class _FailureError(Exception):
@@ -164,6 +197,31 @@ def _split(template: str) -> list[str]:
     if not _PLACEHOLDER.search(words[0]) and shutil.which(words[0]) is None:
         raise ValueError(f"the command {words[0]!r} cannot be found")
     return words
+
+
+def _for_shell(template: str) -> list[str]:
+    """What runs a template in a shell, with the instance as the parameter $1.
+
+    Inside of quotes $1 would stand for itself, or be looked into by a second shell; a number does no harm.
+    """
+    if quoted := next((word for word in _QUOTED.findall(template) if "{instance}" in word), None):
+        raise ValueError(f"{{instance}} must not stand inside of quotes, it is quoted already, got {quoted}")
+    return ["/bin/sh", "-c", template.replace("{instance}", '"$1"'), "/bin/sh", "{instance}"]
+
+
+def _tail(path: str) -> Tail:
+    """The end of a file, which may be anything that the command has made of it."""
+    try:
+        with open(path, "rb", opener=_open_without_waiting) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise _FailureError(f"not a file: {path}")
+            return Tail.of(file)
+    except OSError as error:
+        raise _FailureError(f"cannot be read: {error}") from None
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)  # a FIFO would wait for somebody to write into it
 
 
 def _needed(name: str, path: str | None, needed: bool) -> str | None:
@@ -189,16 +247,11 @@ def _backdated_stamp(path: str) -> tuple[int, int, int] | None:
     return _stamp(path)
 
 
-def _last_line(data: bytes) -> str:
-    lines = data.strip().splitlines()
-    return lines[-1].decode(errors="replace").strip() if lines else ""
-
-
 def _parse(line: str, where: str) -> float:
     try:
         loss = float(line)
     except ValueError:
         raise _FailureError(f"the last line of {where} is no number: {line[:80]!r}") from None
     if not math.isfinite(loss):
-        raise _FailureError(f"the loss must be finite, got {line}")
+        raise _FailureError(f"the loss must be finite, got {line[:80]}")
     return loss

@@ -2,31 +2,41 @@
 
 The first line holds the settings. A line is written by one call and forced to the disk before the next
 round begins, so that a crash at any moment can leave at most one torn line, the last; it is cut off when
-the file is opened again. The learner is not stored: told the same rounds again, it is the same learner.
+the file is opened again. Each line ends with a checksum of itself and of all lines before it, so that nothing
+else that befalls a file goes unnoticed. The learner is not stored: told the same rounds, it is the same.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import stat
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import msgspec
 
 __all__ = ["Journal", "Round", "Settings"]
 
-VERSION = 1
+# To be raised when rounds are drawn otherwise than before, as a file's rounds are compared with the draws.
+VERSION = 2
+READABLE = (1, 2)  # format 1 has no checksums
 MAGIC = b'{"semibandit":"tune","version":'
 
+_FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)
 _LOCK_ATTEMPTS = 40
 _LOCK_PAUSE = 0.05
+_SEAL = re.compile(rb',"crc":"([0-9a-f]{8})"\}$')
+_SEAL_INSIDE = re.compile(rb',"crc":"[0-9a-f]{8}"\}.', re.DOTALL)
 
 
-class Settings(msgspec.Struct, frozen=True, tag_field="semibandit", tag="tune"):
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="semibandit", tag="tune"):
     """What a state file was begun with. Rounds made with other settings cannot be learned from together."""
 
     version: int
@@ -42,14 +52,14 @@ class Settings(msgspec.Struct, frozen=True, tag_field="semibandit", tag="tune"):
     margin: float = 0.0  # files of earlier versions do not have it
 
     def differences(self, other: Settings) -> Iterator[str]:
-        """What is not the same, in words; the horizon may differ."""
+        """What is not the same, in words; the horizon and the format of the file may differ."""
         for name in self.__struct_fields__:
             ours, theirs = getattr(self, name), getattr(other, name)
-            if name != "horizon" and ours != theirs:
+            if name not in ("horizon", "version") and ours != theirs:
                 yield f"{name} = {theirs} (it was {ours})"
 
 
-class Round(msgspec.Struct, frozen=True, omit_defaults=True):
+class Round(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What happened in one round.
 
     `loss` is what the learner was told, None for nothing; `failure` says why a run failed. `lo` and `hi` are
@@ -86,9 +96,11 @@ class Journal:
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(path)
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
-        self._handle = os.open(self.path, flags, 0o666)
+        self._seal = 0
+        self._handle = os.open(self.path, os.O_CREAT | _FLAGS, 0o666)
         try:
+            if not stat.S_ISREG(os.fstat(self._handle).st_mode):
+                raise ValueError(f"{self.path}: not a file")
             self._lock()
             self.settings, self.rounds = self._read()
         except BaseException:
@@ -105,8 +117,19 @@ class Journal:
 
     def append(self, record: Round) -> None:
         """Write a round; it is on the disk when this returns."""
+        self.keep()
         self._write(record)
         self.rounds.append(record)
+
+    def keep(self) -> None:
+        """See to it that the file is where it should be: one that was deleted meanwhile is written anew."""
+        try:
+            found = os.stat(self.path)
+        except FileNotFoundError:
+            self._restore()
+        else:
+            if not os.path.samestat(found, os.fstat(self._handle)):
+                raise OSError(f"{self.path}: another file has taken its place")
 
     def close(self) -> None:
         """Let other processes open the file."""
@@ -122,6 +145,20 @@ class Journal:
     ) -> None:
         self.close()
 
+    def _restore(self) -> None:
+        """Write the content of the deleted file, which our handle keeps alive, to a new one."""
+        deleted = self._handle
+        self._handle = os.open(self.path, os.O_CREAT | os.O_EXCL | _FLAGS, 0o666)
+        try:
+            self._lock()
+            self._append(_content(deleted))
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            os.close(deleted)
+        _sync_folder(self.path.parent)
+
     def _lock(self) -> None:
         try:
             import fcntl
@@ -135,48 +172,83 @@ class Journal:
             time.sleep(_LOCK_PAUSE)
         raise ValueError(f"{self.path}: in use by another process")
 
+    # -- lines -----------------------------------------------------------------------------------
+
     def _read(self) -> tuple[Settings | None, list[Round]]:
-        with open(self._handle, "rb", closefd=False) as file:
-            data = file.read()
+        data = _content(self._handle)
         if not (data.startswith(MAGIC) or MAGIC.startswith(data)):
             raise ValueError(f"{self.path}: not a state file of `semibandit tune`")
-        lines = data.split(b"\n")
-        torn = len(lines.pop())  # empty where the file ends with a line's end, as it should
+        *lines, rest = data.split(b"\n")  # which is empty where the file ends with a line's end, as it should
+        if _SEAL_INSIDE.search(rest):
+            raise ValueError(f"{self.path}: line {len(lines) + 1} is damaged (it has no end)")
+        torn = len(rest)
         if not lines:
             os.ftruncate(self._handle, 0)
             return None, []
-        settings = self._decode_settings(lines[0])
-        rounds = []
-        for number, line in enumerate(lines[1:], start=2):
+        version = self._version(lines[0])
+        records: list[Any] = []
+        for number, line in enumerate(lines, start=1):
             try:
-                rounds.append(msgspec.json.decode(line, type=Round))
-            except msgspec.DecodeError as error:
-                if number < len(lines):
+                payload, seal = _unsealed(line, self._seal, required=version > 1)
+                records.append(msgspec.json.decode(payload, type=Round if records else Settings))
+                self._seal = seal
+            except (msgspec.DecodeError, ValueError) as error:
+                # A torn line has no checksum inside, as two have whose ends were lost.
+                if number < max(len(lines), 2) or _SEAL_INSIDE.search(line):
                     raise ValueError(f"{self.path}: line {number} is damaged ({error})") from None
                 torn += len(line) + 1  # power failed before all of the last line was on the disk
         if torn:
             os.ftruncate(self._handle, len(data) - torn)
+        settings, *rounds = records
         return settings, rounds
 
-    def _decode_settings(self, line: bytes) -> Settings:
-        version = msgspec.json.decode(line[: line.index(b",", len(MAGIC))] + b"}").get("version")
-        if version != VERSION:
-            raise ValueError(f"{self.path}: written in format {version}, this program reads format {VERSION}")
+    def _version(self, line: bytes) -> int:
         try:
-            return msgspec.json.decode(line, type=Settings)
-        except msgspec.DecodeError as error:
+            version = msgspec.json.decode(line[: line.index(b",", len(MAGIC))] + b"}").get("version")
+        except (msgspec.DecodeError, ValueError) as error:
             raise ValueError(f"{self.path}: line 1 is damaged ({error})") from None
+        if version not in READABLE:
+            raise ValueError(
+                f"{self.path}: line 1 is of format {version}, this program reads up to {VERSION}"
+            )
+        return int(version)
 
     def _write(self, record: Settings | Round) -> None:
-        line = msgspec.json.encode(record) + b"\n"
+        payload = msgspec.json.encode(record)
+        seal = zlib.crc32(payload, self._seal)
+        self._append(payload[:-1] + b',"crc":"%08x"}\n' % seal)
+        self._seal = seal
+
+    def _append(self, data: bytes) -> None:
+        """Add to the file, as a whole or not at all."""
         end = os.lseek(self._handle, 0, os.SEEK_END)
         try:
-            if os.write(self._handle, line) != len(line):
+            if os.write(self._handle, data) != len(data):
                 raise OSError(f"{self.path}: the disk is full")
             os.fsync(self._handle)
         except BaseException:
             os.ftruncate(self._handle, end)
             raise
+
+
+def _unsealed(line: bytes, seal: int, required: bool) -> tuple[bytes, int]:
+    """A line without its checksum, and the checksum that the next one begins with."""
+    match = _SEAL.search(line)
+    if match is None:
+        if required:
+            raise ValueError("its checksum is missing")
+        return line, seal
+    payload = line[: match.start()] + b"}"
+    seal = zlib.crc32(payload, seal)
+    if seal != int(match[1], 16):
+        raise ValueError("its checksum is another, or a line before it is missing")
+    return payload, seal
+
+
+def _content(handle: int) -> bytes:
+    os.lseek(handle, 0, os.SEEK_SET)
+    with open(handle, "rb", closefd=False) as file:
+        return file.read()
 
 
 def _sync_folder(folder: Path) -> None:

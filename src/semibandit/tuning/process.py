@@ -1,18 +1,71 @@
-"""Run a command to its end, or to the end of its time."""
+"""Run a command to its end, or to the end of its time.
+
+The command runs in a session of its own, so that it can be killed with all that it has started. What it
+prints is read as it comes: of any amount, only the end and a digest are kept.
+"""
 
 from __future__ import annotations
 
 import os
+import selectors
 import signal
 import subprocess
-import tempfile
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import blake2b
 from time import perf_counter
-from typing import IO
+from typing import BinaryIO
 
-__all__ = ["Finished", "execute"]
+from semibandit.tuning.guard import guarded
+
+__all__ = ["Finished", "Tail", "execute"]
+
+KEPT = 1 << 16  # bytes of the end of an output, and the size of a read
+_PIPE = 1 << 20  # no pipe holds more
+_LONGEST_WAIT = 86_400.0  # seconds; more may not fit into what the system takes
+
+
+class Tail:
+    r"""The end of a stream of bytes, and a digest of all of it.
+
+    >>> tail = Tail(b"some chatter")
+    >>> tail.feed(b"\n0.25\n\n")
+    >>> tail.last_line
+    '0.25'
+    """
+
+    def __init__(self, data: bytes = b"") -> None:
+        self._kept, self._hash, self._cut = bytearray(), blake2b(digest_size=16), False
+        self.feed(data)
+
+    @classmethod
+    def of(cls, file: BinaryIO) -> Tail:
+        """The tail of a file."""
+        tail = cls()
+        while data := file.read(KEPT):
+            tail.feed(data)
+        return tail
+
+    def feed(self, data: bytes) -> None:
+        """Go on with more bytes."""
+        self._hash.update(data)
+        self._kept += data
+        self._cut = self._cut or len(self._kept) > KEPT
+        del self._kept[:-KEPT]
+
+    @property
+    def digest(self) -> bytes:
+        """Equal for equal streams, and for no others that anybody will ever see."""
+        return self._hash.digest()
+
+    @property
+    def last_line(self) -> str:
+        """The last line that is not blank; empty where it is not in what is kept as a whole."""
+        whole = self._kept.partition(b"\n")[2] if self._cut else self._kept
+        lines = whole.strip().splitlines()
+        return lines[-1].decode(errors="replace").strip() if lines else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +73,8 @@ class Finished:
     """What is left of a process. The status is None where time ran out, and negative after a signal."""
 
     status: int | None
-    output: bytes
-    complaints: bytes  # the standard error
+    output: Tail
+    complaints: Tail  # the standard error
     seconds: float
 
     @property
@@ -34,54 +87,113 @@ class Finished:
             return f"signal {number}"
 
 
-def execute(words: str | Sequence[str], *, timeout: float | None, shell: bool) -> Finished:
+def execute(words: Sequence[str], *, timeout: float | None) -> Finished:
     """Run a command; after `timeout` seconds it is killed, with all that it has started."""
-    # Output goes to files, not pipes: something left behind that holds them open cannot make us wait.
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        start = perf_counter()
-        # A session of its own lets us kill the command with all that it has started.
-        process = subprocess.Popen(
-            words, shell=shell, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
-        )
-        status = _wait(process, timeout)
-        seconds = perf_counter() - start
-        return Finished(status, _content(out), _content(err), seconds)
-
-
-def _wait(process: subprocess.Popen[bytes], timeout: float | None) -> int | None:
-    """The exit status; None where time ran out."""
-    late = threading.Event()
-
-    def stop() -> None:
-        late.set()
-        _kill(process)
-
-    # Waiting with a timeout polls, which blurs the time that is measured; a timer does not.
-    timer = threading.Timer(timeout, stop) if timeout is not None else None
+    job = _Job(words)
+    output, complaints = Tail(), Tail()
     try:
-        if timer is not None:
-            timer.start()
-        status = process.wait()
+        job.start()
+        in_time = _collect({job.output: output, job.complaints: complaints}, job.over, timeout)
+        if not in_time:
+            job.kill()
+        job.join()
     except BaseException:
-        _kill(process)
-        process.wait()
+        job.kill()
+        job.join()
         raise
     finally:
-        if timer is not None:
-            timer.cancel()
-    return None if late.is_set() else status
+        job.close()
+    if job.error is not None:
+        raise job.error
+    return Finished(job.status if in_time else None, output, complaints, job.seconds)
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill the command's session; on systems without, the command alone."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    except (AttributeError, PermissionError):
-        process.kill()
+class _Job(threading.Thread):
+    """Starts a command and waits for its end.
+
+    In a thread of its own, as an exception that a signal raises comes to the main thread only: it cannot come
+    between the start of a process and our knowing of it.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        super().__init__(daemon=True)
+        self._words = words
+        self._under_way = threading.Event()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.error: BaseException | None = None
+        self.status: int | None = None
+        self.seconds = 0.0
+        self.output, self._output = os.pipe()
+        self.complaints, self._complaints = os.pipe()
+        self.over, self._over = os.pipe()  # readable, at its end, when the command is over
+
+    def run(self) -> None:
+        """The thread: start, wait, say so."""
+        try:
+            with guarded() as watch:
+                start = perf_counter()
+                self._process = self._launch()
+                watch(self._process.pid)
+                self._under_way.set()
+                self.status = self._process.wait()
+                self.seconds = perf_counter() - start
+        except BaseException as error:
+            self.error = error
+        finally:
+            self._under_way.set()
+            os.close(self._over)
+
+    def _launch(self) -> subprocess.Popen[bytes]:
+        try:
+            return subprocess.Popen(
+                self._words, stdin=subprocess.DEVNULL, stdout=self._output, stderr=self._complaints,
+                start_new_session=True,
+            )  # fmt: skip
+        finally:
+            os.close(self._output)
+            os.close(self._complaints)
+
+    def kill(self) -> None:
+        """Kill the command and all that it has started."""
+        self._under_way.wait(10.0)
+        if self._process is not None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Let go of what was read from."""
+        for handle in (self.output, self.complaints, self.over):
+            os.close(handle)
 
 
-def _content(file: IO[bytes]) -> bytes:
-    file.seek(0)
-    return file.read()
+def _collect(tails: dict[int, Tail], over: int, timeout: float | None) -> bool:
+    """Read until the command is over; False where time ran out before."""
+    deadline = None if timeout is None else perf_counter() + timeout
+    with selectors.DefaultSelector() as selector:
+        for handle in (*tails, over):
+            selector.register(handle, selectors.EVENT_READ)
+        while True:
+            left = _LONGEST_WAIT if deadline is None else deadline - perf_counter()
+            if left <= 0.0:
+                return False
+            ready = [key.fd for key, _ in selector.select(min(left, _LONGEST_WAIT))]
+            if over in ready:
+                break
+            for handle in ready:
+                if data := os.read(handle, KEPT):
+                    tails[handle].feed(data)
+                else:
+                    selector.unregister(handle)
+    for handle, tail in tails.items():
+        _drain(handle, tail)
+    return True
+
+
+def _drain(handle: int, tail: Tail) -> None:
+    """Read what is in a pipe; what was left running and holds it open cannot make us wait."""
+    os.set_blocking(handle, False)
+    with suppress(BlockingIOError):
+        for _ in range(0, _PIPE, KEPT):
+            if not (data := os.read(handle, KEPT)):
+                return
+            tail.feed(data)

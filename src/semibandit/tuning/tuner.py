@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from time import perf_counter
 from types import TracebackType
@@ -15,7 +15,7 @@ from semibandit.families import BlackBox
 from semibandit.functions import PiecewiseConstant
 from semibandit.learners import Exp3Grid, Exp3Set, Learner, Trial
 from semibandit.spaces import Interval
-from semibandit.tuning.command import Command, Outcome
+from semibandit.tuning.command import Command, Outcome, StoppedError
 from semibandit.tuning.journal import VERSION, Journal, Round, Settings
 from semibandit.tuning.summary import Summary, summarise
 
@@ -25,6 +25,11 @@ FEEDBACK = ("bandit", "black-box")
 
 # By default a search ends at this part of the width of the space: some 20 runs of the command.
 _TOLERANCE = 1e-3
+
+# What fails so often from the start, and always alike, is not worth all instances.
+_FAILURES_AT_START = 10
+_MOST_ARMS = 1_000_000
+_SAME_DRAW = 1e-9  # of the width: machines differ in the last digits of logarithms
 
 
 class Tuner:
@@ -72,8 +77,8 @@ class Tuner:
         try:
             self.settings = self._agree(settings)
             self._learner = _learner(self.settings)
-            for record in self.journal.rounds:
-                self._learn(self.learner.ask(position=record.position), record)
+            self._in_flight: Trial | None = None
+            self._relearn()
         except BaseException:
             self.close()
             raise
@@ -107,8 +112,8 @@ class Tuner:
             margin=space.margin,
             feedback=_validate.choice("feedback", feedback, FEEDBACK),
             high=command.high,
-            maximize=bool(maximize),
-            seed=_validate.integer("seed", seed, low=0),
+            maximize=_validate.boolean("maximize", maximize),
+            seed=_validate.integer("seed", seed, low=0),  # of 64 bits, as JSON holds
             n_arms=n_arms,
             tolerance=tolerance,
             horizon=_validate.integer("horizon", horizon, low=1),
@@ -139,6 +144,19 @@ class Tuner:
             )
         return self.journal.settings
 
+    def _relearn(self) -> None:
+        """Tell the learner the rounds of the file, each where its own draw says that it was played."""
+        for line, record in enumerate(self.journal.rounds, start=2):
+            try:
+                # Files of the first format were drawn otherwise.
+                first = self.settings.version == 1
+                trial = self.learner.ask(position=record.position if first else None)
+                for name in ("position", "rho"):
+                    _require_near(name, getattr(record, name), getattr(trial, name), self.space.width)
+                self._learn(trial, record)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"{self.journal.path}: line {line} is damaged ({error})") from None
+
     def close(self) -> None:
         """Close the state file."""
         self.journal.close()
@@ -158,13 +176,15 @@ class Tuner:
         """All rounds so far, those of earlier sessions included."""
         return self.journal.rounds
 
-    def todo(self, instances: Sequence[str], again: bool = False) -> list[str]:
+    def todo(self, instances: Sequence[str], again: bool = False, retry_failed: bool = False) -> list[str]:
         """The instances that are still to be run.
 
         An instance is run as often as it is given; with `again`, once more than the one run least often so
-        far. Failed rounds count as run.
+        far. Failed rounds count as run, unless `retry_failed`.
         """
-        done = Counter(record.instance for record in self.finished)
+        for name in instances:
+            _require_storable(name)
+        done = Counter(r.instance for r in self.finished if not (retry_failed and r.failure is not None))
         given = Counter(instances)
         passes = 1 + min((done[name] // given[name] for name in given), default=0) if again else 1
         left = {name: passes * count - done[name] for name, count in given.items()}
@@ -175,18 +195,40 @@ class Tuner:
                 todo.append(name)
         return todo
 
-    def rounds(self, instances: Sequence[str], again: bool = False) -> Iterator[Round]:
-        """Run the command on what is still to be run; a round is on the disk before it is yielded."""
-        for instance in self.todo(instances, again):
-            trial = self.learner.ask()
-            try:
-                record = self._play(trial, instance)
-                self.journal.append(record)
-            except BaseException:
-                self.learner.forget(trial)
-                raise
-            self._learn(trial, record)
+    def rounds(
+        self, instances: Sequence[str], again: bool = False, retry_failed: bool = False
+    ) -> Iterator[Round]:
+        """Run the command on what is still to be run; a round is on the disk before it is yielded.
+
+        Raises
+        ------
+        StoppedError
+            Where the command cannot be started, or where the first ten rounds fail in the same way and no
+            loss is learned from that.
+        """
+        yield from self._unless_hopeless(map(self._round, self.todo(instances, again, retry_failed)))
+        self.journal.keep()
+
+    def _unless_hopeless(self, rounds: Iterable[Round]) -> Iterator[Round]:
+        """The same rounds, until it is clear that all of them fail."""
+        failed: list[Round] | None = []
+        for record in rounds:
             yield record
+            if failed is not None:
+                failed = _alike(failed, record)
+            if failed and len(failed) == _FAILURES_AT_START and self.failed_loss is None:
+                raise StoppedError(
+                    f"the first {_FAILURES_AT_START} rounds have failed in the same way: {failed[0].failure}"
+                )
+
+    def _round(self, instance: str) -> Round:
+        """One round. A trial whose round was interrupted is used again: a file opened anew would draw it."""
+        trial = self._in_flight = self._in_flight or self.learner.ask()
+        record = self._play(trial, instance)
+        self.journal.append(record)
+        self._in_flight = None
+        self._learn(trial, record)
+        return record
 
     def _play(self, trial: Trial, instance: str) -> Round:
         start = perf_counter()
@@ -250,11 +292,42 @@ def _learner(settings: Settings) -> Learner:
     return Exp3Set(space, **common)
 
 
+def _alike(failed: list[Round], record: Round) -> list[Round] | None:
+    """The failed rounds at the start with one more; None once a round did not fail, or in another way."""
+    if record.failure is None or (failed and _kind(record.failure) != _kind(str(failed[0].failure))):
+        return None
+    return [*failed, record]
+
+
+def _kind(failure: str) -> list[str]:
+    """What is the same in failures alike, such as "exit status 3"; what follows may tell of the instance."""
+    return failure.replace(":", " ").split()[:3]
+
+
+def _require_near(name: str, recorded: float, drawn: float, width: float) -> None:
+    if not abs(recorded - drawn) <= _SAME_DRAW * max(width, abs(drawn)):
+        raise ValueError(f"its {name} is {recorded!r}, and the rounds before it lead to {drawn!r}")
+
+
+def _require_storable(name: str) -> None:
+    """A name must be one that a file of JSON can hold and a command can be given."""
+    if not isinstance(name, str):
+        raise TypeError(f"instances must be strings, got {name!r}")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"an instance's name must be UTF-8, got {name!r}") from None
+    if "\0" in name:
+        raise ValueError(f"an instance's name must not hold a null character, got {name!r}")
+
+
 def _require_fitting(settings: Settings) -> None:
     """Options that belong to one kind of feedback go with that kind."""
     for name, kind in (("n_arms", "bandit"), ("tolerance", "black-box")):
         if getattr(settings, name) is not None and settings.feedback != kind:
             raise ValueError(f"{name} goes with {kind} feedback, got {settings.feedback!r}")
+    if settings.n_arms is not None and _validate.integer("n_arms", settings.n_arms, low=1) > _MOST_ARMS:
+        raise ValueError(f"n_arms must be at most {_MOST_ARMS}, got {settings.n_arms}")
     if settings.tolerance is not None:
         width = settings.hi - settings.lo
         _validate.number("tolerance", settings.tolerance, low=0.0, high=width, open=True)

@@ -34,6 +34,10 @@ class Beta:
     beta: float
     C: float = 1.0
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "beta", _validate.number("beta", self.beta, low=0.0))
+        object.__setattr__(self, "C", _validate.number("C", self.C, low=0.0))
+
     def __call__(self, T: int, eps: float) -> float:
         return min(float(T), self.C * (eps * T + math.pow(T, 1.0 - self.beta)))
 
@@ -48,6 +52,10 @@ class WK:
 
     w: float
     k: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "w", _validate.number("w", self.w, low=0.0))
+        object.__setattr__(self, "k", _validate.number("k", self.k, low=0.0))
 
     def __call__(self, T: int, eps: float) -> float:
         return float(min(T, self.k)) if eps <= self.w else float(T)
@@ -112,7 +120,13 @@ def step_size(T: int, M: float, R: float, r: float, *, d: int = 1, interior: boo
     >>> round(step_size(T=1000, M=10, R=0.5, r=0.001), 4)
     0.0372
     """
-    return math.sqrt(2.0 * d * math.log((R if interior else 2.0 * R) / r) / (T * M))
+    T, d = _validate.integer("T", T, low=1), _validate.integer("d", d, low=1)
+    M, R = _validate.number("M", M, low=1.0), _validate.number("R", R, low=0.0, open=True)
+    r = _validate.number("r", r, low=0.0, open=True)
+    reach = R if _validate.boolean("interior", interior) else 2.0 * R
+    if r > reach:
+        raise ValueError(f"r must be at most {'R' if interior else '2·R'} = {reach:g}, got {r!r}")
+    return math.sqrt(2.0 * d * (math.log(reach) - math.log(r)) / (float(T) * M))
 
 
 def regret(

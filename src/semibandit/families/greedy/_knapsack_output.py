@@ -72,7 +72,7 @@ def _right_end(
     """
     rho, guess, hi = ends
     last = np.nextafter(hi, -math.inf)
-    point = min(guess, last)
+    point = min(max(guess, np.nextafter(rho, math.inf)), last)  # far out, a guess may be rho itself
     while True:
         x, y = _overtaking(items, order, lines, chosen, point, margin)
         if x >= 0:

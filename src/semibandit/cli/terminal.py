@@ -1,0 +1,92 @@
+"""What the command line writes to, and what it checks before it begins."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["adapt_output", "console", "drawable", "plain", "writable"]
+
+_NARROWEST = 80
+_NAMES = {
+    "ρ": "rho",
+    "α": "alpha",
+    "β": "beta",
+    "ε": "eps",
+    "λ": "lambda",
+    "µ": "u",
+    "±": "+-",
+    "·": "*",
+    "√": "sqrt",
+}
+# Of terminals: sequences with an end of their own, those of one letter, and all other control characters.
+_CONTROL = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\].*?(?:\x07|\x1b\\)|\x1b.|[\x00-\x1f\x7f-\x9f]", re.DOTALL
+)
+
+
+def console(**options: Any) -> Console:
+    """A console at least 80 columns wide: a narrower terminal breaks lines, where rich would cut numbers."""
+    from rich.console import Console
+
+    narrow = Console(**options)
+    return narrow if narrow.width >= _NARROWEST else Console(width=_NARROWEST, **options)
+
+
+def plain(text: str) -> str:
+    """Text from elsewhere, without what a terminal would obey."""
+    return _CONTROL.sub("", text)
+
+
+def adapt_output() -> None:
+    """Where the output's encoding lacks a letter, write its name or a question mark instead of failing."""
+    codecs.register_error("semibandit", _spell_out)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="semibandit")
+
+
+def _spell_out(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lost = error.object[error.start : error.end]
+    return "".join(_NAMES.get(letter, "?") for letter in lost), error.end
+
+
+def writable(path: Path | None) -> Path | None:
+    """Refuse a file that cannot be written before the work, not after it."""
+    if path is None:
+        return None
+    if path.is_dir():
+        raise typer.BadParameter(f"{path} is a folder")
+    if not path.absolute().parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {path.parent}")
+    if path.exists() and not path.is_file():
+        raise typer.BadParameter(f"{path} is not a file")
+    if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+        raise typer.BadParameter(f"{path} cannot be written")
+    return path
+
+
+def drawable(path: Path | None) -> Path | None:
+    """A file that can be written, and whose ending says how."""
+    if writable(path) is None:
+        return None
+    assert path is not None
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError:
+        raise typer.BadParameter("pictures need matplotlib: pip install 'semibandit[plot]'") from None
+    endings = FigureCanvasBase.get_supported_filetypes()
+    if path.suffix[1:].lower() not in endings:
+        raise typer.BadParameter(f"{path} must end in .png, or in one of {', '.join(sorted(endings))}")
+    return path

@@ -1,0 +1,44 @@
+"""A cache that cannot be written or read costs time, and nothing else."""
+
+import os
+import subprocess
+import sys
+
+PROGRAM = """
+import warnings
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    import semibandit._double_double as dd
+    {spoil}
+    assert dd.two_sum(1.0, 1e-20) == (1.0, 1e-20)
+    assert dd.two_product(3.0, 0.5) == (1.5, 0.0)
+print(sum("compiled code cannot be kept" in str(w.message) for w in caught))
+"""
+FULL = """
+from numba.core.caching import IndexDataCacheFile
+def full(*arguments):
+    raise OSError(28, "No space left on device")
+    IndexDataCacheFile.save = full
+""".replace("    IndexDataCacheFile", "IndexDataCacheFile").replace("\n", "\n    ")
+
+
+def run(folder, spoil="pass"):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
+    words = [sys.executable, "-c", PROGRAM.format(spoil=spoil)]
+    done = subprocess.run(words, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
+def test_a_full_disk_is_one_warning(tmp_path):
+    assert run(tmp_path, FULL) == 1
+
+
+def test_damaged_files_are_one_warning_and_written_anew(tmp_path):
+    assert run(tmp_path) == 0
+    indices = list(tmp_path.rglob("*.nbi"))
+    assert indices
+    for index in indices:
+        index.write_bytes(b"")
+    assert run(tmp_path) == 1
+    assert run(tmp_path) == 0
