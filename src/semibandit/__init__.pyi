@@ -31,5 +31,7 @@ from .learners import Trial as Trial
 from .learners import load as load
 from .spaces import Interval as Interval
 from .spaces import Strips as Strips
+from .studies import Client as Client
+from .studies import Study as Study
 
 __version__: str

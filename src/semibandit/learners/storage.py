@@ -30,7 +30,7 @@ from semibandit.learners.trials import Epoch
 if TYPE_CHECKING:
     from semibandit.learners.learner import Learner
 
-__all__ = ["load", "save"]
+__all__ = ["dumps", "load", "loads", "save"]
 
 MAGIC = b"SBLEARN\n"
 VERSION = 2
@@ -78,8 +78,13 @@ class Saved(msgspec.Struct):
 
 def save(learner: Learner, path: str | PathLike[str]) -> None:
     """Write a learner to `path`, atomically."""
+    write_atomically(Path(path), dumps(learner))
+
+
+def dumps(learner: Learner) -> bytes:
+    """What `save` writes."""
     payload = MAGIC + msgspec.msgpack.encode(_describe(learner))
-    write_atomically(Path(path), payload + zlib.crc32(payload).to_bytes(4, "little"))
+    return payload + zlib.crc32(payload).to_bytes(4, "little")
 
 
 def load(path: str | PathLike[str]) -> Learner:
@@ -92,7 +97,11 @@ def load(path: str | PathLike[str]) -> Learner:
     >>> sb.load(path).ask().rho == learner.ask().rho
     True
     """
-    data = Path(path).read_bytes()
+    return loads(Path(path).read_bytes(), str(path))
+
+
+def loads(data: bytes, path: str = "these bytes") -> Learner:
+    """The learner that `dumps` has described; `path` names it in errors."""
     if not data.startswith(MAGIC):
         raise ValueError(f"{path}: not a saved learner (it does not begin with {MAGIC!r})")
     payload, checksum = data[:-4], data[-4:]
