@@ -168,11 +168,16 @@ def thinned(items: list[Any], most: int) -> list[Any]:
 
 
 def certificate_of(learner: Learner) -> str | None:
-    """The certificate as text, where the learner gives one."""
+    """The certificate in words, where the learner gives one."""
     try:
-        return str(learner.certificate())
+        given = learner.certificate()
     except ValueError:
         return None
+    return (
+        f"After {learner.n_told} rounds the expected regret is at most {given.value:.4g}, against the best "
+        f"hundredth of the space: {given.learning:.4g} for learning, {given.clips:.4g} for clips, and never "
+        f"more than the losses paid."
+    )
 
 
 def _column(portrait: Portrait, before: Portrait | None) -> Column:
