@@ -6,6 +6,7 @@ import math
 import statistics
 import tracemalloc
 from functools import partial
+from time import process_time
 
 import fastcluster
 import numba
@@ -130,6 +131,65 @@ def full_information() -> None:
     print(f"    that is {statistics.median(spent):.2f} s; {many} merge sequences {longer:.2f} s")
 
 
+def level_sets(kind: str, instances: int = 60) -> None:
+    """Sets with one loss against sets with one tree and against the whole function."""
+    at = np.random.default_rng(0).random(instances).tolist()
+    problems = list(sb.streams.clustering(kind, instances, seed=1))
+    rows = [level_set(problem, rho) for problem, rho in zip(problems, at, strict=True)]
+    width, trees, time = (np.mean([row[i] for row in rows], axis=0) for i in range(3))
+    print(f"{kind}: mean of {instances} instances of {len(problems[0].distances)} points")
+    print(f"    {'':<12} {'tree':>9} {'loss':>9} {'whole':>9}")
+    print(f"    {'width':<12} {width[0]:>9.3f} {width[1]:>9.3f} {1:>9}")
+    print(f"    {'trees':<12} {trees[0]:>9.1f} {trees[1]:>9.1f} {trees[2]:>9.1f}")
+    print(f"    {'time':<12} {1:>9} {time[1] / time[0]:>9.1f} {time[2] / time[0]:>9.1f}")
+    at_least(f"{kind}: width of a set with one loss, over one with one tree", width[1] / width[0], 3.0)
+    at_most(f"{kind}: a tree of the walk, over reveal", time[1] / trees[1] / time[0], 1.0)
+
+
+def level_set(problem: sb.Linkage, rho: float) -> tuple[list[float], list[int], list[float]]:
+    """Widths, trees and processor time of reveal by tree and by loss, and of losses.
+
+    On the clock long calls would suffer more from other processes than short ones do. Each time the problem
+    is made anew, since it keeps the costs of its trees.
+    """
+    widths, trees, times = [], [], []
+    for partition, whole in (("tree", False), ("loss", False), ("tree", True)):
+        spent = []
+        for _ in range(5):
+            fresh = sb.Linkage(problem.distances, problem.cost, partition=partition)
+            start = process_time()
+            fresh.losses() if whole else fresh.reveal(rho)
+            spent.append(process_time() - start)
+        widths.append(1.0 if whole else float(fresh.reveal(rho).widths[0]))
+        trees.append(fresh.n_runs // (1 if whole else 2))
+        times.append(min(spent))
+    return widths, trees, times
+
+
+def regret_by_sets(kind: str, rounds: int = 500, seeds: int = 4) -> None:
+    """The regret of the default learner told sets with one loss, over the same told sets with one tree."""
+    by_tree = [problem.losses() for problem in sb.streams.clustering(kind, rounds, seed=0)]
+    by_loss = [function.compress() for function in by_tree]
+    least = rounds * sb.best_in_hindsight(by_tree).mean_loss
+    tree, loss = (
+        statistics.mean(total_loss(functions, seed) - least for seed in range(seeds))
+        for functions in (by_tree, by_loss)
+    )
+    print(f"    {kind}, {rounds} rounds, mean of {seeds}: regret {tree:.1f} by tree, {loss:.1f} by loss")
+    at_most(f"{kind}: regret by loss, over that by tree", loss / tree, 0.8)
+
+
+def total_loss(functions: list[sb.PiecewiseConstant], seed: int) -> float:
+    learner = sb.Exp3Set(sb.Interval(0, 1), seed=seed)
+    total = 0.0
+    for i in np.random.default_rng(seed).permutation(len(functions)):
+        trial = learner.ask()
+        seen = functions[i].piece(trial.rho)
+        learner.tell(trial, seen)
+        total += float(seen.values[0])
+    return total
+
+
 def memory(n: int) -> None:
     problem = sb.Linkage(pdist(points(n)), Free())
     problem.reveal(0.5)
@@ -147,6 +207,9 @@ if __name__ == "__main__":
         against_fastcluster(n)
     against_algorithm_3(1_000)
     full_information()
+    for kind in ("elongated", "digits", "iris"):
+        level_sets(kind)
+        regret_by_sets(kind)
     for n in (1_000, 3_000):
         memory(n)
     finish()

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from measure import at_most, finish, ratio, seconds
+from measure import at_least, at_most, finish, ratio, seconds
 from scipy.spatial.distance import pdist, squareform
 
 import semibandit as sb
-from semibandit.families.linkage.search import Search
+from semibandit.families.linkage.search import TreeSearch
 from semibandit.streams.two_metrics import embedded_digits
 
 ROWS = sb.Strips(64, sb.Interval(0, 1))
@@ -34,7 +34,7 @@ def reveal(n: int, instances: int = 24) -> None:
         problem = digits(n, seed)
         rho, alpha = float(rng.random()), problem.space.alphas[rng.integers(64)]
         one = sb.Linkage(problem.distances(alpha), problem.cost)
-        search = Search(problem.distances(0.0), problem.distances(1.0), problem.space.alphas, 0)
+        search = TreeSearch(problem.distances(0.0), problem.distances(1.0), problem.space.alphas, 0)
         pieces.append(len(search.connected(problem.space.row_of(alpha), rho)[1]))
         visits.append(pieces[-1] + search.missed)
         ours_here, theirs_here = in_turn(
@@ -48,6 +48,26 @@ def reveal(n: int, instances: int = 24) -> None:
         f"{np.mean(visits):.2g} with the visits of rows that did not have the tree"
     )
     at_most(f"reveal, n = {n}: per piece in the set, over Linkage.reveal", ours / theirs, 1.5)
+
+
+def level_sets(instances: int = 40, n_rows: int = 24) -> None:
+    """Connected sets with one loss against those with one tree, at the same points: width and trees."""
+    print(f"digits_two_metrics, {n_rows} rows, mean of {instances} instances")
+    shares = {}
+    for partition in ("tree", "loss"):
+        rng = np.random.default_rng(0)
+        share, trees = [], []
+        for problem in sb.streams.digits_two_metrics(instances, n_rows=n_rows, partition=partition):
+            seen = problem.reveal(float(rng.random()), problem.space.alphas[rng.integers(n_rows)])
+            share.append(sum(hi - lo for lo, hi in seen.domain) / n_rows)
+            trees.append(problem.n_runs)
+        shares[partition] = np.mean(share)
+        print(f"    {partition}: {shares[partition]:.3f} of the rows seen, for {np.mean(trees):.0f} trees")
+    problems = list(sb.streams.digits_two_metrics(instances, n_rows=n_rows))
+    for problem in problems:
+        problem.losses()
+    print(f"    the whole function: {np.mean([problem.n_runs for problem in problems]):.0f} trees")
+    at_least("width of a set with one loss, over one with one tree", shares["loss"] / shares["tree"], 10.0)
 
 
 def in_turn(ours: Callable[[], Any], theirs: Callable[[], Any], repeats: int = 25) -> tuple[float, float]:
@@ -136,6 +156,7 @@ def column_breaks(
 
 if __name__ == "__main__":
     reveal(100)
+    level_sets()
     learner()
     dispersion()
     finish()

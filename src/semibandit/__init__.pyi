@@ -17,6 +17,7 @@ from .families import Seeding as Seeding
 from .functions import PiecewiseConstant as PiecewiseConstant
 from .functions import PiecewiseLinear as PiecewiseLinear
 from .game import History as History
+from .game import best_blocks as best_blocks
 from .game import best_in_hindsight as best_in_hindsight
 from .game import play as play
 from .game import rounds as rounds
@@ -30,5 +31,7 @@ from .learners import Trial as Trial
 from .learners import load as load
 from .spaces import Interval as Interval
 from .spaces import Strips as Strips
+from .studies import Client as Client
+from .studies import Study as Study
 
 __version__: str

@@ -13,7 +13,7 @@ from semibandit.clustering import DasguptaCost, KMeansCost, TargetDistance
 from semibandit.families.linkage.curves import CriticalCurve
 from semibandit.families.linkage.metric import LINKAGES
 from semibandit.families.linkage.pieces import END, engine, tree_pieces
-from semibandit.families.linkage.search import Search
+from semibandit.families.linkage.search import TreeSearch
 
 KINDS = ("random", "close", "euclidean", "integers", "zeros", "all equal")
 
@@ -66,7 +66,7 @@ def test_the_connected_set_is_that_of_the_reference(kind, linkage):
     for seed, (n, k) in enumerate([(1, 2), (2, 3), (3, 4), (4, 6), (5, 5), (6, 4), (7, 3)]):
         d0, d1 = metrics(kind, n, seed)
         alphas = rows_of(k).axes[0]
-        search = Search(d0, d1, alphas, LINKAGES.index(linkage))
+        search = TreeSearch(d0, d1, alphas, LINKAGES.index(linkage))
         parts = reference.components(reference.pieces(d0.tolist(), d1.tolist(), alphas, linkage))
         for part in parts:
             start = part[rng.integers(len(part))]
@@ -79,7 +79,7 @@ def test_large_instances_against_all_pieces_of_all_rows():
     for kind in ("close", "integers"):
         d0, d1 = metrics(kind, 40, 3)
         alphas = rows_of(9).axes[0]
-        search = Search(d0, d1, alphas, 0)
+        search = TreeSearch(d0, d1, alphas, 0)
         found = []
         for row, alpha in enumerate(alphas):
             with engine(np.array(reference.mixed(d0.tolist(), d1.tolist(), alpha)), "single-complete") as e:
@@ -110,7 +110,7 @@ def test_a_tree_may_come_back_in_a_row():
             rows = [piece[0] for piece in part]
             if len(set(rows)) < len(rows):
                 seen += 1
-                search = Search(d0, d1, alphas, 0)
+                search = TreeSearch(d0, d1, alphas, 0)
                 for piece in part:
                     got = search.connected(piece[0], piece[1])[1]
                     assert sorted(got) == sorted(p[:3] for p in part)

@@ -82,6 +82,55 @@ def test_regret_against_a_fixed_parameter(history):
         history.regret(1.5, *against[1:])
 
 
+def test_regret_against_blocks(history):
+    assert history.regret(blocks=1) == pytest.approx(history.regret(), abs=1e-12)
+    assert history.best_blocks(1).sequences[0][0].best == history.best()
+    totals, sequences = history.best_blocks(4)
+    for k in (4, 3):
+        curve = history.regret(blocks=k)
+        fixed = [
+            problem.loss(*best.parameters)
+            for start, stop, best in sequences[k - 1]
+            for problem in history.problems[start:stop]
+        ]
+        assert curve == pytest.approx(np.cumsum(history.loss - fixed))
+        assert curve[-1] == pytest.approx(history.loss.sum() - totals[k - 1])
+    assert history.regret(blocks=100)[-1] == pytest.approx(
+        history.loss.sum() - sum(problem.losses().min() for problem in history.problems)
+    )
+
+
+def test_blocks_are_found_once_until_a_round_is_added(monkeypatch):
+    whole = on_an_interval()
+    history = sb.History(whole.problems, whole.space, whole.feedback)
+    for row in whole.rows[:-1]:
+        history.append(row)
+    found = history.best_blocks(5)
+    with monkeypatch.context() as patch:
+        patch.setattr("semibandit.game.history.best_blocks", None)
+        assert history.best_blocks(5) == found
+        assert history.best_blocks(2) == (found.totals[:2], found.sequences[:2])
+    history.append(whole.rows[-1])
+    assert history.best_blocks(5) == whole.best_blocks(5) != found
+
+
+def test_regret_against_blocks_of_utilities():
+    stream = sb.streams.posted_price(30, loss="utility")
+    history = sb.play(sb.Exp3Set(stream[0].space, seed=0, maximize=True, high=5.0), stream)
+    totals, _ = history.best_blocks(3)
+    assert totals[0] < totals[1] < totals[2]
+    assert history.regret(blocks=3)[-1] == pytest.approx(totals[2] - history.loss.sum())
+
+
+def test_regret_says_what_it_takes(history):
+    with pytest.raises(ValueError, match=r"give rho or blocks, not both, got rho = 0.3 and blocks = 2"):
+        history.regret(0.3, blocks=2)
+    with pytest.raises(ValueError, match="blocks must be at least 1, got 0"):
+        history.regret(blocks=0)
+    with pytest.raises(TypeError, match=r"blocks must be an integer, got 2.5"):
+        history.regret(blocks=2.5)
+
+
 def test_kept_problems_are_looked_at_once(history, monkeypatch):
     kind = type(history.problems[0])
     counted, losses = [], kind.losses

@@ -1,14 +1,19 @@
 """Late tells in any order: the probability is the one at the time of the ask."""
 
+import functools
 import math
 
 import numpy as np
 import pytest
 
+import semibandit as sb
 from reference.feedback import part, random_loss
 from reference.flat_exp3_set import FlatExp3Set
-from semibandit import Exp3Grid, Exp3Set, Interval, PiecewiseConstant, load
+from semibandit import Exp3Grid, Interval, PiecewiseConstant, load
 from semibandit.learners.learner import generator
+
+# Here the weights are an interval tree, with a scalar baseline or none.
+Exp3Set = functools.partial(sb.Exp3Set, baseline="low")
 
 UNIT = Interval(0, 1)
 
@@ -59,7 +64,7 @@ def play_late(learner, flat, kinds, n_trials=160, n_pending=30, seed=0, checkpoi
         ({}, ["interval", "union", "pieces"], 2),
         ({"horizon": 160, "exploration": 0.05}, ["interval", "union"], 3),
         ({"max_pieces": 30}, ["pieces", "all"], 1),
-        ({"max_pieces": 10, "baseline": None}, ["pieces"], 3),
+        ({"max_pieces": 10, "baseline": None, "rate": 0.25}, ["pieces"], 3),
     ],
     ids=str,
 )

@@ -1,12 +1,17 @@
 """Exp3 on a grid: its cells, its default size, and what it accepts."""
 
+import functools
 import math
 
 import numpy as np
 import pytest
 import scipy.stats
 
-from semibandit import Exp3Grid, Exp3Set, Interval, PiecewiseConstant
+import semibandit as sb
+from semibandit import Exp3Grid, Interval, PiecewiseConstant
+
+# Here the weights are an interval tree, with a scalar baseline or none.
+Exp3Set = functools.partial(sb.Exp3Set, baseline="low")
 
 NAN = math.nan
 UNIT = Interval(0, 1)
@@ -116,7 +121,8 @@ def test_many_arms():
         (NAN, ValueError, r"the loss told must be in \[0, 1\]"),
         (math.inf, ValueError, r"the loss told must be in \[0, 1\]"),
         ("0.5", TypeError, "the loss told must be a number"),
-        ([0.5, 0.5], TypeError, "the loss told must be a number"),
+        ([0.5, 0.5], ValueError, "seen must be what each of 1 looks has shown, got 2 of them"),
+        ([[0.5]], TypeError, "the loss told must be a number"),
         ({}, TypeError, "the loss told must be a number"),
         (PiecewiseConstant([0, 1], [NAN]), ValueError, r"the loss told must be in \[0, 1\], got nan"),
         (PiecewiseConstant([0, 1], [2]), ValueError, r"the loss told must be in \[0, 1\]"),

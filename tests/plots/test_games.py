@@ -44,3 +44,23 @@ def test_loss_function_of_lines():
 
 def test_regret_against_a_parameter_says_so():
     assert sb.plots.regret(HISTORY, rho=0.25).get_title() == "Regret against ρ = 0.25"
+
+
+def test_regret_against_blocks_is_drawn_beside_the_fixed_one():
+    ax = sb.plots.regret(HISTORY, blocks=3)
+    fixed, moving = ax.get_lines()[:2]
+    assert np.array_equal(fixed.get_ydata(), HISTORY.regret())
+    assert np.array_equal(moving.get_ydata(), HISTORY.regret(blocks=3))
+    assert (fixed.get_color(), moving.get_linestyle()) == (moving.get_color(), "--")
+    assert ax.get_title() == "Regret against the best fixed ρ and the best 3 blocks"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "semi-bandit",
+        "semi-bandit, 3 blocks",
+    ]
+
+
+def test_bad_blocks_leave_the_axes_empty():
+    ax = sb.plots.regret(HISTORY).figure.subplots()
+    with pytest.raises(ValueError, match="blocks must be at least 1, got 0"):
+        sb.plots.regret(HISTORY, ax, blocks=0)
+    assert not ax.get_lines()

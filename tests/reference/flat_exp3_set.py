@@ -98,10 +98,9 @@ class FlatExp3Set:
         self.asked = []  # copies of the weights, one for each trial
 
     def power_of_two(self):
-        t = len(self.losses)
-        log_term = max(math.log(self.horizon), 1.0) if self.horizon else 1.0 + math.log(1.0 + t)
+        log_term = max(math.log(self.horizon), 1.0) if self.horizon else 10.0
         exact = log_term / (1.0 + sum(self.gaps))
-        if t and self.rate <= exact < 4.0 * self.rate:
+        if self.losses and self.rate <= exact:
             return self.rate
         return 2.0 ** math.floor(math.log2(exact))
 

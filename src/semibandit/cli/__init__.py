@@ -1,10 +1,10 @@
-"""The command line: `semibandit play`, `semibandit tune`, `semibandit dispersion`."""
+"""The command line: `semibandit play`, `tune`, `dispersion`, `study`, `serve`."""
 
 import sys
 
 import typer
 
-from semibandit.cli import dispersion, play, tune
+from semibandit.cli import dispersion, play, serve, study, tune
 from semibandit.cli.terminal import adapt_output, plain
 
 app = typer.Typer(
@@ -16,6 +16,8 @@ app = typer.Typer(
 app.add_typer(play.app, name="play")
 app.command("tune")(tune.tune)
 app.add_typer(dispersion.app, name="dispersion")
+app.add_typer(study.app, name="study")
+app.command("serve")(serve.serve)
 
 
 @app.callback(invoke_without_command=True)

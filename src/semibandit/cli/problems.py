@@ -127,6 +127,18 @@ class Mix(StrEnum):
     single_average = "single-average"
 
 
+class Same(StrEnum):
+    """What a run of a clustering shows."""
+
+    tree = "tree"
+    loss = "loss"
+
+
+TreeOrLoss = Annotated[
+    Same, typer.Option("--partition", help="A run shows where the tree is the same, or where the loss is.")
+]
+
+
 # -- families --------------------------------------------------------------------------------------------
 
 
@@ -191,11 +203,19 @@ def linkage(
     mix: Annotated[Mix, typer.Option("--linkage", help="The linkages at ρ = 0 and ρ = 1.")] = (
         Mix.single_complete
     ),
+    partition: TreeOrLoss = Same.tree,
     seed: Seed = 0,
 ) -> Case:
     """Clusterings by ρ-linkage, compared with the true classes of the points."""
     stream = streams.clustering(
-        kind, rounds, n_classes=classes, per_class=per_class, smooth=smooth, linkage=mix, seed=seed
+        kind,
+        rounds,
+        n_classes=classes,
+        per_class=per_class,
+        smooth=smooth,
+        linkage=mix,
+        partition=partition,
+        seed=seed,
     )
     title = f"{rounds} clusterings of {kind} points, {classes} classes of {per_class}"
     proved = smooth > 0.0 and mix is Mix.single_complete
@@ -217,6 +237,7 @@ def metric_linkage(
     ] = None,
     sizes: Annotated[str, typer.Option(help="Digits of each class in an instance.")] = "2,4,20",
     kappa: Annotated[float, typer.Option(help="Distances have noise of this density; 0 for none.")] = 100.0,
+    partition: TreeOrLoss = Same.tree,
     seed: Seed = 0,
 ) -> Case:
     """Clusterings of digits with two metrics: a linkage ρ, and a mix of the metrics α."""
@@ -224,7 +245,9 @@ def metric_linkage(
         counts = tuple(int(word) for word in sizes.split(","))
     except ValueError:
         raise ValueError(f"--sizes must be integers separated by commas, got {sizes!r}") from None
-    stream = streams.digits_two_metrics(rounds, counts, seed, kappa=kappa or None, n_rows=rows)
+    stream = streams.digits_two_metrics(
+        rounds, counts, seed, kappa=kappa or None, n_rows=rows, partition=partition
+    )
     n_rows = len(stream[0].space)
     return Case(stream, f"{rounds} clusterings of {sum(counts)} digits with two metrics, {n_rows} rows")
 

@@ -6,7 +6,7 @@ import glob
 import signal
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from semibandit.spaces.interval import Interval
-    from semibandit.tuning import Summary, Tuner
+    from semibandit.tuning import Command, Summary, Tuner
 
 _INTERRUPTED = "Interrupted"
 
@@ -41,7 +41,19 @@ def tune(
     command: Annotated[str, typer.Argument(help='The command, such as "solver --alpha {rho} {instance}".')],
     instances: Annotated[list[str], typer.Argument(help="Instances; a folder stands for its files.")],
     space: Annotated[str, typer.Option(metavar="LO:HI", help="Where ρ lives.")],
-    state: Annotated[Path, typer.Option(help="File that keeps all rounds; tuning goes on from it.")],
+    state: Annotated[
+        Path | None, typer.Option(help="File that keeps all rounds; tuning goes on from it.")
+    ] = None,
+    storage: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Instead of --state, a store: sqlite:///path or postgresql://..."),
+    ] = None,
+    study: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The study in the store that keeps all rounds.")
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Commands to run at once; more of them may share the study elsewhere.")
+    ] = 1,
     feedback: Annotated[
         Feedback,
         typer.Option(
@@ -95,7 +107,7 @@ def tune(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the learner.")] = 0,
 ) -> None:
     """Tune a command with a knob: run it on each instance, learn from its loss, go on where it stopped."""
-    from semibandit.tuning import Command, Tuner
+    from semibandit.tuning import Command
 
     names = expand(instances)
     if high is None:
@@ -110,26 +122,46 @@ def tune(
         timeout=timeout,
         shell=shell,
     )
-    with Tuner(
-        runner,
-        parse_space(space),
-        state,
-        feedback=str(feedback),
-        maximize=maximize,
-        default=default,
-        default_share=default_share,
-        failed_loss=failed_loss,
-        n_arms=arms,
-        tolerance=tolerance,
-        horizon=len(names),
-        seed=seed,
-    ) as tuner:
+    options = {
+        "feedback": str(feedback),
+        "maximize": maximize,
+        "default": default,
+        "default_share": default_share,
+        "failed_loss": failed_loss,
+        "n_arms": arms,
+        "tolerance": tolerance,
+        "horizon": len(names),
+        "seed": seed,
+    }
+    with _tuner(runner, parse_space(space), state, storage, study, jobs, options) as tuner:
         ended = _run(tuner, names, again=again, retry_failed=retry_failed)
         _report(tuner, ended)
         if ended == _INTERRUPTED:
             raise typer.Exit(130)
         if ended or (tuner.finished and all(record.failure is not None for record in tuner.finished)):
             raise typer.Exit(1)
+
+
+def _tuner(
+    command: Command,
+    space: Interval,
+    state: Path | None,
+    storage: str | None,
+    study: str | None,
+    jobs: int,
+    options: dict[str, Any],
+) -> Tuner:
+    """A tuner with a state file, or one that shares a study."""
+    from semibandit.studies.tuner import SharedTuner
+    from semibandit.tuning import Tuner
+
+    if (storage is None) != (study is None) or (state is None) == (storage is None):
+        raise ValueError("give either --state, or --storage and --study")
+    if state is None:
+        return SharedTuner(command, space, str(storage), str(study), jobs=jobs, **options)
+    if jobs > 1:
+        raise ValueError("with --state one command runs at a time; --jobs needs --storage and --study")
+    return Tuner(command, space, state, **options)
 
 
 def parse_space(text: str) -> Interval:
@@ -201,8 +233,7 @@ def _report(tuner: Tuner, ended: str | None) -> None:
             out.print("[dim]From failed rounds nothing is learned; --failed-loss changes that.[/dim]")
     if ended:
         out.print(
-            f"{ended}. {summary.n_rounds} rounds are in {tuner.journal.path}; "
-            f"the same command goes on from there.",
+            f"{ended}. {summary.n_rounds} rounds are in {tuner.where}; the same command goes on from there.",
             markup=False,
             soft_wrap=True,
         )

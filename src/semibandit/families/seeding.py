@@ -13,6 +13,7 @@ from semibandit import _validate
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.greedy.solution import frozen
 from semibandit.families.instance import before_end, interval_or
+from semibandit.families.levels import level_set
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.spaces.interval import Interval
 
@@ -38,6 +39,9 @@ class Seeding:
         One number in [0, 1) for each centre; drawn with `seed` by default.
     iterations
         Steps of Lloyd's algorithm after the seeding.
+    partition
+        The feedback sets: the maximal intervals with the same "output", the centres in the order in which
+        they are picked, or with the same "loss", where different centres end in the same clusters.
     seed
         The seed of the uniforms.
 
@@ -45,10 +49,9 @@ class Seeding:
     -----
     The loss is the k-means cost, relative to that of the first centre alone: in [0, 1].
 
-    Feedback sets are the maximal intervals on which the same centres are picked in the same order. Their
-    ends are roots of sums of powers, found by Newton's method to rounding (a few 1e-16 where distances
-    differ; in general the error of a share, some 1e-14, over its slope in α). `loss`, `reveal` and `losses`
-    compare α with the same numbers, and so agree with each other.
+    Ends of intervals are roots of sums of powers, found by Newton's method to rounding (a few 1e-16 where
+    distances differ; in general the error of a share, some 1e-14, over its slope in α). `loss`, `reveal` and
+    `losses` compare α with the same numbers, and so agree with each other.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class Seeding:
         *,
         uniforms: npt.ArrayLike | None = None,
         iterations: int = 0,
+        partition: str = "output",
         seed: int = 0,
     ) -> None:
         self.points = _points(points)
@@ -88,6 +92,7 @@ class Seeding:
         if not (self.uniforms < 1.0).all():
             raise ValueError(f"uniforms must be below 1, got {self.uniforms}")
         self.iterations = _validate.integer("iterations", iterations, low=0)
+        self.partition = _validate.choice("partition", partition, ("output", "loss"))
 
     # -- feedback --------------------------------------------------------------------------------
 
@@ -100,7 +105,11 @@ class Seeding:
         return self._loss_of(self.centers(rho))
 
     def reveal(self, rho: float) -> PiecewiseConstant:
-        """The loss on the interval around rho with the same centres (semi-bandit feedback)."""
+        """The loss on the interval around rho with the same centres, or loss (semi-bandit feedback)."""
+        return level_set(self._piece, rho, self.space) if self.partition == "loss" else self._piece(rho)
+
+    def _piece(self, rho: float) -> PiecewiseConstant:
+        """The loss on the interval around rho with the same centres."""
         centers, left, right = self._run(before_end(self.space, rho), True)
         return PiecewiseConstant.constant(left, right, self._loss_of(centers))
 
@@ -112,7 +121,8 @@ class Seeding:
         first, squares = self._run(self.space.lo, False)[0][0], np.full(len(self.points), math.inf)
         pieces = list(self._pieces([first], squares, self.space.lo, self.space.hi))
         values = [self._loss_of(np.array(centers)) for _, centers in pieces]
-        return PiecewiseConstant([*(start for start, _ in pieces), self.space.hi], values)
+        losses = PiecewiseConstant([*(start for start, _ in pieces), self.space.hi], values)
+        return losses.compress() if self.partition == "loss" else losses
 
     def _pieces(
         self, centers: list[int], squares: FloatArray, lo: float, hi: float

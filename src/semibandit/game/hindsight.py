@@ -80,7 +80,7 @@ def best_in_hindsight(
     _validate.integer("max_pieces", max_pieces, low=2)
     _validate.boolean("maximize", maximize)
     spaces: list[Any] = []
-    functions = _functions(problems, maximize, spaces)
+    functions = whole_functions(problems, maximize, spaces)
     running = _RunningSum()
     for function in functions:
         running.add(function)
@@ -90,7 +90,7 @@ def best_in_hindsight(
                 cells.add(later)
             within = cells.candidates()
             running = _RunningSum()
-            for again in _functions(problems, maximize, spaces):
+            for again in whole_functions(problems, maximize, spaces):
                 running.add(within + again)
     return _best_of(running, spaces, maximize)
 
@@ -107,7 +107,7 @@ def mean_loss(problems: Iterable[Any], *, maximize: bool = False) -> tuple[Piece
     _validate.boolean("maximize", maximize)
     spaces: list[Any] = []
     running = _RunningSum()
-    for function in _functions(problems, maximize, spaces):
+    for function in whole_functions(problems, maximize, spaces):
         running.add(function)
     best = _best_of(running, spaces, maximize)
     return running.result() * ((-1.0 if maximize else 1.0) / running.count), best
@@ -123,7 +123,15 @@ def _best_of(running: _RunningSum, spaces: list[Any], maximize: bool) -> Hindsig
     return Hindsight(interval, -best if maximize else best, space.alphas[row])
 
 
-def _functions(problems: Iterable[Any], maximize: bool, spaces: list[Any]) -> Iterator[Piecewise]:
+def best_for(functions: Iterable[Piecewise], spaces: list[Any], maximize: bool) -> Hindsight:
+    """The best fixed parameter for what `whole_functions` has made of some problems."""
+    running = _RunningSum()
+    for function in functions:
+        running.add(function)
+    return _best_of(running, spaces, maximize)
+
+
+def whole_functions(problems: Iterable[Any], maximize: bool, spaces: list[Any]) -> Iterator[Piecewise]:
     """The functions to minimise; `spaces` gets the space of the first problem, None for a bare function."""
     ends: tuple[float, float] | None = None
     for i, problem in enumerate(problems):

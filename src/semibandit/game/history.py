@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from semibandit import _validate
 from semibandit._validate import FloatArray
+from semibandit.game.blocks import BestBlocks, best_blocks
 from semibandit.game.hindsight import Hindsight, best_in_hindsight
 from semibandit.learners import Learner
 from semibandit.spaces import Alpha, Space
@@ -35,6 +37,7 @@ class Round:
     probability: float
     learner_seconds: float
     feedback_seconds: float
+    runs: int = 1
     alpha: Alpha | None = None
 
 
@@ -61,7 +64,8 @@ class History:
     """The rounds of a game, as columns.
 
     `t`, `rho`, `loss`, `lo`, `hi` (the interval seen), `probability` (of the set seen, when it was drawn),
-    `learner_seconds` and `feedback_seconds` are arrays with one entry per round; on strips `alpha`, too.
+    `learner_seconds`, `feedback_seconds` and `runs` (of the algorithm: one, and one for each probe) are
+    arrays with one entry per round; on strips `alpha`, too.
     """
 
     t = _Column()
@@ -72,6 +76,7 @@ class History:
     probability = _Column()
     learner_seconds = _Column()
     feedback_seconds = _Column()
+    runs = _Column()
     alpha = _Column()
 
     def __init__(self, problems: Iterable[Any], space: Space, feedback: str, maximize: bool = False) -> None:
@@ -84,6 +89,7 @@ class History:
         self._collected: list[Any] = []
         self._arrays: dict[str, FloatArray] = {}
         self._best: Hindsight | None = None
+        self._best_blocks: BestBlocks | None = None
         self._snapshot_rounds: list[int] = []
         self._snapshots: list[FloatArray] = []
         self._stride = 1
@@ -99,6 +105,7 @@ class History:
         """Add a round, and now and then a picture of the learner's density."""
         self.rows.append(row)
         self._best = None
+        self._best_blocks = None
         self._arrays.clear()
         if learner is not None and row.t % self._stride == 0:
             self._snapshot_rounds.append(row.t)
@@ -152,21 +159,41 @@ class History:
             self._best = best_in_hindsight(self.problems, maximize=self.maximize)
         return self._best
 
-    def regret(self, rho: float | None = None, alpha: Any = None) -> FloatArray:
+    def best_blocks(self, blocks: int = 8) -> BestBlocks:
+        """The exact best sequences of at most 1, 2, ..., `blocks` parameters; computed once for the most."""
+        known = self._best_blocks
+        _validate.integer("blocks", blocks, low=1)
+        if known is None or len(known.totals) < blocks:
+            known = self._best_blocks = best_blocks(self.problems, blocks, maximize=self.maximize)
+        return BestBlocks(known.totals[:blocks], known.sequences[:blocks])
+
+    def regret(self, rho: float | None = None, alpha: Any = None, *, blocks: int | None = None) -> FloatArray:
         """The cumulative regret after each round, against the best fixed parameter in hindsight.
 
-        With `rho` (and `alpha`, on strips), against that fixed parameter instead. Costs one plain run per
-        round, and the whole loss functions once where the best parameter is not known yet; less for problems
-        that are `Kept`.
+        With `rho` (and `alpha`, on strips), against that fixed parameter instead. With `blocks`, against the
+        best sequence of at most so many parameters, each played on a block of consecutive rounds: that of
+        the whole game, all along the curve. Costs one plain run per round, and the whole loss functions once
+        where the best parameter is not known yet (for blocks see `best_blocks`); less for problems that are
+        `Kept`.
         """
-        if rho is None:
-            against = self.best().parameters
-        else:
-            against = (rho,) if alpha is None else (rho, alpha)
-            self.space.place(*against)  # raises where that is not in the space
-        fixed = [getattr(problem, "fixed", problem.loss)(*against) for problem in self.problems]
+        runs = [getattr(problem, "fixed", problem.loss) for problem in self.problems]
+        against = self._comparator(rho, alpha, blocks)
+        fixed = [run(*parameters) for run, parameters in zip(runs, against, strict=True)]
         paid = self.loss - np.array(fixed)
         return np.cumsum(-paid if self.maximize else paid)
+
+    def _comparator(self, rho: float | None, alpha: Any, blocks: int | None) -> list[tuple[Any, ...]]:
+        """The parameters to compare each round with."""
+        if blocks is not None:
+            if rho is not None:
+                raise ValueError(f"give rho or blocks, not both, got rho = {rho!r} and blocks = {blocks!r}")
+            sequence = self.best_blocks(blocks).sequences[-1]
+            return [best.parameters for start, stop, best in sequence for _ in range(start, stop)]
+        if rho is None:
+            return [self.best().parameters] * len(self)
+        against = (rho,) if alpha is None else (rho, alpha)
+        self.space.place(*against)  # raises where that is not in the space
+        return [against] * len(self)
 
     # -- densities -------------------------------------------------------------------------------
 

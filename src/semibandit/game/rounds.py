@@ -9,7 +9,7 @@ from typing import Any
 from semibandit import _validate
 from semibandit.functions import Piecewise
 from semibandit.game.history import History, Round
-from semibandit.learners import Exp3Grid, Learner, Trial
+from semibandit.learners import Learner, Trial
 from semibandit.spaces import Space
 
 __all__ = ["FEEDBACK", "play", "rounds"]
@@ -19,7 +19,9 @@ FEEDBACK = ("full", "semi-bandit", "bandit")
 _METHODS = {"full": "losses", "semi-bandit": "reveal", "bandit": "loss"}
 
 
-def rounds(learner: Learner, problems: Iterable[Any], feedback: str = "semi-bandit") -> Iterator[Round]:
+def rounds(
+    learner: Learner, problems: Iterable[Any], feedback: str = "semi-bandit", *, probes: int = 0
+) -> Iterator[Round]:
     """Play the game and yield each round as it is over; `play` collects them.
 
     >>> import semibandit as sb
@@ -30,13 +32,19 @@ def rounds(learner: Learner, problems: Iterable[Any], feedback: str = "semi-band
     """
     _validate.choice("feedback", feedback, FEEDBACK)
     _require_learner(learner)
-    if feedback == "bandit" and not isinstance(learner, Exp3Grid):
-        raise TypeError(f"bandit feedback needs a learner on points (Exp3Grid), got {learner!r}")
-    return _rounds(learner, problems, feedback)
+    probes = _validate.integer("probes", probes, low=0)
+    if probes and feedback == "full":
+        raise ValueError(f"probes must be 0 with full feedback, which shows everything, got {probes}")
+    return _rounds(learner, problems, feedback, probes)
 
 
 def play(
-    learner: Learner, problems: Iterable[Any], feedback: str = "semi-bandit", *, progress: bool = False
+    learner: Learner,
+    problems: Iterable[Any],
+    feedback: str = "semi-bandit",
+    *,
+    probes: int = 0,
+    progress: bool = False,
 ) -> History:
     """Play a learner against a stream of problems.
 
@@ -48,7 +56,9 @@ def play(
         Instances of an algorithm family; see `Problem`.
     feedback
         "semi-bandit" (the interval around the parameter), "full" (the whole function: Hedge), or "bandit"
-        (the loss alone; needs an `Exp3Grid`).
+        (the loss alone).
+    probes
+        The number of further parameters to look at in each round, without playing them. Each is one run.
     progress
         Show a progress bar.
 
@@ -59,7 +69,7 @@ def play(
     """
     _require_learner(learner)
     history = History(problems, learner.space, feedback, learner.maximize)
-    game: Iterable[Round] = rounds(learner, history.remember(problems), feedback)
+    game: Iterable[Round] = rounds(learner, history.remember(problems), feedback, probes=probes)
     if progress:
         from rich.progress import track
 
@@ -69,42 +79,51 @@ def play(
     return history
 
 
-def _rounds(learner: Learner, problems: Iterable[Any], feedback: str) -> Iterator[Round]:
+def _rounds(learner: Learner, problems: Iterable[Any], feedback: str, probes: int) -> Iterator[Round]:
     for t, problem in enumerate(problems):
         _require_same_space(learner.space, problem, t)
         start = perf_counter()
-        trial = learner.ask()
+        trial = learner.ask(probes=probes)
         asked = perf_counter()
         try:
-            seen, loss, interval = _look(learner.space, problem, trial, feedback)
+            looks = [_look(problem, parameters, feedback) for parameters in trial.looks]
+            loss, interval = _played(learner.space, trial, looks[0])
             shown = perf_counter()
-            learner.tell(trial, seen)
+            learner.tell(trial, looks)
         except BaseException:
             if trial in learner.pending:
                 learner.forget(trial)
             raise
         told = perf_counter()
         seconds = (asked - start) + (told - shown), shown - asked
-        yield Round(t, trial.rho, loss, *interval, learner.last_probability, *seconds, trial.alpha)
+        yield Round(
+            t, trial.rho, loss, *interval, learner.last_probability, *seconds, len(looks), trial.alpha
+        )
 
 
-def _look(space: Space, problem: Any, trial: Trial, feedback: str) -> tuple[Any, float, tuple[float, float]]:
-    """Run the problem: what the learner is told, the loss paid, and the interval around rho that was seen."""
+def _look(problem: Any, parameters: tuple[Any, ...], feedback: str) -> Any:
+    """Run the problem: what the learner is told of it."""
     method = _METHODS[feedback]
     run = getattr(problem, method, None)
     if not callable(run):
         raise TypeError(f"{feedback} feedback needs problems with a method `{method}`, got {problem!r}")
     if feedback == "bandit":
-        loss = _validate.number("what `loss` returns", run(*trial.parameters))
-        return loss, loss, (trial.rho, trial.rho)
-    seen = run() if feedback == "full" else run(*trial.parameters)
+        return _validate.number("what `loss` returns", run(*parameters))
+    seen = run() if feedback == "full" else run(*parameters)
     if not isinstance(seen, Piecewise):
         raise TypeError(
             f"`{method}` must return the loss as a PiecewiseConstant (or a PiecewiseLinear), got {seen!r} "
             f"from {problem!r}"
         )
+    return seen
+
+
+def _played(space: Space, trial: Trial, seen: Any) -> tuple[float, tuple[float, float]]:
+    """The loss paid, and the interval around rho that was seen."""
+    if isinstance(seen, float):
+        return seen, (trial.rho, trial.rho)
     x = space.place(*trial.parameters)
-    return seen, float(seen(x)), space.line.around(seen, x)
+    return float(seen(x)), space.line.around(seen, x)
 
 
 def _require_learner(learner: Any) -> None:

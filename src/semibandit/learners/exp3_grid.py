@@ -91,17 +91,16 @@ class Exp3Grid(Learner):
         """The left end of the cell that a point of the line lies in."""
         return float(min(int(position), self.n_arms - 1))
 
-    def _trial(self, trial_id: int, position: float) -> Trial:
-        row, middle = self._line.read(self._cell(position) + 0.5)
-        return Trial(trial_id, self._rho(middle), self._name, position, self.space.alphas[row])
+    def _standing(self, position: float) -> float:
+        return self._cell(position) + 0.5
 
-    def _read(self, trial: Trial, seen: Any) -> Seen:
+    def _read(self, trial: Trial, look: int, seen: Any) -> Seen:
         if isinstance(seen, Piecewise):
-            seen = seen(self.space.place(*trial.parameters))
+            seen = seen(self.space.place(*trial.looks[look]))
         value = _validate.number("the loss told", seen, low=0.0, high=self.high)
         loss = float(self._scaled(value))
-        cell, losses = self._cell(trial.position), np.array([loss])
-        return Seen(np.array([cell, cell + 1.0]), (losses, losses), _ONE_SET, loss, self.n_arms == 1)
+        cell, losses = self._cell(trial.positions[look]), np.array([loss])
+        return Seen(np.array([cell, cell + 1.0]), (losses, losses), _ONE_SET, loss, cell, self.n_arms == 1)
 
     def density(self) -> PiecewiseConstant:
         """The probability of each cell, spread evenly over it. O(N)."""

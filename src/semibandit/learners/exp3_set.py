@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from semibandit.functions import Piecewise
+from semibandit import _validate
+from semibandit.functions import Piecewise, PiecewiseConstant
 from semibandit.learners._survey import NOT_COVERED, OUT_OF_RANGE, survey
 from semibandit.learners.learner import Learner
+from semibandit.learners.rates import AdaptiveRate, Rate
 from semibandit.learners.trials import Trial
-from semibandit.weights import Seen
+from semibandit.spaces import Space
+from semibandit.weights import (
+    Cells,
+    Drift,
+    IntervalTree,
+    LocalPieces,
+    Seen,
+    Weights,
+    WholeSoFar,
+    dyadic_cells,
+    n_nodes,
+)
 
 __all__ = ["Exp3Set"]
+
+_BUDGET = 512  # pieces with a local baseline: more of them made no stream better
 
 
 class Exp3Set(Learner):
@@ -62,11 +78,95 @@ class Exp3Set(Learner):
     Recommendation(rho=0.8, interval=(0.6, 1.0))
     """
 
-    def _read(self, trial: Trial, seen: Any) -> Seen:
+    baselines = ("local", "low", None)
+
+    def __init__(
+        self,
+        space: Space,
+        *,
+        rate: float | Rate | None = None,
+        horizon: int | None = None,
+        high: float = 1.0,
+        maximize: bool = False,
+        baseline: str | None = "local",
+        drift: float | str | None = None,
+        prior: PiecewiseConstant | None = None,
+        exploration: float | str = 0.0,
+        max_pieces: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self.drift = self._checked_drift(drift, baseline)
+        self.prior = prior
+        if prior is not None and not isinstance(prior, PiecewiseConstant):
+            raise TypeError(f"prior must be a density as a PiecewiseConstant, got {prior!r}")
+        super().__init__(
+            space,
+            rate=rate,
+            horizon=horizon,
+            high=high,
+            maximize=maximize,
+            baseline=baseline,
+            exploration=exploration,
+            max_pieces=max_pieces,
+            seed=seed,
+        )
+
+    @cached_property
+    def _cells(self) -> Cells:
+        return dyadic_cells(self._line, self.space.shape)
+
+    def _default_rate(self) -> Rate | None:
+        if self.baseline != "local":
+            return None
+        # Found by experiment; ln T, the usual choice, learns more slowly.
+        return AdaptiveRate(log_term=15.0 if self.space.shape else 10.0)
+
+    @staticmethod
+    def _checked_drift(drift: Any, baseline: str | None) -> float | str | None:
+        if drift is None:
+            return None
+        if baseline != "local":
+            raise ValueError(f"drift needs baseline='local', got baseline={baseline!r}")
+        return drift if drift == "auto" else _validate.number("drift", drift, low=0.0, high=1.0, open=True)
+
+    def _initial_weights(self) -> Weights:
+        prior = self._laid_prior()
+        if self.baseline != "local":
+            if prior is None:
+                return super()._initial_weights()
+            return IntervalTree.from_pieces(prior.edges, np.log(prior.values))
+        cells = self._cells
+        budget = self.max_pieces or _BUDGET + (cells.leaf.size if cells.along_rows else 0)
+        if prior is None and self.drift is None:
+            return WholeSoFar(cells, budget)
+        share = None if isinstance(self.drift, str) else self.drift
+        drift = None if self.drift is None else Drift.of(share, n_nodes(cells))
+        return LocalPieces(cells, self.current_rate, budget, prior, drift)
+
+    def _laid_prior(self) -> PiecewiseConstant | None:
+        """The prior on the line that carries weights, as a density."""
+        if self.prior is None:
+            return None
+        ends = (float(self.prior.edges[0]), float(self.prior.edges[-1]))
+        laid: Any = self.prior if ends == self._line.ends else self._line.lay(self.prior)
+        whole = laid.whole and (float(laid.edges[0]), float(laid.edges[-1])) == self._line.ends
+        if not whole or laid.min() < 0.0 or laid.integral() <= 0.0:
+            raise ValueError(f"prior must be a density on the whole space, got {self.prior!r}")
+        even = 1.0 / (self._line.ends[1] - self._line.ends[0])
+        density = 0.99 * (laid.values / laid.integral()) + 0.01 * even
+        return PiecewiseConstant(laid.edges, density)
+
+    def _config(self) -> dict[str, Any]:
+        return super()._config() | {"drift": self.drift, "prior": self.prior}
+
+    def _read(self, trial: Trial, look: int, seen: Any) -> Seen:
+        home = self._line.home(trial.positions[look])
+        if isinstance(seen, int | float | np.floating | np.integer) and not isinstance(seen, bool):
+            return self._read_point(home, seen)
         if not isinstance(seen, Piecewise):
             raise TypeError(
-                f"seen must be a PiecewiseConstant or PiecewiseLinear that covers {trial.named()}, "
-                f"or None for a failed run, got {seen!r}"
+                f"seen must be a PiecewiseConstant or PiecewiseLinear that covers {trial.named(look)}, "
+                f"a single loss, or None for a failed run, got {seen!r}"
             )
         laid = self._line.lay(seen)
         # Copies, as numba takes much longer to look at arrays that are read-only.
@@ -75,14 +175,24 @@ class Exp3Set(Learner):
         steps = left is right
         left = left.copy()
         right = left if steps else right.copy()
-        home = self._line.home(trial.position)
         status, value, whole = survey(edges, left, right, home, self.high)
         if status == OUT_OF_RANGE:
             raise ValueError(f"the values told must be in [0, {self.high:g}], got {value!r}")
         if status == NOT_COVERED:
-            raise ValueError(f"the function told must cover {trial.named()}, got {seen!r}")
+            raise ValueError(f"the function told must cover {trial.named(look)}, got {seen!r}")
         sets = np.where(np.isnan(left), -1, 0)
         left = self._scaled(left)
         losses = left, left if steps else self._scaled(right)
         whole = whole and (float(edges[0]), float(edges[-1])) == self._line.ends
-        return Seen(edges, losses, sets, float(self._scaled(value)), whole)
+        return Seen(edges, losses, sets, float(self._scaled(value)), home, whole)
+
+    def _read_point(self, home: float, seen: Any) -> Seen:
+        """A single loss stands for the cell that the parameter lies in: cells are a partition as well."""
+        value = _validate.number("the loss told", seen, low=0.0, high=self.high)
+        edges = self._cells.edges
+        i = int(np.searchsorted(edges, home, side="right")) - 1
+        i = min(max(i, 0), edges.size - 2)
+        loss = float(self._scaled(value))
+        losses = np.array([loss])
+        edges = edges[i : i + 2].copy()
+        return Seen(edges, (losses, losses), np.zeros(1, np.int64), loss, home, self._cells.edges.size == 2)

@@ -6,18 +6,20 @@ import functools
 import math
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
-from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
+from typing import Any, ClassVar, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 import numpy as np
 
 from semibandit import _validate
+from semibandit.functions import Piecewise
 from semibandit.learners import storage
-from semibandit.learners.rates import AdaptiveRate, Rate, as_rate
+from semibandit.learners.certificates import Certificate, certify
+from semibandit.learners.rates import Rate, as_rate
 from semibandit.learners.trials import Epoch, Trial
 from semibandit.spaces import Alpha, Line, Space
-from semibandit.weights import IntervalTree, Rule, Seen, Weights
+from semibandit.weights import IntervalTree, Rule, Seen, Weights, united
 
 __all__ = ["Learner", "Recommendation"]
 
@@ -81,6 +83,8 @@ class Learner:
     A learner may be shared by threads: each of its methods runs alone.
     """
 
+    baselines: ClassVar[tuple[str | None, ...]] = ("low", None)
+
     def __init__(
         self,
         space: Space,
@@ -89,23 +93,26 @@ class Learner:
         horizon: int | None = None,
         high: float = 1.0,
         maximize: bool = False,
-        baseline: str | None = "low",
-        exploration: float = 0.0,
+        baseline: str | None = None,
+        exploration: float | str = 0.0,
         max_pieces: int | None = None,
         seed: int | None = None,
     ) -> None:
         if not isinstance(space, Space):
             raise TypeError(f"space must be an Interval or Strips, got {space!r}")
-        if baseline not in ("low", None):
-            raise ValueError(f"baseline must be 'low' or None, got {baseline!r}")
+        if baseline not in self.baselines:
+            names = ", ".join(map(repr, self.baselines[:-1]))
+            raise ValueError(f"baseline must be {names} or {self.baselines[-1]!r}, got {baseline!r}")
         self.space = space
         self._line = self._lay_out(space)
         self.horizon = None if horizon is None else _validate.integer("horizon", horizon, low=1)
-        self.rate = as_rate(rate, self.horizon)
+        self.baseline = baseline
+        self.rate = as_rate(self._default_rate() if rate is None else rate, self.horizon)
         self.high = _validate.number("high", high, low=0.0, open=True)
         self.maximize = _validate.boolean("maximize", maximize)
-        self.baseline = baseline
-        self.exploration = _validate.number("exploration", exploration, low=0.0)
+        self.exploration: float | str = "auto"
+        if exploration != "auto":
+            self.exploration = _validate.number("exploration", exploration, low=0.0)
         self.max_pieces = None if max_pieces is None else _validate.integer("max_pieces", max_pieces, low=2)
         if seed is not None:
             _validate.seed("seed", seed)
@@ -116,7 +123,9 @@ class Learner:
         self.n_late = 0
         self.gap_sum = 0.0
         self.join_error = 0.0
-        self.clip_sum = 0.0
+        self.explore_sum = 0.0  # by how much implicit exploration has lowered the estimate of what was paid
+        self.clip_mean = 0.0  # by how much clips have raised estimates: in the mean, and at most
+        self.clip_most = 0.0
         self.last_probabilities: tuple[float, ...] = ()
         self._loss_mean = 0.0
         self._loss_squares = 0.0  # Σ (loss - mean)², by Welford's recurrence
@@ -124,12 +133,16 @@ class Learner:
         self._random = generator(seed)
         self._lock = threading.RLock()
         self._pending: dict[int, tuple[Trial, Epoch]] = {}
-        self._epoch = Epoch(self._initial_weights())
         self.current_rate = self.rate.after(0, 0.0, math.inf)
+        self._epoch = Epoch(self._initial_weights())
 
     def _lay_out(self, space: Space) -> Line:
         """The line that carries the weights."""
         return space.line
+
+    def _default_rate(self) -> Rate | None:
+        """What `rate=None` means; None: an `AdaptiveRate` for the horizon."""
+        return None
 
     def _initial_weights(self) -> Weights:
         return IntervalTree(*self._line.ends)
@@ -141,46 +154,85 @@ class Learner:
     # -- the protocol ----------------------------------------------------------------------------
 
     @_one_at_a_time
-    def ask(self, *, position: float | None = None) -> Trial:
+    def ask(self, *, probes: int = 0, position: Any = None) -> Trial:
         """Draw a parameter from the current density. O(log P).
 
-        With the `position` of a trial on record, the trial stands there instead of where the draw falls, and
-        the draw is used up: told the same again, a learner relearns, and goes on as it would have.
+        Parameters
+        ----------
+        probes
+            The number of further parameters, drawn alike, to look at on the same instance (`trial.probes`).
+        position
+            The `positions` of a trial on record (or its only one): the trial stands there instead of where
+            the draws fall, and the draws are used up. Told the same again, a learner relearns, and goes on as
+            it would have.
         """
-        if position is not None:
-            lo, hi = self._line.ends
-            position = _validate.number("position", position, low=lo, high=hi)
-        drawn = self._epoch.weights.draw(self._random.random())
-        return self._asked(drawn if position is None else position)
+        probes = _validate.integer("probes", probes, low=0)
+        if position is None:
+            weights, random = self._epoch.weights, self._random.random
+            return self._asked([weights.draw(random()) for _ in range(1 + probes)])
+        lo, hi = self._line.ends
+        positions = position if isinstance(position, list | tuple) else [position]
+        positions = [_validate.number("position", x, low=lo, high=hi) for x in positions]
+        self._random.random(len(positions))
+        return self._asked(positions)
 
-    def _asked(self, position: float) -> Trial:
-        trial = self._trial(self.n_asked, position)
+    def _asked(self, positions: list[float]) -> Trial:
+        trial = self._trial(self.n_asked, positions)
         self.n_asked += 1
         self._pending[trial.id] = trial, self._epoch
         self._epoch.asked_at[trial.id] = self._epoch.n_updates
         return trial
 
-    def _trial(self, trial_id: int, position: float) -> Trial:
-        row, x = self._line.read(position)
-        return Trial(trial_id, self._rho(x), self._name, position, self.space.alphas[row])
+    def _trial(self, trial_id: int, positions: Sequence[float]) -> Trial:
+        read = [self._line.read(self._standing(x)) for x in positions]
+        (rho, alpha), *others = ((self._rho(x), self.space.alphas[row]) for row, x in read)
+        probes = tuple(x if a is None else (x, a) for x, a in others)
+        return Trial(trial_id, rho, self._name, tuple(positions), alpha, probes)
+
+    def _standing(self, position: float) -> float:
+        """The point of the line that is played for a draw."""
+        return position
 
     @_one_at_a_time
     def tell(self, trial: Trial, seen: Any, *, probability: Any = None) -> None:
         """Learn from what a trial has shown; None: the run failed, which is counted and changes nothing else.
 
         Trials may be told late and in any order: the estimate uses the probability at the time of the ask.
-        `probability` is that of a tell on record (`last_probabilities`), to be used again as it was.
+
+        Parameters
+        ----------
+        trial
+            From `ask`.
+        seen
+            A function that covers the parameter, or a single loss. For a trial with probes a list of what
+            each look has shown, the played parameter first, None for those that are missing.
+        probability
+            That of a tell on record (`last_probabilities`), to be used again as it was.
         """
         epoch = self._epoch_of(trial)
-        if seen is None:
+        looks = self._looks(trial, seen)
+        if not looks:
             self.n_failed += 1
             self._finish(trial, epoch)
             return
-        told = self._read(trial, seen)
+        told = united(looks)
         if probability is not None:
             p = np.atleast_1d(_validate.floats("probability", probability))
             told = told._replace(p=_validate.vector("probability", p, length=told.chances().size, low=0.0))
         self._learn(trial, epoch, told)
+
+    def _looks(self, trial: Trial, seen: Any) -> list[tuple[float, Seen]]:
+        """Where each look stands, and what it has shown; those that are missing left out."""
+        shown = seen if isinstance(seen, list | tuple) else [seen]
+        if len(shown) > len(trial.positions) or not shown:
+            raise ValueError(
+                f"seen must be what each of {len(trial.positions)} looks has shown, got {len(shown)} of them"
+            )
+        return [
+            (self._line.home(trial.positions[i]), self._read(trial, i, one))
+            for i, one in enumerate(shown)
+            if one is not None
+        ]
 
     @_one_at_a_time
     def forget(self, trial: Trial) -> None:
@@ -215,8 +267,8 @@ class Learner:
 
     # -- one step of Algorithm 1 -----------------------------------------------------------------
 
-    def _read(self, trial: Trial, seen: Any) -> Seen:
-        """Check what a user has told, and lay it on the line."""
+    def _read(self, trial: Trial, look: int, seen: Any) -> Seen:
+        """Check what a user has told of a look, and lay it on the line."""
         raise NotImplementedError
 
     def _scaled(self, values: Any) -> Any:
@@ -229,7 +281,8 @@ class Learner:
         late = epoch is not self._epoch or epoch.n_updates != epoch.asked_at[trial.id]
         if late:
             seen = seen._replace(shares_at_ask=functools.partial(epoch.shares_when_asked, trial.id))
-        learned = self._epoch.weights.learn(seen, self._rule(seen.whole))
+        rule = self._rule(seen.whole)
+        learned = self._epoch.weights.learn(seen, rule)
         self._finish(trial, epoch)
         if learned.weights is not self._epoch.weights:  # pending trials keep the old ones
             self._epoch = Epoch(learned.weights)
@@ -240,19 +293,23 @@ class Learner:
         self.last_probabilities = tuple(learned.p.tolist())
         self.n_told += 1
         self.n_late += late
-        self.gap_sum += learned.gap
-        self.clip_sum += learned.clipped
+        self.gap_sum = learned.kept * (self.gap_sum + learned.gap)
+        self.explore_sum += rule.explore * seen.paid / (float(learned.p[0]) + rule.explore)
+        self.clip_mean += learned.clipped
+        self.clip_most += learned.most_clipped
         delta = seen.paid - self._loss_mean
         self._loss_mean += delta / self.n_told
         self._loss_squares += delta * (seen.paid - self._loss_mean)
-        self._adjust()
+        self._adjust(learned.speed)
 
     def _rule(self, whole: bool) -> Rule:
         """How losses become estimates in the next step."""
         # Seen as a whole, p is 1 and a shift changes all weights alike: that is Hedge, with nothing to clip.
+        rate = self.current_rate
+        explore = 0.5 * rate if isinstance(self.exploration, str) else self.exploration
         if whole or self.baseline is None:
-            return Rule(0.0, self.exploration, -math.inf, self.current_rate)
-        return Rule(self._low_baseline(), self.exploration, -1.0 / self.current_rate, self.current_rate)
+            return Rule(0.0, 0.0 if whole else explore, -math.inf, rate)
+        return Rule(self._low_baseline(), explore, -1.0 / rate, rate)
 
     @property
     def last_probability(self) -> float:
@@ -269,9 +326,10 @@ class Learner:
         deviation = math.sqrt(self._loss_squares / self.n_told)
         return max(0.0, min(self._loss_mean - 0.5 * deviation, 0.8 * self._loss_mean))
 
-    def _adjust(self) -> None:
+    def _adjust(self, speed: float) -> None:
         """Follow a change of the rate, and keep to the limit on pieces; both rebuild the tree."""
-        rate = self.rate.after(self.n_told, self.gap_sum, self.current_rate)
+        step = self._epoch.weights.finest_rate_step
+        rate = self.rate.after(self.n_told, self.gap_sum, self.current_rate, step, speed)
         if rate != self.current_rate:
             power = rate / self.current_rate
             self._epoch = Epoch(self._epoch.weights.raised_to(power))
@@ -315,17 +373,85 @@ class Learner:
     def guarantee(self) -> str:
         """What is proved of this configuration, in a sentence."""
         if self.baseline is not None:
-            return "no regret proof (the baseline clips estimates; with baseline=None there is one)"
-        if self.exploration:
-            bound = "an expected regret of at most (λ/2 + γ)·T·M + d·ln(R/r)/λ + T·L·r + f(T, r)"
+            return "no regret proof in advance; `certificate` bounds the expected regret as the game goes on"
+        if isinstance(self.exploration, str):
+            bound = (
+                "with probability 1 - δ a regret of at most ln(|C|/2r)/λ + Σ gaps + ½·Σ λ·loss/(p + λ/2) "
+                "+ ln(J/δ)/λ + T·L·r + f(T, r), for J ≤ 2 + log2(1 + T) values of the rate (Neu 2015)"
+            )
+        elif self.exploration:
+            bound = "an expected regret of at most (λ/2 + γ)·T·M + d·ln(2R/r)/λ + T·L·r + f(T, r)"
         else:
-            bound = "an expected regret bounded as in Theorem 3"
+            bound = f"an expected regret bounded as in {self.rate.theorem}"
         reservations = [f"against the best of {self._comparator()}", "if the sets told form a partition"]
         if self.n_late:
             reservations.append("up to the delay of late tells, which the theorem does not know")
         if self.join_error:
             reservations.append(f"up to joins, which moved the log-weights by {self.join_error:.2g} at most")
         return f"{bound}, {', '.join(reservations)}"
+
+    @_one_at_a_time
+    def certificate(self, dispersion: Any = None) -> Certificate:
+        """A bound on the expected regret so far, from what the learner itself has seen. O(P).
+
+        It is the least over r of ln(|C|/2r)/λ + Σ gaps + what clips have added + T·L·r + f(T, r): since the
+        rate has never risen, the estimates of what was paid exceed their average over a ball of radius r by
+        no more than the first two terms, path by path; they are unbiased but for the clips, which are known.
+
+        Parameters
+        ----------
+        dispersion
+            What `sb.dispersion.measure` has found on the stream, for f and L. Without it the comparator is
+            not the best parameter but the best ball of a hundredth of the line.
+        """
+        if getattr(self, "drift", None) is not None:
+            raise ValueError("a learner with drift has no certificate: its rate may rise")
+        return certify(
+            length=self._line.ends[1] - self._line.ends[0],
+            rounds=self.n_told,
+            rate=self.current_rate,
+            gaps=self.gap_sum + self.explore_sum + self.join_error / self.current_rate,
+            clips=max(self._epoch.weights.raised() + self.clip_most - self.clip_mean, 0.0),
+            paid=self._loss_mean * self.n_told,
+            high=self.high,
+            dispersion=dispersion,
+        )
+
+    @_one_at_a_time
+    def learn_from(self, functions: Iterable[Piecewise], weight: float = 1.0) -> None:
+        """Learn from logged instances before the first round: their whole loss functions. O(N log N).
+
+        Parameters
+        ----------
+        functions
+            Whole loss functions (or utilities), as `losses()` of a problem returns them.
+        weight
+            How many rounds each of them counts for; less than 1 if the logs may be of another kind.
+        """
+        if self.n_asked:
+            raise ValueError(f"learn_from must come before the first round, got {self.n_asked} asked already")
+        weight = _validate.number("weight", weight, low=0.0, open=True)
+        laid = [self._whole(i, function) for i, function in enumerate(functions)]
+        if not laid:
+            raise ValueError("functions must hold at least one function, got none")
+        weights = self._epoch.weights.warmed(Piecewise.total(laid), len(laid), weight, self.current_rate)
+        self._epoch = Epoch(weights)
+
+    def _whole(self, i: int, function: Any) -> Piecewise:
+        """A logged function on the line, as losses in [0, 1]."""
+        if not isinstance(function, Piecewise):
+            raise TypeError(f"functions[{i}] must be a piecewise function, got {function!r}")
+        laid = self._line.lay(function)
+        if not laid.whole or (float(laid.edges[0]), float(laid.edges[-1])) != self._line.ends:
+            raise ValueError(f"functions[{i}] must be seen on the whole space, got {function!r}")
+        low, high = laid.min(), float(np.maximum(*laid.ends).max())
+        if low < 0.0 or high > self.high:
+            raise ValueError(
+                f"functions[{i}] must have values in [0, {self.high:g}], got {low:g} to {high:g}"
+            )
+        left, right = laid.ends
+        scaled = np.array(self._scaled(left))
+        return laid.of_ends(laid.edges, scaled, scaled if left is right else np.array(self._scaled(right)))
 
     def _comparator(self) -> str:
         rows = len(self.space.alphas)
@@ -365,8 +491,8 @@ class Learner:
         )
 
     def _shown(self) -> Iterator[str]:
-        defaults = {"rate": AdaptiveRate(self.horizon), "horizon": None, "high": 1.0, "maximize": False}
-        defaults |= {"exploration": 0.0, "max_pieces": None}
+        defaults = {"rate": as_rate(self._default_rate(), self.horizon), "horizon": None, "high": 1.0}
+        defaults |= {"maximize": False, "exploration": 0.0, "max_pieces": None, "drift": None, "prior": None}
         for name, value in self._config().items():
             if name not in defaults or value != defaults[name]:
                 yield f"{name}={value!r}"

@@ -12,16 +12,26 @@ from semibandit.dispersion.bounds.regret import step_size
 
 __all__ = ["AdaptiveRate", "FixedRate", "Rate", "TheoremRate"]
 
+_DRIFT_TERM = 15.0  # more of it where the best parameter moves
+_LOG_TERM = 10.0  # of an adaptive rate without a horizon: ln T for a game of some twenty thousand rounds
+
 
 class FixedRate(msgspec.Struct, frozen=True, tag=True):
     """The same rate in every round."""
 
     value: float
 
+    @property
+    def theorem(self) -> str:
+        """What bounds the regret at this rate."""
+        return "Theorem 3"
+
     def __post_init__(self) -> None:
         force_setattr(self, "value", _validate.number("rate", self.value, low=0.0, open=True))
 
-    def after(self, rounds: int, gap_sum: float, current: float) -> float:
+    def after(
+        self, rounds: int, gap_sum: float, current: float, step: float = 0.5, speed: float = 0.0
+    ) -> float:
         """The rate for the next round."""
         return self.value
 
@@ -68,7 +78,14 @@ class TheoremRate(msgspec.Struct, frozen=True, tag=True):
         if self.r is not None:
             force_setattr(self, "r", _validate.number("r", self.r, low=0.0, high=self.R, open=True))
 
-    def after(self, rounds: int, gap_sum: float, current: float) -> float:
+    @property
+    def theorem(self) -> str:
+        """What bounds the regret at this rate."""
+        return "Theorem 3"
+
+    def after(
+        self, rounds: int, gap_sum: float, current: float, step: float = 0.5, speed: float = 0.0
+    ) -> float:
         """The rate for the next round."""
         # 2 instead of 1 for the shortest game keeps the logarithm, and so the rate, positive.
         r = self.R / math.sqrt(max(self.T, 2)) if self.r is None else self.r
@@ -76,30 +93,55 @@ class TheoremRate(msgspec.Struct, frozen=True, tag=True):
 
 
 class AdaptiveRate(msgspec.Struct, frozen=True, tag=True):
-    """A rate that needs neither T nor M: λ = log-term / (1 + Σ δ), rounded down to a power of two.
+    """A rate that needs neither T nor M, and never rises: λ = c / (1 + Σ δ), in steps.
 
     δ is the mixability gap of a round: the expected estimate minus the mixed one, -ln E exp(-λ·estimate)/λ.
     The proof of Theorem 3 bounds it by λ/2·M; the learner sees it. For one interval δ is at most its loss,
-    so that a single tiny probability cannot make the rate collapse. The log-term is ln T where the horizon
-    is given, and 1 + ln(1 + t) where it is not.
+    so that a single tiny probability cannot make the rate collapse. c is `log_term`, or else ln T where the
+    horizon is given, and 10 where it is not.
 
-    A change of the rate costs O(P), so it happens only when the power of two changes: when the exact value
-    falls below the current rate or reaches four times it.
+    For unbiased estimates, told promptly and on partitions, with steps of a factor q (a half, see below)
+
+        E R ≤ (ln(|C|/2r)/c)·(1 + √(c·T·M/q)) + √(c·T·M/q) + T·L·r + f(T, r):
+
+    since the rate never rises, Σ⟨p, ℓ̂⟩ is at most the average of Σ ℓ̂ over a ball of radius r, plus
+    ln(|C|/2r)/λ_T + Σ δ; and δ_t ≤ λ_t/2·⟨p_t, ℓ̂_t²⟩, whose expectation is at most λ_t/2·M.
+
+    A change of the rate can cost O(P), so it happens only when the exact value has fallen below the current
+    one, and then goes down to a power of two; or by `step`, which weights may ask for.
     """
 
     horizon: int | None = None
+    log_term: float | None = None
 
     def __post_init__(self) -> None:
         if self.horizon is not None:
             _validate.integer("horizon", self.horizon, low=1)
+        if self.log_term is not None:
+            force_setattr(self, "log_term", _validate.number("log_term", self.log_term, low=0.0, open=True))
 
-    def after(self, rounds: int, gap_sum: float, current: float) -> float:
-        """The rate for the next round."""
-        log_term = 1.0 + math.log1p(rounds) if self.horizon is None else max(math.log(self.horizon), 1.0)
-        exact = log_term / (1.0 + gap_sum)
-        if current <= exact < 4.0 * current:
-            return current
-        return math.ldexp(0.5, math.frexp(exact)[1])
+    @property
+    def c(self) -> float:
+        """The c of the formula."""
+        if self.log_term is not None:
+            return self.log_term
+        return _LOG_TERM if self.horizon is None else max(math.log(self.horizon), 1.0)
+
+    @property
+    def theorem(self) -> str:
+        """What bounds the regret at this rate."""
+        return "the theorem of `AdaptiveRate`"
+
+    def after(
+        self, rounds: int, gap_sum: float, current: float, step: float = 0.5, speed: float = 0.0
+    ) -> float:
+        """The rate for the next round; where the world moves at some speed, it is larger and may rise."""
+        exact = (self.c + _DRIFT_TERM * speed) / (1.0 + gap_sum)
+        if step == 0.5:
+            return current if exact >= current else math.ldexp(0.5, math.frexp(exact)[1])
+        if exact < step * current or (speed > 0.0 and exact > current / step**6):
+            return exact
+        return current
 
 
 Rate = FixedRate | TheoremRate | AdaptiveRate

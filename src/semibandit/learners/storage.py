@@ -30,15 +30,15 @@ from semibandit.learners.trials import Epoch
 if TYPE_CHECKING:
     from semibandit.learners.learner import Learner
 
-__all__ = ["load", "save"]
+__all__ = ["dumps", "load", "loads", "save"]
 
 MAGIC = b"SBLEARN\n"
-VERSION = 1
+VERSION = 2
 
 # The numbers of a learner that are neither configuration nor weights.
 _COUNTERS = (
-    "n_asked", "n_told", "n_failed", "n_late", "gap_sum", "join_error", "clip_sum", "current_rate",
-    "_loss_mean", "_loss_squares",
+    "n_asked", "n_told", "n_failed", "n_late", "gap_sum", "join_error", "clip_mean", "clip_most",
+    "explore_sum", "current_rate", "_loss_mean", "_loss_squares",
 )  # fmt: skip
 
 
@@ -67,18 +67,24 @@ class Saved(msgspec.Struct):
     space: dict[str, Any]
     rate: Rate
     config: dict[str, int | float | bool | str | None]
+    prior: dict[str, Any] | None
     counters: dict[str, int | float]
     last_probabilities: list[float]
     name: str
     random: str
-    pending: list[tuple[int, float, float, int]]  # id, rho, position, epoch
+    pending: list[tuple[int, list[float], int]]  # id, positions, epoch
     epochs: list[SavedEpoch]
 
 
 def save(learner: Learner, path: str | PathLike[str]) -> None:
     """Write a learner to `path`, atomically."""
+    write_atomically(Path(path), dumps(learner))
+
+
+def dumps(learner: Learner) -> bytes:
+    """What `save` writes."""
     payload = MAGIC + msgspec.msgpack.encode(_describe(learner))
-    write_atomically(Path(path), payload + zlib.crc32(payload).to_bytes(4, "little"))
+    return payload + zlib.crc32(payload).to_bytes(4, "little")
 
 
 def load(path: str | PathLike[str]) -> Learner:
@@ -91,7 +97,11 @@ def load(path: str | PathLike[str]) -> Learner:
     >>> sb.load(path).ask().rho == learner.ask().rho
     True
     """
-    data = Path(path).read_bytes()
+    return loads(Path(path).read_bytes(), str(path))
+
+
+def loads(data: bytes, path: str = "these bytes") -> Learner:
+    """The learner that `dumps` has described; `path` names it in errors."""
     if not data.startswith(MAGIC):
         raise ValueError(f"{path}: not a saved learner (it does not begin with {MAGIC!r})")
     payload, checksum = data[:-4], data[-4:]
@@ -158,17 +168,19 @@ def _describe(learner: Learner) -> Saved:
     epochs.append(learner._epoch)
     place = {id(epoch): i for i, epoch in enumerate(epochs)}
     config = learner._config()
+    prior = config.pop("prior", None)
     return Saved(
         version=VERSION,
         kind=type(learner).__name__,
         space=learner.space.to_dict(),
         rate=config.pop("rate"),
         config=config,
+        prior=None if prior is None else prior.to_dict(),
         counters={name: getattr(learner, name) for name in _COUNTERS},
         last_probabilities=list(learner.last_probabilities),
         name=learner._name,
         random=json.dumps(learner._random.bit_generator.state),
-        pending=[(t.id, t.rho, t.position, place[id(e)]) for t, e in learner._pending.values()],
+        pending=[(t.id, list(t.positions), place[id(e)]) for t, e in learner._pending.values()],
         epochs=[_describe_epoch(epoch) for epoch in epochs],
     )
 
@@ -190,6 +202,8 @@ def _restore(saved: Saved) -> Learner:
     if saved.kind not in kinds:
         raise ValueError(f"unknown kind of learner {saved.kind!r}")
     config: dict[str, Any] = dict(saved.config)
+    if saved.prior is not None:
+        config["prior"] = PiecewiseConstant.from_dict(saved.prior)
     learner = kinds[saved.kind](spaces.restore(saved.space), rate=saved.rate, **config)
     for name in _COUNTERS:
         setattr(learner, name, saved.counters[name])
@@ -206,8 +220,8 @@ def _restore(saved: Saved) -> Learner:
         epoch.asked_at = saved_epoch.asked_at
         epochs.append(epoch)
     learner._epoch = epochs[-1]
-    for trial_id, _, position, place in saved.pending:
-        learner._pending[trial_id] = learner._trial(trial_id, position), epochs[place]
+    for trial_id, positions, place in saved.pending:
+        learner._pending[trial_id] = learner._trial(trial_id, positions), epochs[place]
     return learner
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,26 +17,45 @@ __all__ = ["Epoch", "Trial"]
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One question: play `rho` (and `alpha`, on `Strips`), then tell the learner what was seen."""
+    """One question: play `rho` (and `alpha`, on `Strips`), then tell the learner what was seen.
+
+    `probes` are further parameters of the same instance to look at without playing them: values of rho, or
+    pairs (rho, alpha) on `Strips`. `positions` are the places on the line, the played one first.
+    """
 
     id: int
     rho: float
-    learner: str = field(repr=False)
-    position: float = field(repr=False)
+    learner: str
+    positions: tuple[float, ...]
     alpha: Alpha | None = None
+    probes: tuple[Any, ...] = ()
+
+    @property
+    def position(self) -> float:
+        """Where on the line the played parameter was drawn."""
+        return self.positions[0]
+
+    @property
+    def looks(self) -> tuple[tuple[Any, ...], ...]:
+        """What a problem's methods take, for the played parameter and for each probe."""
+        probes = ((probe,) for probe in self.probes) if self.alpha is None else self.probes
+        return (self.parameters, *probes)
 
     @property
     def parameters(self) -> tuple[Any, ...]:
         """What a problem's methods take: (rho,), or (rho, alpha)."""
         return (self.rho,) if self.alpha is None else (self.rho, self.alpha)
 
-    def named(self) -> str:
-        """The parameters, for messages."""
-        return f"rho = {self.rho!r}" + ("" if self.alpha is None else f", alpha = {self.alpha!r}")
+    def named(self, look: int = 0) -> str:
+        """The parameters of a look, for messages."""
+        return ", ".join(
+            f"{name} = {x!r}" for name, x in zip(("rho", "alpha"), self.looks[look], strict=False)
+        )
 
     def __repr__(self) -> str:
         alpha = "" if self.alpha is None else f", alpha={self.alpha!r}"
-        return f"Trial(id={self.id!r}, rho={self.rho!r}{alpha})"
+        probes = f", probes={self.probes!r}" if self.probes else ""
+        return f"Trial(id={self.id!r}, rho={self.rho!r}{alpha}{probes})"
 
 
 class Epoch:

@@ -16,17 +16,31 @@ from semibandit.plots.figures import BLUE, FEEDBACK, ORANGE, axes
 __all__ = ["dendrogram", "density", "loss_function", "regret", "widths"]
 
 
-def regret(histories: History | Mapping[str, History], ax: Any = None, *, rho: float | None = None) -> Any:
-    """Cumulative regret against the best fixed parameter (or against `rho`), one curve per game."""
+def regret(
+    histories: History | Mapping[str, History],
+    ax: Any = None,
+    *,
+    rho: float | None = None,
+    blocks: int | None = None,
+) -> Any:
+    """Cumulative regret against the best fixed parameter (or against `rho`), one curve per game.
+
+    With `blocks` also, dashed, against the best sequence of at most so many blocks with a parameter each.
+    """
     ax = axes(ax)
     if isinstance(histories, History):
         histories = {histories.feedback: histories}
     for name, history in histories.items():
         curve = history.regret(rho)
+        moving = None if blocks is None else history.regret(blocks=blocks)
         t = np.arange(1, curve.size + 1)
-        ax.plot(t, curve, label=name, color=FEEDBACK.get(history.feedback), lw=1.5)
+        (line,) = ax.plot(t, curve, label=name, color=FEEDBACK.get(history.feedback), lw=1.5)
+        if moving is not None:
+            ax.plot(t, moving, label=f"{name}, {blocks} blocks", color=line.get_color(), lw=1.5, ls="--")
     ax.axhline(0.0, color="0.6", lw=0.8)
     against = "the best fixed ρ" if rho is None else f"ρ = {rho:g}"
+    if blocks is not None:
+        against += f" and the best {blocks} blocks"
     ax.set(title=f"Regret against {against}", xlabel="round", ylabel="cumulative regret")
     ax.margins(x=0.0)
     ax.legend(frameon=False, loc="upper left")

@@ -29,6 +29,11 @@ class Space(Protocol):
         ...
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of rows along each further parameter."""
+        ...
+
+    @property
     def line(self) -> Line:
         """The line that a learner works on."""
         ...

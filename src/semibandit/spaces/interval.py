@@ -80,6 +80,11 @@ class Interval:
         """The further parameters of each row: there is one row, and there are none."""
         return (None,)
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of rows along each further parameter: there are none."""
+        return ()
+
     @cached_property
     def line(self) -> Line:
         """The line that a learner works on."""

@@ -83,6 +83,10 @@ class Line:
     def _shifts(self) -> list[float]:
         return list(self._outer_offsets.tolist())
 
+    def outer(self, row: int) -> tuple[float, float]:
+        """Where a row begins and ends on the weights' line."""
+        return float(self._outer_starts[row]), float(self._outer_starts[row + 1])
+
     # -- points ------------------------------------------------------------------------------------
 
     def read(self, x: float) -> tuple[int, float]:

@@ -34,6 +34,7 @@ def clustering(
     per_class: int = 20,
     smooth: float = 0.0,
     linkage: str = "single-complete",
+    partition: str = "tree",
     cost: Callable[[IntArray], Any] = TargetDistance,
     seed: int = 0,
 ) -> Stream[Linkage]:
@@ -53,8 +54,8 @@ def clustering(
     smooth
         Adds to each distance independent noise, uniform on [0, smooth · the mean distance]: the adversary of
         the paper, κ-smooth with κ = 1 / (smooth · mean distance).
-    linkage
-        The linkage of each `Linkage`.
+    linkage, partition
+        The linkage of each `Linkage`, and what its feedback sets keep together.
     cost
         Makes the cost of an instance from its labels.
     seed
@@ -85,7 +86,7 @@ def clustering(
         distances = pdist(points)
         if smooth > 0.0:
             distances += smooth * distances.mean() * rng.random(distances.size)
-        return Linkage(distances, cost(labels), linkage)
+        return Linkage(distances, cost(labels), linkage, partition=partition)
 
     return Stream(make, rounds, seed)
 

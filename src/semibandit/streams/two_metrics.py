@@ -29,6 +29,7 @@ def digits_two_metrics(
     *,
     kappa: float | None = 100.0,
     n_rows: int | None = None,
+    partition: str = "tree",
 ) -> Stream[MetricLinkage]:
     """Clusterings of handwritten digits; which mix of metrics, which linkage?
 
@@ -50,6 +51,8 @@ def digits_two_metrics(
         the distances as they are.
     n_rows
         The number of rows of α; by default what `Strips` takes for this many rounds.
+    partition
+        What the feedback sets of each `MetricLinkage` keep together.
 
     Examples
     --------
@@ -72,7 +75,8 @@ def digits_two_metrics(
         points = [rng.choice(classes[c], size, replace=False) for c, size in zip(chosen, sizes, strict=True)]
         index = np.concatenate(points)
         d0, d1 = (_distances(vectors[index], noise, rng) for vectors in (pixels, embedded))
-        return MetricLinkage(d0, d1, TargetDistance(np.repeat(chosen, sizes)), space=space)
+        cost = TargetDistance(np.repeat(chosen, sizes))
+        return MetricLinkage(d0, d1, cost, space=space, partition=partition)
 
     return Stream(make, rounds, seed)
 

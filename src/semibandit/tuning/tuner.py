@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from os import PathLike
 from time import perf_counter
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from semibandit import _validate
 from semibandit.families import BlackBox
@@ -71,11 +71,22 @@ class Tuner:
     the last line of the output is no number: '0.5 a.txt'
     """
 
-    def __init__(
+    def __init__(self, command: Command, space: Interval, state: str | PathLike[str], **options: Any) -> None:
+        settings = self._configure(command, space, **options)
+        self.journal = Journal(state)
+        try:
+            self.settings = self._agree(settings)
+            self._learner = _learner(self.settings)
+            self._in_flight: Trial | None = None
+            self._relearn()
+        except BaseException:
+            self.close()
+            raise
+
+    def _configure(
         self,
         command: Command,
         space: Interval,
-        state: str | PathLike[str],
         *,
         feedback: str = "bandit",
         maximize: bool = False,
@@ -86,7 +97,8 @@ class Tuner:
         tolerance: float | None = None,
         horizon: int = 1,
         seed: int = 0,
-    ) -> None:
+    ) -> Settings:
+        """Check all options; what is wrong with them shows before there is a file."""
         self.command, self.space = command, space
         self.default = None if default is None else space.check(default, "default")
         self.default_share = _validate.number("default_share", default_share, low=0.0, high=1.0)
@@ -107,16 +119,18 @@ class Tuner:
             horizon=_validate.integer("horizon", horizon, low=1),
         )
         _require_fitting(settings)
-        _learner(settings)  # what is wrong with the settings shows before there is a file
-        self.journal = Journal(state)
-        try:
-            self.settings = self._agree(settings)
-            self.learner = _learner(self.settings)
-            self._in_flight: Trial | None = None
-            self._relearn()
-        except BaseException:
-            self.close()
-            raise
+        _learner(settings)
+        return settings
+
+    @property
+    def learner(self) -> Learner:
+        """What has learned from all finished rounds."""
+        return self._learner
+
+    @property
+    def where(self) -> str:
+        """Where the rounds are."""
+        return str(self.journal.path)
 
     def _agree(self, settings: Settings) -> Settings:
         """The settings of the state file, which is begun here if it is new."""
@@ -147,7 +161,7 @@ class Tuner:
         """Close the state file."""
         self.journal.close()
 
-    def __enter__(self) -> Tuner:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -220,7 +234,7 @@ class Tuner:
             outcome, seen, runs = self.command.run(instance, trial.rho), {}, 1
         else:
             outcome, seen, runs = self._search(instance, trial.rho)
-        if self._default_is_due(len(self.finished)):
+        if self._default_is_due(trial.id):
             assert self.default is not None
             other = self.command.run(instance, self.default)
             seen |= {"default_loss": other.loss, "default_failure": other.failure}

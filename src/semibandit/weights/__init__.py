@@ -12,19 +12,29 @@ import numpy.typing as npt
 
 from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise
+from semibandit.weights.cells import Cells, dyadic_cells, n_nodes
+from semibandit.weights.drift import Drift
 from semibandit.weights.exponential import ExponentialDensity, ExponentialPieces
 from semibandit.weights.interval_tree import IntervalTree
-from semibandit.weights.steps import Learned, Rule, Seen
+from semibandit.weights.local import LocalPieces, WholeSoFar
+from semibandit.weights.steps import Learned, Rule, Seen, united
 
 __all__ = [
+    "Cells",
+    "Drift",
     "ExponentialDensity",
     "ExponentialPieces",
     "IntervalTree",
     "Learned",
+    "LocalPieces",
     "Rule",
     "Seen",
     "Weights",
+    "WholeSoFar",
+    "dyadic_cells",
+    "n_nodes",
     "restore",
+    "united",
 ]
 
 
@@ -52,12 +62,25 @@ class Weights(Protocol):
         """One step of Algorithm 1."""
         ...
 
+    @property
+    def finest_rate_step(self) -> float:
+        """The rate falls at least by this factor, if it falls; a half where a change is costly."""
+        ...
+
     def raised_to(self, power: float) -> Weights:
         """The function to a positive power, for a change of the learning rate."""
         ...
 
     def joined(self, n_pieces: int) -> tuple[Weights, float]:
         """At most `n_pieces` pieces, and by how much the logarithm has changed at most."""
+        ...
+
+    def raised(self) -> float:
+        """By how much clips and joins have made a sum of estimates larger than an unbiased one, at most."""
+        ...
+
+    def warmed(self, total: Piecewise, count: int, weight: float, rate: float) -> Weights:
+        """As if so many whole functions had been seen, given by their sum, each for `weight` rounds."""
         ...
 
     def log(self) -> Piecewise:
@@ -79,7 +102,6 @@ def restore(state: npt.NDArray[Any]) -> Weights:
     >>> restore(IntervalTree(0, 1).state()).ends
     (0.0, 1.0)
     """
-    kind: type[IntervalTree | ExponentialPieces] = (
-        ExponentialPieces if state.dtype == np.float64 else IntervalTree
-    )
-    return kind.from_state(state)
+    if state.dtype == np.float64:
+        return ExponentialPieces.from_state(state) if state.ndim == 2 else LocalPieces.from_state(state)
+    return IntervalTree.from_state(state) if state.ndim == 2 else WholeSoFar.from_state(state)

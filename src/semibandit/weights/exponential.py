@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.functions import PiecewiseLinear
+from semibandit.functions import Piecewise, PiecewiseLinear
 from semibandit.weights import _exponential_kernels as k
 from semibandit.weights import _scaled as scaled
 from semibandit.weights._step import chances
@@ -95,7 +95,7 @@ class ExponentialPieces:
         after = ExponentialPieces._of(pieces)
         gap = mean + (after.log_total() - self.log_total()) / rule.rate
         clipped = max(float(rule.floor - np.nanmin(exact)), 0.0)
-        return Learned(after, p, max(float(gap), 0.0), None, clipped)
+        return Learned(after, p, max(float(gap), 0.0), most_clipped=clipped)
 
     def _intervals(self, lo: Any, hi: Any) -> tuple[FloatArray, FloatArray]:
         lo = np.atleast_1d(np.asarray(lo, dtype=np.float64))
@@ -128,6 +128,15 @@ class ExponentialPieces:
         """The logarithm of the integral over the line."""
         return scaled.log(*self._total())
 
+    def raised(self) -> float:
+        """Clips are not kept account of here: the learner adds up what each step reports."""
+        return 0.0
+
+    def warmed(self, total: Piecewise, count: int, weight: float, rate: float) -> ExponentialPieces:
+        """As if so many whole functions had been seen, given by their sum, each for `weight` rounds."""
+        pieces, _ = k.learn(self._pieces, np.array(total.edges), np.column_stack(total.ends), rate * weight)
+        return ExponentialPieces._of(pieces)
+
     def log(self) -> PiecewiseLinear:
         """The logarithm of the weight, relative to the largest one."""
         p = self._pieces
@@ -137,6 +146,11 @@ class ExponentialPieces:
     def density(self) -> ExponentialDensity:
         """The function, normalised to a density."""
         return ExponentialDensity(self)
+
+    @property
+    def finest_rate_step(self) -> float:
+        """The rate moves by powers of two: another rate costs O(P)."""
+        return 0.5
 
     def raised_to(self, power: float) -> ExponentialPieces:
         """The function to a positive power, for a change of the learning rate. O(P)."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.functions import PiecewiseConstant
+from semibandit.functions import Piecewise, PiecewiseConstant
 from semibandit.weights import _scaled as scaled
 from semibandit.weights import _tree_kernels as k
 from semibandit.weights._invariants import FAULTS, first_fault
@@ -143,7 +143,7 @@ class IntervalTree:
         gap, clipped = learn(
             self._nodes, seen.edges, left, seen.sets, seen.late_shares(), seen.draws, p, factors, rule
         )
-        return Learned(self, p, gap, factors, clipped)
+        return Learned(self, p, gap, factors, most_clipped=clipped)
 
     # -- the whole function ----------------------------------------------------------------------
 
@@ -182,6 +182,16 @@ class IntervalTree:
         top = np.lexsort((mant, expo))[-1]
         return edges, np.log(mant / mant[top]) + (expo - expo[top]) * scaled.LN2
 
+    def raised(self) -> float:
+        """Clips are not kept account of here: the learner adds up what each step reports."""
+        return 0.0
+
+    def warmed(self, total: Piecewise, count: int, weight: float, rate: float) -> Any:
+        """As if so many whole functions had been seen, given by their sum, each for `weight` rounds."""
+        tree = self.raised_to(1.0)
+        tree.update(total.edges[:-1], total.edges[1:], -rate * weight * total.middles)
+        return tree
+
     def log(self) -> PiecewiseConstant:
         """The logarithm of the weight, relative to the largest one. O(P)."""
         return PiecewiseConstant.trusted(*self.pieces())
@@ -191,6 +201,11 @@ class IntervalTree:
         edges, logs = self.pieces()
         weights = np.exp(logs)
         return PiecewiseConstant(edges, weights / np.dot(weights, np.diff(edges)))
+
+    @property
+    def finest_rate_step(self) -> float:
+        """The rate moves by powers of two: another rate costs O(P)."""
+        return 0.5
 
     def raised_to(self, power: float) -> IntervalTree:
         """A new tree with the function to a positive power, for a change of the learning rate. O(P)."""
@@ -211,7 +226,7 @@ class IntervalTree:
         n_pieces = _validate.integer("n_pieces", n_pieces, low=1)
         edges, logs = self.pieces()
         if logs.size <= n_pieces:
-            return IntervalTree.from_state(self.state()), 0.0
+            return self.raised_to(1.0), 0.0
         low, high = 0.0, float(np.ptp(logs))
         for _ in range(60):
             middle = 0.5 * (low + high)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from semibandit._validate import FloatArray, IntArray
+from semibandit.functions import PiecewiseLinear
 
 if TYPE_CHECKING:
     from semibandit.weights import Weights
 
-__all__ = ["Learned", "Rule", "Seen"]
+__all__ = ["Learned", "Rule", "Seen", "united"]
 
 _NONE = np.empty(0)
 
@@ -27,6 +28,7 @@ class Seen(NamedTuple):
     losses: tuple[FloatArray, FloatArray]  # at both ends of each piece, for steps the same array twice
     sets: IntArray  # the set that each piece belongs to, -1 where nothing was seen
     paid: float  # the loss at the parameter that was played
+    home: float  # the place of that parameter
     whole: bool = False  # everything was seen: no more was to be known
     draws: int = 1  # parameters looked at in the round; a set is seen if one of them falls into it
     p: FloatArray | None = None  # the probability that each set is seen, where it is on record
@@ -56,8 +58,9 @@ class Learned(NamedTuple):
     """The weights after a step, the probability that each set is seen, the mixability gap, what was done.
 
     `weights` are the same object where they were changed in place; `factors` are then the logarithms of the
-    factors on the pieces that were told, with which the step can be undone. `clipped` bounds by how much the
-    floor has raised the sum of the estimates anywhere in the line.
+    factors on the pieces that were told, with which the step can be undone. `clipped` is by how much the
+    floor has raised estimates in the mean, `most_clipped` at most, where weights do not keep account of it.
+    Where drift is believed in, `kept` is the part of the past that still counts, and `speed` how much.
     """
 
     weights: Weights
@@ -65,3 +68,38 @@ class Learned(NamedTuple):
     gap: float
     factors: FloatArray | None = None
     clipped: float = 0.0
+    most_clipped: float = 0.0
+    kept: float = 1.0
+    speed: float = 0.0
+
+
+def united(looks: list[tuple[float, Seen]]) -> Seen:
+    """What several looks at one instance have shown together, each set once.
+
+    A look is where it stands on the line, and what it has shown. Sets form a partition: a look that stands in
+    a set seen before has shown the same set again.
+    """
+    first = looks[0][1]
+    if len(looks) == 1:
+        return first
+    whole = next((seen for _, seen in looks if seen.whole), None)
+    if whole is not None:
+        return whole._replace(paid=first.paid)
+    distinct: list[Seen] = []
+    for home, seen in looks:
+        if not any(_covers(other, home) for other in distinct):
+            distinct.append(seen)
+    edges = np.unique(np.concatenate([seen.edges for seen in distinct]))
+    left, right = np.full((2, edges.size - 1), np.nan)
+    sets = np.full(edges.size - 1, -1)
+    for i, seen in enumerate(distinct):
+        ends = PiecewiseLinear.trusted(seen.edges.copy(), *map(np.copy, seen.losses)).spread(edges)
+        new = ~np.isnan(ends[0]) & (sets < 0)
+        left[new], right[new], sets[new] = ends[0][new], ends[1][new], i
+    steps = all(seen.losses[0] is seen.losses[1] for seen in distinct)
+    return Seen(edges, (left, left if steps else right), sets, first.paid, first.home, False, len(looks))
+
+
+def _covers(seen: Seen, x: float) -> bool:
+    inside = (seen.edges[:-1] <= x) & (x < seen.edges[1:]) & (seen.sets >= 0)
+    return bool(inside.any() or (x == seen.edges[-1] and seen.sets[-1] >= 0))

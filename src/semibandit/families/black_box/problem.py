@@ -47,6 +47,9 @@ class BlackBox:
     equal
         Whether two outputs are the same; by default `same_output`, which compares arrays, also inside of
         tuples, lists and dicts, and holds nan equal to nan.
+    partition
+        What `reveal` keeps together: "output", the interval with the same output, or "loss", the one with the
+        same loss, by a walk from output to output that ends where the loss changes: two bisections for each.
     exact
         Whether to bisect on below the tolerance, down to neighbouring doubles: ends are then exact.
     check
@@ -58,8 +61,8 @@ class BlackBox:
         `losses` sees every piece at least this wide even where outputs come back; the width of the space
         over 64 by default.
     max_runs
-        `losses` gives up, with an error, before it takes more runs than this: an output that changes with
-        every rho has no pieces to find.
+        `losses`, and a walk of `reveal`, give up, with an error, where they take more runs than this: an
+        output that changes with every rho has no pieces to find.
     n_jobs
         `losses` runs this many threads: they help where `run` waits for another process or lets go of the
         interpreter's lock.
@@ -74,7 +77,7 @@ class BlackBox:
         How often `run` was called so far. No rho is run twice.
     most_runs
         The largest number of runs that `reveal` may take: 2·⌈log₂(width/tolerance)⌉ + 1, checks and `exact`
-        not counted.
+        not counted; with partition="loss", for each output.
 
     Examples
     --------
@@ -96,6 +99,7 @@ class BlackBox:
         tolerance: float = 1e-9,
         *,
         equal: Callable[[Any, Any], bool] | None = None,
+        partition: str = "output",
         exact: bool = False,
         check: int = 0,
         on_recurrence: str = "raise",
@@ -115,6 +119,7 @@ class BlackBox:
         self.tolerance = _validate.number("tolerance", tolerance, low=0.0, high=space.width, open=True)
         self.exact = _validate.boolean("exact", exact)
         self.maximize = _validate.boolean("maximize", maximize)
+        self.partition = _validate.choice("partition", partition, ("output", "loss"))
         self.on_recurrence = _validate.choice("on_recurrence", on_recurrence, ("raise", "shrink"))
         self.resolution = space.width / _COARSE_CELLS if resolution is None else self._width(resolution)
         self.max_runs = _validate.integer("max_runs", max_runs, low=1)
@@ -166,21 +171,18 @@ class BlackBox:
     def reveal(self, rho: float) -> PiecewiseConstant:
         """The loss on the interval around rho with the same output (semi-bandit feedback, Algorithm 5).
 
-        This takes O(log(width/tolerance)) runs.
+        This takes O(log(width/tolerance)) runs; with partition="loss" so many for each output.
 
         An interval runs from the first grid point with this output to the first one with another, so that
         any rho of a piece reveals the same interval to the bit. The one exception is a rho in the very cell
         that holds the piece's left end, past that end: its interval begins at rho itself.
         """
-        rho = self.space.check(rho)
-        output = self.output(rho)  # counts as a run of ours, even if it was made before
-        before = self.n_runs
-        lo, last_other = self._left_end(rho, output)
-        hi = self._right_end(rho, output, runs_left=self.most_runs - 1 - (self.n_runs - before))
-        lo, hi = self._checked(rho, output, lo, hi)
-        if lo == hi:  # the output at the closed right end is that end's alone
+        last_other, lo, hi = self._piece(self.space.check(rho))
+        if self.partition == "loss":
+            last_other, lo, hi = self._widened(last_other, lo, hi, self.loss(rho))
+        if lo == hi:  # what is at the closed right end is that end's alone
             lo = last_other
-        return PiecewiseConstant.constant(lo, hi, self._value(output))
+        return PiecewiseConstant.constant(lo, hi, self.loss(rho))
 
     def losses(self, resolution: float | None = None, n_jobs: int | None = None) -> PiecewiseConstant:
         """The loss everywhere (full information), by bisecting between grid points whose outputs differ.
@@ -204,9 +206,41 @@ class BlackBox:
         with _threads(n_jobs) as pool:
             edges = self._edges_between(points, pool)
         starts = sorted({self.space.lo, *edges} - {self.space.hi})
-        return PiecewiseConstant([*starts, self.space.hi], [self._value(self.output(x)) for x in starts])
+        losses = PiecewiseConstant([*starts, self.space.hi], [self.loss(x) for x in starts])
+        return losses.compress() if self.partition == "loss" else losses
 
     # -- searching -------------------------------------------------------------------------------
+
+    def _piece(self, rho: float) -> tuple[float, float, float]:
+        """The interval [lo, hi) around rho with its output, after the last point known to have another.
+
+        That point is lo where there is none.
+        """
+        output = self.output(rho)  # counts as a run of ours, even if it was made before
+        before = self.n_runs
+        lo, last_other = self._left_end(rho, output)
+        hi = self._right_end(rho, output, runs_left=self.most_runs - 1 - (self.n_runs - before))
+        return self._checked(rho, output, last_other, lo, hi)
+
+    def _widened(self, last_other: float, lo: float, hi: float, loss: float) -> tuple[float, float, float]:
+        """The piece, joined with its neighbours as far as they have this loss."""
+        most = self.n_runs + self.max_runs
+        while hi < self.space.hi and self.loss(hi) == loss:
+            hi = self._piece(hi)[2]
+            self._require_runs(most)
+        while last_other < lo and self.loss(last_other) == loss:
+            last_other, lo, _ = self._piece(last_other)
+            self._require_runs(most)
+        return last_other, lo, hi
+
+    def _require_runs(self, most: int, more: int = 0, places: str = "") -> None:
+        """Raise where there were too many runs, or would be with so many more."""
+        if self.n_runs + more > most:
+            raise ValueError(
+                f"more than max_runs = {self.max_runs} runs, and the output still changes{places}: is it "
+                f"piecewise constant in rho? A larger tolerance, or an `equal` that ignores what does not "
+                f"matter, may help"
+            )
 
     def _bisect(self, same: float, other: float, output: Any) -> tuple[float, float]:
         """A point with this output and one without it, brought together to where the output changes."""
@@ -230,13 +264,15 @@ class BlackBox:
             return hi
         return self._bisect(rho, hi, output)[1]
 
-    def _checked(self, rho: float, output: Any, lo: float, hi: float) -> tuple[float, float]:
-        """[lo, hi) if the random points inside have the same output; else an error, or a smaller interval."""
+    def _checked(
+        self, rho: float, output: Any, last_other: float, lo: float, hi: float
+    ) -> tuple[float, float, float]:
+        """The piece if the random points inside have the same output; else an error, or a smaller piece."""
         while True:
             points = (lo + fraction * (hi - lo) for fraction in self._fractions)
             gap = next((x for x in points if not self._same(x, output)), None)
             if gap is None:
-                return lo, hi
+                return last_other, lo, hi
             if self.on_recurrence == "raise":
                 raise ValueError(
                     f"the algorithm is not piecewise-unique: bisection from rho = {rho!r} gave "
@@ -244,7 +280,10 @@ class BlackBox:
                     f"on_recurrence='shrink' keeps the part around rho"
                 )
             same, other = self._bisect(rho, gap, output)
-            lo, hi = (lo, other) if gap > rho else (same, hi)
+            if gap > rho:
+                hi = other
+            else:
+                last_other, lo = other, same
 
     def _edges_between(self, points: list[float], pool: Executor | None) -> list[float]:
         """The points at which the output changes, found side by side, one probe in each bracket at a time."""
@@ -258,12 +297,7 @@ class BlackBox:
             probes = [(a, self._grid.between(a, b), b) for a, b in brackets]
             edges += [b for _, middle, b in probes if middle is None]
             open_ones = [(a, middle, b) for a, middle, b in probes if middle is not None]
-            if self.n_runs + len(open_ones) > most:
-                raise ValueError(
-                    f"more than max_runs = {self.max_runs} runs, and the output still changes in "
-                    f"{len(open_ones)} places: is it piecewise constant in rho? A larger tolerance, or an "
-                    f"`equal` that ignores what does not matter, may help"
-                )
+            self._require_runs(most, len(open_ones), f" in {len(open_ones)} places")
             self._run_all([middle for _, middle, _ in open_ones], pool)
             brackets = self._differing(
                 pair for a, middle, b in open_ones for pair in ((a, middle), (middle, b))

@@ -8,9 +8,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from semibandit import _validate
 from semibandit._validate import IntArray
 from semibandit.families.greedy.solution import BoolArray, Solution, margin_of, positive
 from semibandit.families.instance import Valued, before_end, interval_or
+from semibandit.families.levels import level_set
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.spaces.interval import Interval
 
@@ -37,11 +39,14 @@ class IndependentSet(Valued):
     loss
         "normalised": 1 - weight / bound in [0, 1], where no independent set weighs more than the bound (one
         vertex from each of some cliques that cover the graph); "utility": the weight, to be maximised.
+    partition
+        The feedback sets: the maximal intervals with the same "output", the set that is taken, or with the
+        same "loss", where sets of equal weight follow each other.
 
     Notes
     -----
-    Feedback sets are the maximal intervals on which the same set is taken. Ends are exact in the sense of
-    `Knapsack`: the critical value of two vertices, rounded correctly to 43 bits, whoever asks.
+    Ends of intervals are exact in the sense of `Knapsack`: the critical value of two vertices, rounded
+    correctly to 43 bits, whoever asks.
 
     Examples
     --------
@@ -60,6 +65,7 @@ class IndependentSet(Valued):
         *,
         adaptive: bool = False,
         loss: str = "normalised",
+        partition: str = "output",
     ) -> None:
         super().__init__(interval_or((0.0, 2.0), space), loss)
         self.weights = positive("weights", weights)
@@ -67,6 +73,7 @@ class IndependentSet(Valued):
             raise ValueError("weights must have at least one entry, got none")
         self.edges = _pairs(edges, self.weights.size)
         self.adaptive = bool(adaptive)
+        self.partition = _validate.choice("partition", partition, ("output", "loss"))
         self._prepare()
 
     def _prepare(self) -> None:
@@ -103,11 +110,15 @@ class IndependentSet(Valued):
         return self.loss_of(self.solve(rho).value)
 
     def reveal(self, rho: float) -> PiecewiseConstant:
-        """The loss on the maximal interval around rho with the same set (semi-bandit feedback).
+        """The loss on the maximal interval around rho with the same set, or loss (semi-bandit feedback).
 
         Static: O(m) on top of one run. Adaptive: one run shows where the same vertices are taken in the same
         order; runs just beyond its ends go on from there while they take the same set in another order.
         """
+        return level_set(self._piece, rho, self.space) if self.partition == "loss" else self._piece(rho)
+
+    def _piece(self, rho: float) -> PiecewiseConstant:
+        """The loss on the maximal interval around rho with the same set."""
         point = before_end(self.space, rho)
         taken, _, left, right = self._run(point)
         while self.adaptive and right < self.space.hi:
@@ -138,7 +149,8 @@ class IndependentSet(Valued):
                 starts.append(at)
                 values.append(self.loss_of(self._worth(taken)))
             last, at = taken, right
-        return PiecewiseConstant([*starts, self.space.hi], values)
+        losses = PiecewiseConstant([*starts, self.space.hi], values)
+        return losses.compress() if self.partition == "loss" else losses
 
     def _run(
         self, rho: float, order: IntArray | None = None, *, plain: bool = False

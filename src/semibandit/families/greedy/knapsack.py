@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +13,13 @@ from semibandit import _validate
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.greedy.solution import BoolArray, Solution, frozen, margin_of, positive
 from semibandit.families.instance import Valued, before_end, interval_or
+from semibandit.families.levels import level_set
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.spaces.interval import Interval
 
 __all__ = ["Knapsack"]
 
-_PARTITIONS = ("output", "order")
+_PARTITIONS = ("output", "loss", "order")
 
 
 class Knapsack(Valued):
@@ -45,7 +46,8 @@ class Knapsack(Valued):
         "utility": the value itself, to be maximised.
     partition
         The feedback sets of `reveal` and the pieces of `losses`. "output": the maximal intervals with the
-        same selected set. "order": those with the same order of the items (Algorithm 2 of the paper).
+        same selected set. "loss": those with the same loss, where sets of equal value follow each other; a
+        few runs each. "order": those with the same order of the items (Algorithm 2 of the paper).
 
     Notes
     -----
@@ -164,15 +166,17 @@ class Knapsack(Valued):
 
         With partition="order" this is Algorithm 2 of the paper (Lemma 7), O(n log n). With "output" the
         interval is the widest on which the selected set is the same, often by orders of magnitude wider,
-        for a handful of steps of O(n) on top of the run.
+        for a handful of steps of O(n) on top of the run; with "loss", one of these after the other.
         """
         from semibandit.families.greedy import _knapsack_kernels as k
         from semibandit.families.greedy import _knapsack_output as sets
 
-        output = self._partition(partition) == "output"
+        partition = self._partition(partition)
+        if partition == "loss":
+            return level_set(partial(self.reveal, partition="output"), rho, self.space)
         point, order, scores, taken, rest, value = self._run(rho)
         ends = (self.space.lo, point, self.space.hi)
-        if output:
+        if partition == "output":
             lo, hi = sets.output_interval(self._items, self._weights, order, taken, rest, ends, self._margin)
         else:
             lo, hi = k.order_interval(self._items, order, scores, ends, self._spread, self._margin)
@@ -187,13 +191,15 @@ class Knapsack(Valued):
         from semibandit.families.greedy import _knapsack_kernels as k
         from semibandit.families.greedy import _knapsack_output as sets
 
-        order_too = self._partition(partition) == "order"
+        partition = self._partition(partition)
         lo, hi = self.space.lo, self.space.hi
         order = self._run(lo)[1]
         starts, values = sets.sweep(self._items, self._weights, order, self._room, (lo, hi), self._margin)
         edges = np.append(starts, hi)
         losses = PiecewiseConstant(edges, [self.loss_of(value) for value in values])
-        if order_too:
+        if partition == "loss":
+            return losses.compress()
+        if partition == "order":
             edges = np.concatenate(([lo], np.unique(k.all_critical(self._items, lo, hi)), [hi]))
             losses = PiecewiseConstant(edges, losses(edges[:-1]))
         return losses

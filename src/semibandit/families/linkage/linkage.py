@@ -14,7 +14,7 @@ from semibandit.spaces.interval import Interval
 __all__ = ["LINKAGES", "PARTITIONS", "Linkage"]
 
 LINKAGES = ("single-complete", "average-complete", "single-average")
-PARTITIONS = ("tree", "sequence")
+PARTITIONS = ("tree", "loss", "sequence")
 
 
 class Linkage:
@@ -36,8 +36,15 @@ class Linkage:
     linkage
         "single-complete" (the paper's), "average-complete" or "single-average": a and b.
     partition
-        What `reveal` and `losses` keep together: "tree", the maximal interval with the same cluster tree, or
-        "sequence", the one with the same sequence of merges (Algorithm 3), which is narrower.
+        What `reveal` and `losses` keep together: "tree", the maximal interval with the same cluster tree;
+        "loss", the one with the same cost (equal as doubles), which is wider where many trees cost the same,
+        and takes a walk over these trees; or "sequence", the one with the same sequence of merges
+        (Algorithm 3), which is narrower.
+
+    Attributes
+    ----------
+    n_runs
+        How many trees were built so far.
 
     Notes
     -----
@@ -48,8 +55,9 @@ class Linkage:
     at the smallest is below 2^106.
 
     Cost: a tree takes O(n²) (single-average: as a rule), `reveal` some four times that, `losses` O(n²) per
-    piece. With single-average, whose pieces are found by trying trees, a `reveal` took the time of 8 to 112
-    trees on 60 to 120 random points. Memory: that of the square matrix twice, with averages 2.5 times.
+    piece; `reveal` with partition="loss" O(n²) for each tree of the interval and for one beyond either end.
+    With single-average, whose pieces are found by trying trees, a `reveal` took the time of 8 to 112 trees on
+    60 to 120 random points. Memory: that of the square matrix twice, with averages 2.5 times.
 
     Examples
     --------
@@ -88,6 +96,11 @@ class Linkage:
     def distances(self) -> FloatArray:
         """The distances, as a square matrix."""
         return self._trees.distances
+
+    @property
+    def n_runs(self) -> int:
+        """How many trees were built so far."""
+        return self._trees.n_trees
 
     def __repr__(self) -> str:
         return f"Linkage({len(self.distances)} points, {self.cost!r}, {self.linkage!r})"

@@ -15,12 +15,15 @@ from semibandit.spaces.interval import Interval
 from semibandit.spaces.strips import Strips
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from semibandit.families.linkage.curves import CriticalCurve
     from semibandit.families.linkage.pieces import Run
 
 __all__ = ["MetricLinkage"]
 
 LINKAGES = ("single-complete", "average-complete")
+PARTITIONS = ("tree", "loss")
 
 _DEFAULT_ROWS = 33
 # Mixed distances stay in the range that is compared exactly.
@@ -44,16 +47,25 @@ class MetricLinkage:
         "single-complete" (the paper's) or "average-complete".
     space
         The rows: `Strips` of [0, 1] over a range of α in [0, 1].
+    partition
+        What `reveal` keeps together: what has the same "tree", or the same "loss" (equal as doubles), which
+        is wider and takes more trees.
+
+    Attributes
+    ----------
+    n_runs
+        How many trees were built so far.
 
     Notes
     -----
-    What `reveal` sees is a connected set: all of the maximal interval with the same tree around ρ, then
-    all intervals with this tree in neighbouring rows that overlap it, and so on. From wherever one starts in
-    it, it is the same set, so these sets are a partition of the space.
+    What `reveal` sees is a connected set: all of the maximal interval with the same tree (or loss) around ρ,
+    then all intervals with this tree (this loss) in neighbouring rows that overlap it, and so on. From
+    wherever one starts in it, it is the same set, so these sets are a partition of the space.
 
     In a row everything is as exact as `Linkage`. The trees of rows in between are not looked at.
 
-    Cost: `reveal` takes O(n²) for each interval of the set, `losses` O(n²) for each piece of each row.
+    Cost: `reveal` takes O(n²) for each interval of the set, with partition="loss" for each tree of the set
+    and of what its intervals meet in neighbouring rows; `losses` O(n²) for each piece of each row.
     Memory: three times that of the square matrix, however many rows there are.
 
     Examples
@@ -80,8 +92,10 @@ class MetricLinkage:
         linkage: str = "single-complete",
         *,
         space: Strips | None = None,
+        partition: str = "tree",
     ) -> None:
         self.linkage = _validate.choice("linkage", linkage, LINKAGES)
+        self.partition = _validate.choice("partition", partition, PARTITIONS)
         self.space = Strips(_DEFAULT_ROWS, Interval(0.0, 1.0)) if space is None else _checked(space)
         self._d0 = _validate.distances("d0", d0)
         self._d1 = _validate.distances("d1", d1)
@@ -97,6 +111,7 @@ class MetricLinkage:
         scale = power_of_two(self._d0, self._d1, exponent=_EXACT)
         self._scaled = (self._d0, self._d1) if scale == 1.0 else (self._d0 * scale, self._d1 * scale)
         self._first = self._at(self._alphas[0])  # this checks that the cost fits the points
+        self.n_runs = 0
 
     def __repr__(self) -> str:
         return f"MetricLinkage({self._d0.shape[0]} points, {self.cost!r}, {len(self.space)} rows)"
@@ -109,36 +124,45 @@ class MetricLinkage:
 
     def tree(self, rho: float, alpha: float) -> FloatArray:
         """Scipy's linkage matrix Z at (rho, alpha), which need not be on a row. O(n²)."""
-        return self._at(alpha).matrix(self.space.interval.check(rho))
+        matrix = self._at(alpha).matrix(self.space.interval.check(rho))
+        self.n_runs += 1
+        return matrix
 
     def loss(self, rho: float, alpha: float) -> float:
         """The cost of the tree at (rho, alpha), on a row or not (bandit feedback): one plain run."""
-        return self._at(alpha).cost(self.space.interval.check(rho))
+        loss = self._at(alpha).cost(self.space.interval.check(rho))
+        self.n_runs += 1
+        return loss
 
     def reveal(self, rho: float, alpha: float) -> PiecewiseConstant:
-        """The loss on all that is connected to (rho, alpha), on a row, by having the same tree.
+        """The loss on all that is connected to (rho, alpha), on a row, by having the same tree or loss.
 
         This is semi-bandit feedback (Theorem 14), as a function on the line of the rows: see `Strips`, whose
         `row` takes it apart.
         """
         from semibandit.families.linkage.pieces import snap
-        from semibandit.families.linkage.search import Search
+        from semibandit.families.linkage.search import LossSearch, TreeSearch
 
         rho, row = snap(self.space.interval.check(rho)), self.space.row_of(alpha)
-        search = Search(*self._scaled, self._alphas, LINKAGES.index(self.linkage))
+        instance = *self._scaled, self._alphas, LINKAGES.index(self.linkage)
+        cost = self._costs()
+        by_loss = self.partition == "loss"
+        search = LossSearch(*instance, cost) if by_loss else TreeSearch(*instance)
         run, pieces = search.connected(row, rho)
+        self.n_runs += search.n_trees
         rows, lo, hi = (np.array(column) for column in zip(*pieces, strict=True))
-        if self._shared is not None:
-            values = np.full(rows.size, self._shared(run, self._first.distances))
+        if by_loss or self._shared is not None:
+            values = np.full(rows.size, cost(run, row))
         else:
-            cost = {i: self._cost_at(self._alphas[i], run) for i in set(rows.tolist())}
-            values = np.array([cost[i] for i in rows.tolist()])
+            values = np.array([cost(run, i) for i in rows.tolist()])
         return self.space.lay_pieces(rows, lo, np.minimum(hi, 1.0), values)
 
     def losses(self) -> PiecewiseConstant:
         """The loss on all rows (full information), as a function on their line."""
-        rows = {i: self._at(alpha).losses("tree") for i, alpha in enumerate(self._alphas)}
-        return self.space.lay_rows(rows)
+        rows = [self._at(alpha) for alpha in self._alphas]
+        whole = self.space.lay_rows({i: trees.losses(self.partition) for i, trees in enumerate(rows)})
+        self.n_runs += sum(trees.n_trees for trees in rows)
+        return whole
 
     def curve(self, a: Any, b: Any, c: Any, d: Any) -> CriticalCurve:
         """The curve in (ρ, α) on which merging clusters a and b ties with merging c and d (points each)."""
@@ -158,9 +182,18 @@ class MetricLinkage:
         """The trees at a fixed alpha."""
         return Trees(self.distances(alpha), self.linkage, self._shared or TreeCosts(self.cost))
 
-    def _cost_at(self, alpha: float, run: Run) -> float:
-        trees = self._at(alpha)
-        return trees.costs(run, trees.distances)
+    def _costs(self) -> Callable[[Run, int], float]:
+        """The cost of a tree in a row, by the distances of that row where the cost looks at them."""
+        if (shared := self._shared) is not None:
+            return lambda run, row: shared(run, self._first.distances)
+        rows: dict[int, Trees] = {}
+
+        def cost(run: Run, row: int) -> float:
+            if row not in rows:
+                rows[row] = self._at(self._alphas[row])
+            return rows[row].costs(run, rows[row].distances)
+
+        return cost
 
 
 def _checked(space: Any) -> Strips:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,7 +25,7 @@ from semibandit.families.linkage._kernels.certificate import (
     refutes,
     tree_interval,
 )
-from semibandit.families.linkage._kernels.chain import chain_tree
+from semibandit.families.linkage._kernels.chain import below, chain_on, chain_tree
 from semibandit.families.linkage._kernels.exact import END, LAST
 from semibandit.families.linkage._kernels.generic import greedy_tree, sequence_interval
 from semibandit.families.linkage._kernels.rows import Rows, TreeArrays, new_rows, pool_size
@@ -36,6 +36,7 @@ __all__ = [
     "Reducible",
     "Run",
     "engine",
+    "level_piece",
     "maximal_piece",
     "sequence_piece",
     "sequence_pieces",
@@ -95,10 +96,15 @@ class Engine(ABC):
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
+        self.n_trees = 0  # how many were built
 
-    @abstractmethod
     def run(self, rho: float) -> Run:
         """The tree at rho."""
+        self.n_trees += 1
+        return self._build(rho)
+
+    @abstractmethod
+    def _build(self, rho: float) -> Run: ...
 
     @abstractmethod
     def keep_tree(
@@ -108,6 +114,15 @@ class Engine(ABC):
 
         A doubt, from the interval next to this one, may show at once that there is none.
         """
+
+    @abstractmethod
+    def certificate(self, run: Run, rho: float, lo: float, hi: float) -> Kept:
+        """Some interval around rho in [lo, hi) with the tree of this run, which was built at rho."""
+
+    def step(self, run: Run, doubt: FloatArray | None, rho: float, lo: float, hi: float) -> tuple[Run, Kept]:
+        """The tree at rho, right beyond where a doubt ended an interval of this run, and one of its own."""
+        run = self.run(rho)
+        return run, self.certificate(run, rho, lo, hi)
 
     @abstractmethod
     def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
@@ -125,7 +140,7 @@ class Engine(ABC):
 class Reducible(Engine):
     """The nearest-neighbour chain: a tree in O(n²), a certificate in O(n²)."""
 
-    def run(self, rho: float) -> Run:
+    def _build(self, rho: float) -> Run:
         tree = chain_tree(self.rows, rho)
         return Run(*tree, merge_order(tree[0], tree[3], rho))
 
@@ -135,8 +150,30 @@ class Reducible(Engine):
         order = merge_order(run.into, run.lines, rho)
         if doubt is not None and refutes(doubt, run.tree, order, rho):
             return None
+        return self._certified(run, order, rho, lo, hi)
+
+    def certificate(self, run: Run, rho: float, lo: float, hi: float) -> Kept:
+        kept = self._certified(run, run.order, rho, lo, hi)
+        assert kept is not None, "a tree is right where it was built"
+        return kept
+
+    def _certified(self, run: Run, order: IntArray, rho: float, lo: float, hi: float) -> Kept | None:
         good, lo, hi, doubts = tree_interval(self.rows, run.tree, order, rho, lo, hi)
         return Kept(lo, hi, doubts[0], doubts[1]) if good else None
+
+    def step(self, run: Run, doubt: FloatArray | None, rho: float, lo: float, hi: float) -> tuple[Run, Kept]:
+        """As above. Below the pair that is in doubt the merges stay, unless another pair ties there as well.
+
+        The certificate would show that.
+        """
+        assert doubt is not None, "an interval that ends has a doubt"
+        self.n_trees += 1
+        made = below(run.lines, run.order, rho, doubt[4:])
+        old = run.into.copy(), run.part.copy(), run.size.copy(), run.lines.copy()
+        tree = chain_on(self.rows, rho, old, made)
+        run = Run(*tree, merge_order(tree[0], tree[3], rho))
+        kept = self._certified(run, run.order, rho, lo, hi)
+        return super().step(run, doubt, rho, lo, hi) if kept is None else (run, kept)
 
     def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
         _, lo, hi, _ = tree_interval(self.rows, run.tree, run.order, rho, lo, hi)
@@ -152,7 +189,7 @@ class Reducible(Engine):
 class _Generic(Engine):
     """Always the closest pair: for a linkage that is not reducible."""
 
-    def run(self, rho: float) -> Run:
+    def _build(self, rho: float) -> Run:
         tree, order = greedy_tree(self.rows, rho)
         return Run(*tree, order)
 
@@ -161,6 +198,9 @@ class _Generic(Engine):
     ) -> Kept | None:
         here = self.run(rho)
         return Kept(*self.keep_sequence(here, rho, lo, hi)) if here.key == run.key else None
+
+    def certificate(self, run: Run, rho: float, lo: float, hi: float) -> Kept:
+        return Kept(*self.keep_sequence(run, rho, lo, hi))
 
     def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
         return sequence_interval(self.rows, run.tree, run.order, rho, lo, hi)
@@ -197,9 +237,8 @@ def maximal_piece(engine: Engine, run: Run, rho: float) -> tuple[float, float]:
 
     A certificate ends at some crossing. If the tree is the same beyond it, a certificate from there leads on.
     """
-    kept = engine.keep_tree(run, rho, 0.0, END)
-    assert kept is not None, "a tree is right where it was built"
-    (lo, hi), left, right = kept[:2], kept, kept
+    left = right = engine.certificate(run, rho, 0.0, END)
+    lo, hi = left.lo, right.hi
     while hi != END:
         kept = engine.keep_tree(run, snap(hi), snap(hi), END, right.doubt_hi)
         if kept is None:
@@ -213,6 +252,29 @@ def maximal_piece(engine: Engine, run: Run, rho: float) -> tuple[float, float]:
     return lo, hi
 
 
+def level_piece(engine: Engine, run: Run, rho: float, same: Callable[[Run], bool]) -> tuple[float, float]:
+    """The maximal interval [lo, hi) around rho whose trees are all the `same`, as that of this run is.
+
+    From tree to tree: each comes from the one before it, where the certificate of that one ends, and needs
+    one of its own in one direction alone.
+    """
+    first = kept = engine.certificate(run, rho, 0.0, END)
+    hi, at = first.hi, run
+    while hi != END:
+        rho = snap(hi)
+        at, kept = engine.step(at, kept.doubt_hi, rho, rho, END)
+        if not same(at):
+            break
+        hi = kept.hi
+    lo, at, kept = first.lo, run, first
+    while lo > 0.0:
+        at, kept = engine.step(at, kept.doubt_lo, math.nextafter(lo, 0.0), 0.0, lo)
+        if not same(at):
+            break
+        lo = kept.lo
+    return lo, hi
+
+
 def sequence_piece(engine: Engine, run: Run, rho: float) -> tuple[float, float]:
     """Algorithm 3's interval: the maximal [lo, hi) around rho with the merge sequence of this run."""
     return engine.keep_sequence(run, rho, 0.0, END)
@@ -223,16 +285,14 @@ def tree_pieces(engine: Engine) -> Iterator[tuple[float, Run]]:
 
     Nearly every certificate here ends where the tree does, so that what comes next is built at once.
     """
-    lo, last = 0.0, None
-    while lo != END:
-        rho = snap(lo)
-        run = engine.run(rho)
+    lo, run = 0.0, engine.run(0.0)
+    kept = engine.certificate(run, 0.0, 0.0, END)
+    yield lo, run
+    while (lo := kept.hi) != END:
+        rho, last = snap(lo), run.key
+        run, kept = engine.step(run, kept.doubt_hi, rho, rho, END)
         if run.key != last:
             yield lo, run
-            last = run.key
-        kept = engine.keep_tree(run, rho, rho, END)
-        assert kept is not None, "a tree is right where it was built"
-        lo = kept.hi
 
 
 def sequence_pieces(engine: Engine) -> Iterator[tuple[float, Run]]:
@@ -246,9 +306,7 @@ def sequence_pieces(engine: Engine) -> Iterator[tuple[float, Run]]:
         rho = snap(lo)
         if lo == certified:
             run = engine.run(rho)
-            kept = engine.keep_tree(run, rho, rho, END)
-            assert kept is not None, "a tree is right where it was built"
-            certified = kept.hi
+            certified = engine.certificate(run, rho, rho, END).hi
         else:
             run = engine.reorder(run, rho)
         sequence = run.key, run.order.tobytes()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -96,6 +96,11 @@ class Trees:
         The linkage, by its name.
     costs
         The costs of trees; several `Trees` may share one where costs do not depend on the distances.
+
+    Attributes
+    ----------
+    n_trees
+        How many trees were built so far.
     """
 
     def __init__(self, distances: FloatArray, linkage: str, costs: TreeCosts) -> None:
@@ -104,6 +109,7 @@ class Trees:
         self.distances = distances.view()
         self.distances.flags.writeable = False
         self.linkage, self.costs = linkage, costs
+        self.n_trees = 0
         check = getattr(costs.cost, "check", None)
         if check is not None:
             check(distances.shape[0])
@@ -132,15 +138,18 @@ class Trees:
         return self.costs(self.run(rho), self.distances)
 
     def reveal(self, rho: float, partition: str) -> PiecewiseConstant:
-        """The cost on the interval around rho with the same tree, or the same merge sequence."""
-        from semibandit.families.linkage.pieces import maximal_piece, sequence_piece, snap
+        """The cost on the interval around rho with the same tree, merge sequence, or cost."""
+        from semibandit.families.linkage.pieces import level_piece, maximal_piece, sequence_piece, snap
 
-        find = maximal_piece if partition == "tree" else sequence_piece
         rho = snap(rho)
         with self._engine() as engine:
             run = engine.run(rho)
-            lo, hi = find(engine, run, rho)
-        return PiecewiseConstant.constant(lo, min(hi, 1.0), self.costs(run, self.distances))
+            cost = self.costs(run, self.distances)
+            if partition == "loss":
+                lo, hi = level_piece(engine, run, rho, lambda run: self.costs(run, self.distances) == cost)
+            else:
+                lo, hi = (maximal_piece if partition == "tree" else sequence_piece)(engine, run, rho)
+        return PiecewiseConstant.constant(lo, min(hi, 1.0), cost)
 
     def losses(self, partition: str) -> PiecewiseConstant:
         """The cost everywhere: the pieces from 0 to 1, one after the other."""
@@ -148,12 +157,16 @@ class Trees:
 
         edges, values = [], []
         with self._engine() as engine:
-            for lo, run in (tree_pieces if partition == "tree" else sequence_pieces)(engine):
+            for lo, run in (sequence_pieces if partition == "sequence" else tree_pieces)(engine):
                 edges.append(lo)
                 values.append(self.costs(run, self.distances))
-        return PiecewiseConstant([*edges, 1.0], values)
+        losses = PiecewiseConstant([*edges, 1.0], values)
+        return losses.compress() if partition == "loss" else losses
 
-    def _engine(self) -> AbstractContextManager[Engine]:
+    @contextmanager
+    def _engine(self) -> Iterator[Engine]:
         from semibandit.families.linkage.pieces import engine
 
-        return engine(self._scaled, self.linkage)
+        with engine(self._scaled, self.linkage) as one:
+            yield one
+            self.n_trees += one.n_trees

@@ -3,8 +3,8 @@
 import numpy as np
 
 from semibandit._jit import kernel
-from semibandit._validate import FloatArray
-from semibandit.families.linkage._kernels.exact import SLACK, before
+from semibandit._validate import FloatArray, IntArray
+from semibandit.families.linkage._kernels.exact import SLACK, before, value_at
 from semibandit.families.linkage._kernels.rows import (
     FIRST,
     SECOND,
@@ -113,8 +113,31 @@ def nearest(
 
 
 @kernel
+def below(lines: FloatArray, order: IntArray, rho: float, line: FloatArray) -> IntArray:
+    """The merges of an order whose lines are clearly below another one at rho."""
+    limit = value_at(line, rho) * (1.0 - 4.0 * SLACK)
+    found = np.empty(order.size, np.int64)
+    count = 0
+    for x in order:
+        if value_at(lines[x], rho) < limit:
+            found[count] = x
+            count += 1
+    return found[:count]
+
+
+@kernel
 def chain_tree(rows: Rows, rho: float) -> TreeArrays:
-    """The tree at rho as (into, part, size, lines), for a reducible linkage.
+    """The tree at rho as (into, part, size, lines), for a reducible linkage. O(n²)."""
+    n = rows.sizes.size
+    into, part, size = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1, np.int64)
+    return chain_on(rows, rho, (into, part, size, np.empty((n - 1, 5))), into[:0])
+
+
+@kernel
+def chain_on(rows: Rows, rho: float, tree: TreeArrays, made: IntArray) -> TreeArrays:
+    """The tree at rho that begins with merges of another tree, `made` in this order, and overwrites it.
+
+    From the first of them that cannot be made there, the tree is built anew.
 
     A cluster's nearest neighbour's nearest neighbour and so on ends in a pair that are each other's nearest.
     For a reducible linkage, d(A ∪ B, C) ≥ min(d(A, C), d(B, C)), no merge elsewhere parts such a pair, so
@@ -123,14 +146,21 @@ def chain_tree(rows: Rows, rho: float) -> TreeArrays:
     its largest point, at least the names of A and of B, so that its pair with C has no smaller an index.
     """
     n = rows.sizes.size
-    into, part, size = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1, np.int64)
-    lines = np.empty((n - 1, 5))
+    into, part, size, lines = tree
     penalty = np.zeros(n)
     values = np.empty(n)
     chain = np.empty(n, np.int64)
     length = 0
     start_rows(rows)
-    for now in range(n - 1):
+    n_made = 0
+    for x in made:
+        y = into[x]
+        if rows.sizes[x] != part[x] or rows.sizes[x] + rows.sizes[y] != size[x]:
+            break
+        join(rows, x, y, fetch(rows, x, FIRST, n_made), fetch(rows, y, SECOND, n_made), n_made)
+        penalty[x] = np.inf
+        n_made += 1
+    for now in range(n_made, n - 1):
         if length == 0:
             chain[0] = n - 1  # the last slot is never emptied
             length = 1

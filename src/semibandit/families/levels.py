@@ -1,0 +1,30 @@
+"""Wider feedback sets: the maximal interval on which the loss is the same, whatever the output."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from semibandit.functions.constant import PiecewiseConstant
+from semibandit.spaces.interval import Interval
+
+__all__ = ["level_set"]
+
+
+def level_set(reveal: Callable[[float], PiecewiseConstant], rho: float, space: Interval) -> PiecewiseConstant:
+    """The maximal interval around rho with one loss, by a walk over the pieces that `reveal` shows.
+
+    These must be exact, [lo, hi) to the double. Losses are compared as they are, bit by bit. One call for
+    each piece of the interval, and one for each of its neighbours.
+
+    >>> steps = PiecewiseConstant([0, 1, 2, 3, 4], [0.5, 0.1, 0.1, 0.5])
+    >>> level_set(steps.piece, 2.5, Interval(0, 4))
+    PiecewiseConstant([1.0, 3.0], [0.1])
+    """
+    piece = reveal(rho)
+    lo, hi, loss = float(piece.edges[0]), float(piece.edges[-1]), float(piece.values[0])
+    while hi < space.hi and (beyond := reveal(hi)).values[0] == loss:
+        hi = float(beyond.edges[-1])
+    while lo > space.lo and (beyond := reveal(math.nextafter(lo, -math.inf))).values[0] == loss:
+        lo = float(beyond.edges[0])
+    return PiecewiseConstant.constant(lo, hi, loss)

@@ -1,0 +1,67 @@
+"""What a learner can prove of its own regret while it runs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["Certificate", "certify"]
+
+
+class Certificate(NamedTuple):
+    """A bound on the expected regret so far, and the terms that it is the sum of.
+
+    `learning` is ln(|C|/2r)/λ + Σ gaps, `clips` what clipped estimates have added, and `dispersion`
+    T·L·r + f(T, r), for the radius r that makes the sum least. Regret is never more than the losses paid,
+    which caps `value`.
+    """
+
+    value: float
+    learning: float
+    clips: float
+    dispersion: float
+    r: float
+
+
+def certify(
+    *,
+    length: float,
+    rounds: int,
+    rate: float,
+    gaps: float,
+    clips: float,
+    paid: float,
+    high: float,
+    dispersion: Any,
+) -> Certificate:
+    """The least bound over r, in units of the losses that are told.
+
+    Parameters
+    ----------
+    length
+        The length of the line, |C|.
+    rounds, rate, gaps, clips, paid
+        The number of rounds, the rate after them, the sum of the mixability gaps, what clips have added, and
+        the sum of the losses paid; for losses in [0, 1].
+    high
+        The largest loss.
+    dispersion
+        A `Dispersion`, or None: then r is a hundredth of the line, and the comparator the best ball of this
+        radius.
+    """
+    radii = np.array([0.005 * length]) if dispersion is None else length * np.geomspace(1e-9, 0.25, 41)
+    least = None
+    for r in radii.tolist():
+        learning = math.log(length / (2.0 * r)) / rate + gaps
+        spread = 0.0
+        if dispersion is not None:
+            more = max(rounds / dispersion.T, 1.0)
+            spread = rounds * dispersion.lipschitz * r / high + more * dispersion.D(2.0 * r)
+        value = min(learning + clips + spread, paid)
+        if least is None or value < least.value:
+            least = Certificate(value, learning, clips, spread, r)
+    assert least is not None
+    value, learning, clips, spread = (high * term for term in least[:4])
+    return Certificate(value, learning, clips, spread, least.r)

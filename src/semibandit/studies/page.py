@@ -1,0 +1,69 @@
+"""The page: plain HTML, one script of ours, and plotly's, which comes inside its package."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import parse_qs, quote
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from semibandit.studies import guard
+
+__all__ = ["routes"]
+
+_STATIC = Path(__file__).with_name("static")
+_TYPES = {".css": "text/css", ".js": "text/javascript", ".html": "text/html"}
+_DAY = 86_400
+
+
+def routes() -> list[Route]:
+    """The pages, and what they load. All they show is fetched from the service and put in as text."""
+    return [
+        Route("/", _page("index.html")),
+        Route("/studies/{id:int}", _page("study.html")),
+        Route("/login", _page("login.html"), methods=["GET"]),
+        Route("/login", login, methods=["POST"]),
+        Route("/static/page.css", _page("page.css")),
+        Route("/static/page.js", _page("page.js")),
+        Route("/static/plotly.min.js", plotly),
+    ]
+
+
+def _page(name: str):  # type: ignore[no-untyped-def]
+    path = _STATIC / name
+
+    async def page(request: Request) -> Response:
+        return FileResponse(path, media_type=_TYPES[path.suffix], headers={"Cache-Control": "no-cache"})
+
+    return page
+
+
+async def plotly(request: Request) -> Response:
+    """The script of plotly."""
+    package = find_spec("plotly")
+    if package is None or package.origin is None:
+        return Response(
+            "the page needs plotly: pip install 'semibandit[serve]'", 404, media_type="text/plain"
+        )
+    script = Path(package.origin).parent / "package_data" / "plotly.min.js"
+    headers = {"Cache-Control": f"max-age={_DAY}"}
+    return FileResponse(script, media_type="text/javascript", headers=headers)
+
+
+async def login(request: Request) -> Response:
+    """Keep the token in a cookie that no script reads and no other site sends."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > guard.MOST_BYTES:
+            return Response(status_code=413)
+    token = parse_qs(body.decode("latin-1"), encoding="utf-8").get("token", [""])[0]
+    if not request.scope["guard"].knows(token.encode()):
+        return RedirectResponse("/login?wrong", 303)
+    answer = RedirectResponse("/", 303)
+    secure = request.headers.get("x-forwarded-proto") == "https" or request.url.scheme == "https"
+    answer.set_cookie(guard.COOKIE, quote(token, safe=""), httponly=True, samesite="strict", secure=secure)
+    return answer

@@ -1,0 +1,368 @@
+"""Kernels of weights with a local baseline: pieces in flat arrays, statistics on a tree of cells.
+
+Row by row, a column for each piece (the first row has one more, the end of the line):
+
+    EDGE      where the piece begins
+    PRIOR     its mass before anything was learned
+    SUM       the sum of the estimates of its loss; its weight is prior · exp(-rate · sum)
+    RAISED    by how much clips and joins have made SUM larger than an unbiased estimate
+    COUNT     the number of rounds that have seen the piece
+    LOSS      the sum of the losses that they have seen there
+    MASS      prior · exp(-rate · (sum - least sum))
+
+A tree of cells in heap order (1 is the root, 2i and 2i + 1 are the halves of i) keeps counts and losses as
+well: `leaf[c]` is the node of the c-th cell of the line. Ends of cells are ends of pieces, always.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from semibandit._jit import kernel
+
+EDGE, PRIOR, SUM, RAISED, COUNT, LOSS, MASS = range(7)
+ROWS = 7
+
+LEAST_DEVIATION = 0.3  # of the mean: losses that are all alike must be told from unseen ones
+SMALLEST_SHARE = 2.0**-64
+
+
+class Cells(NamedTuple):
+    """Cells of the line, and their nodes in the tree."""
+
+    edges: npt.NDArray[np.float64]
+    leaf: npt.NDArray[np.int64]
+
+
+class Outlook(NamedTuple):
+    """What the baseline is made of: the losses paid so far, and how statistics become expectations."""
+
+    mean: float
+    deviation: float
+    by_piece: bool  # a piece trusts what was seen of itself, or only its cell
+    shrink: float  # a parent's estimate counts as much as so many rounds
+    optimism: float  # deviations by which what was never seen looks better than it may be
+
+
+@kernel
+def weigh(a: Any, n: int, rate: float) -> float:
+    """Compute all masses; return the logarithm of the total weight. O(P)."""
+    least = a[SUM, 0]
+    for i in range(1, n):
+        least = min(least, a[SUM, i])
+    total = 0.0
+    for i in range(n):
+        a[MASS, i] = a[PRIOR, i] * math.exp(-rate * (a[SUM, i] - least))
+        total += a[MASS, i]
+    return float(math.log(total) - rate * least)
+
+
+@kernel
+def total_mass(a: Any, n: int) -> float:
+    """The sum of the masses."""
+    total = 0.0
+    for i in range(n):
+        total += a[MASS, i]
+    return total
+
+
+@kernel
+def draw(a: Any, u: float) -> float:
+    """The point below which there is a share u of the mass. O(P)."""
+    n = a.shape[1] - 1
+    rest = u * total_mass(a, n)
+    chosen, part, inside = 0, 1.0, 0.0
+    for i in range(n):
+        if a[MASS, i] > 0.0:
+            chosen, part, inside = i, a[MASS, i], rest
+            if rest < a[MASS, i]:
+                break
+            rest -= a[MASS, i]
+    lo, hi = a[EDGE, chosen], a[EDGE, chosen + 1]
+    x = lo + (hi - lo) * min(inside / part, 1.0)
+    return float(min(x, np.nextafter(hi, lo)))
+
+
+@kernel
+def shares(a: Any, edges: Any) -> Any:
+    """The share of the mass between consecutive edges. O(P + edges)."""
+    n = a.shape[1] - 1
+    out = np.zeros(edges.size - 1)
+    total = total_mass(a, n)
+    i = 0
+    for j in range(out.size):
+        while i > 0 and a[EDGE, i] > edges[j]:
+            i -= 1
+        while i < n - 1 and a[EDGE, i + 1] <= edges[j]:
+            i += 1
+        while i < n and a[EDGE, i] < edges[j + 1]:
+            lo, hi = max(a[EDGE, i], edges[j]), min(a[EDGE, i + 1], edges[j + 1])
+            out[j] += a[MASS, i] * ((hi - lo) / (a[EDGE, i + 1] - a[EDGE, i]))
+            i += 1
+        i = max(i - 1, 0)
+        out[j] = out[j] / total
+    return out
+
+
+@kernel
+def refine(a: Any, edges: Any, sets: Any) -> tuple[Any, int, Any]:
+    """A copy, cut at the ends of what was seen; the number of its pieces, and the told piece of each.
+
+    Halves inherit all but their prior and their mass, which are split by width. O(P + edges).
+    """
+    n = a.shape[1] - 1
+    b = np.empty((ROWS, n + edges.size + 1))
+    told = np.full(n + edges.size, -1, np.int64)
+    at = j = 0
+    for i in range(n):
+        lo, end = a[EDGE, i], a[EDGE, i + 1]
+        width = end - lo
+        while lo < end:
+            while j < sets.size and edges[j + 1] <= lo:
+                j += 1
+            hi = end
+            inside = j < sets.size and edges[j] <= lo
+            if j < sets.size:
+                nearest = edges[j + 1] if inside else edges[j]
+                # An edge between two pieces that were not seen cuts nothing.
+                bounds = sets[j] >= 0 or (inside and j + 1 < sets.size and sets[j + 1] >= 0)
+                if nearest < hi and bounds:
+                    hi = nearest
+                elif nearest < hi:
+                    j += 1
+                    continue
+            for row in range(ROWS):
+                b[row, at] = a[row, i]
+            b[EDGE, at] = lo
+            part = (hi - lo) / width
+            b[PRIOR, at] *= part
+            b[MASS, at] *= part
+            if inside and sets[j] >= 0:
+                told[at] = j
+            at += 1
+            lo = hi
+    b[EDGE, at] = a[EDGE, n]
+    return b, at, told[:at]
+
+
+@kernel
+def baseline(a: Any, n: int, cells: Cells, tree: Any, outlook: Outlook) -> Any:
+    """The loss expected of each piece, shrunk to its cell, that to its parent and so on, and lowered."""
+    nodes = np.empty(tree.shape[1])
+    k = outlook.shrink
+    root = max(outlook.mean - 0.5 * outlook.deviation, 0.0)
+    nodes[1] = (tree[1, 1] + k * root) / (tree[0, 1] + k)
+    for c in range(2, nodes.size):
+        nodes[c] = (tree[1, c] + k * nodes[c >> 1]) / (tree[0, c] + k)
+    hope = outlook.optimism * max(outlook.deviation, LEAST_DEVIATION * outlook.mean)
+    out = np.empty(n)
+    c = 0
+    for i in range(n):
+        while cells.edges[c + 1] <= a[EDGE, i]:
+            c += 1
+        leaf = cells.leaf[c]
+        b = nodes[leaf]
+        if outlook.by_piece:
+            b = (a[LOSS, i] + k * b) / (a[COUNT, i] + k) - hope / (a[COUNT, i] + 1.0)
+        else:
+            b -= hope / math.sqrt(tree[0, leaf] + 1.0)
+        out[i] = max(b, 0.0)
+    return out
+
+
+@kernel
+def remember(
+    a: Any, n: int, told: Any, losses: Any, sets: Any, which: int, cells: Cells, tree: Any, stamp: Any
+) -> None:
+    """Count what one set has shown, on its pieces and once on each node of the tree that it touches. O(P)."""
+    c = 0
+    for i in range(n):
+        if told[i] < 0 or sets[told[i]] != which:
+            continue
+        loss = losses[told[i]]
+        a[COUNT, i] += 1.0
+        a[LOSS, i] += loss
+        while cells.edges[c + 1] <= a[EDGE, i]:
+            c += 1
+        node = cells.leaf[c]
+        while node >= 1 and stamp[node] != which:
+            stamp[node] = which
+            tree[0, node] += 1.0
+            tree[1, node] += loss
+            node >>= 1
+
+
+@kernel
+def remember_whole(a: Any, n: int, told: Any, losses: Any, cells: Cells, tree: Any) -> None:
+    """Count what a whole function has shown: on every piece, and on the tree by the middles of the cells."""
+    c = 0
+    for i in range(n):
+        loss = losses[told[i]]
+        a[COUNT, i] += 1.0
+        a[LOSS, i] += loss
+        while c < cells.leaf.size and 0.5 * (cells.edges[c] + cells.edges[c + 1]) < a[EDGE, i + 1]:
+            node = cells.leaf[c]
+            while node >= 1:
+                tree[0, node] += 1.0
+                tree[1, node] += loss
+                node >>= 1
+            c += 1
+
+
+@kernel
+def spread(a: Any, n: int, share: float, rate: float) -> None:
+    """Fixed share: move a share of the mass to where the prior has it (Balcan, Dick, Sharma 2020). O(P)."""
+    prior = 0.0
+    for i in range(n):
+        prior += a[PRIOR, i]
+    even = share * total_mass(a, n) / prior
+    least = math.inf
+    for i in range(n):
+        least = min(least, a[SUM, i])
+    for i in range(n):
+        if a[PRIOR, i] > 0.0:
+            weight = (1.0 - share) * math.exp(-rate * (a[SUM, i] - least)) + even
+            a[SUM, i] = least - math.log(weight) / rate
+            a[MASS, i] = a[PRIOR, i] * weight
+
+
+@kernel
+def estimate(
+    a: Any, n: int, told: Any, losses: Any, sets: Any, p: Any, base: Any, asked: Any, rule: Any
+) -> tuple[float, float]:
+    """Add b + (loss - b) / p to the sums where it was seen, b elsewhere; relative to the mean of b.
+
+    `asked` are the shares at the time of the draw. Returns the mixability gap, and the mean by which the
+    floor has raised the estimates.
+    """
+    level = 0.0
+    for i in range(n):
+        level += asked[i] * base[i]
+    mean = mixed = raised = 0.0
+    for i in range(n):
+        value = base[i] - level
+        if told[i] >= 0:
+            exact = (losses[told[i]] - base[i]) / (p[sets[told[i]]] + rule.explore)
+            clipped = max(exact, rule.floor)
+            a[RAISED, i] += clipped - exact
+            raised += asked[i] * (clipped - exact)
+            value += clipped
+        a[SUM, i] += value
+        mean += asked[i] * value
+        mixed += asked[i] * math.expm1(-rule.rate * value)
+    gap = mean + math.log1p(max(mixed, 2.0**-53 - 1.0)) / rule.rate
+    return max(gap, 0.0), raised
+
+
+@kernel
+def join(a: Any, n: int, target: int, cell_edges: Any, rate: float) -> tuple[int, float]:
+    """Join neighbours within a cell, those first that move the least mass, in passes over disjoint pairs.
+
+    Masses are kept. Returns the number of pieces, and by how much the logarithm of a weight has moved.
+    """
+    moved = 0.0
+    while n > target:
+        score = scores(a, n, cell_edges)
+        limit = np.partition(score, n - target)[n - target]
+        before = n
+        at = i = 0
+        while i < n:
+            if score[i] <= limit and score[i] < math.inf:
+                moved = max(moved, rate * merge(a, i, at, rate))
+                i += 2
+            else:
+                for row in range(ROWS):
+                    a[row, at] = a[row, i]
+                i += 1
+            at += 1
+        a[EDGE, at] = a[EDGE, n]
+        n = at
+        if n == before:
+            break
+    return n, moved
+
+
+@kernel
+def scores(a: Any, n: int, cell_edges: Any) -> Any:
+    """The mass that moves if a piece is joined with the next; infinite across the end of a cell."""
+    score = np.full(n, math.inf)
+    c = 0
+    for i in range(n - 1):
+        while cell_edges[c] < a[EDGE, i + 1]:
+            c += 1
+        if cell_edges[c] != a[EDGE, i + 1]:
+            both = a[PRIOR, i] + a[PRIOR, i + 1]
+            part = a[PRIOR, i] / both if both > 0.0 else 0.5
+            score[i] = abs(a[MASS, i] - part * (a[MASS, i] + a[MASS, i + 1]))
+    return score
+
+
+@kernel
+def merge(a: Any, i: int, at: int, rate: float) -> float:
+    """Write pieces i and i + 1 as one to column `at`; return the largest change of a sum."""
+    both = a[PRIOR, i] + a[PRIOR, i + 1]
+    part = a[PRIOR, i] / both if both > 0.0 else 0.5
+    s, s2 = a[SUM, i], a[SUM, i + 1]
+    least = min(s, s2)
+    # The sum that keeps the mass: exp(-rate · sum) is the mean of both.
+    joined = (
+        least
+        - math.log(part * math.exp(-rate * (s - least)) + (1.0 - part) * math.exp(-rate * (s2 - least)))
+        / rate
+    )
+    # At no point of the joined piece may sum - raised be more than an unbiased sum.
+    unbiased = min(s - a[RAISED, i], s2 - a[RAISED, i + 1])
+    for row in (COUNT, LOSS):
+        a[row, at] = part * a[row, i] + (1.0 - part) * a[row, i + 1]
+    mass = a[MASS, i] + a[MASS, i + 1]
+    a[EDGE, at], a[PRIOR, at], a[MASS, at] = a[EDGE, i], both, mass
+    a[SUM, at], a[RAISED, at] = joined, joined - unbiased
+    return float(max(abs(s - joined), abs(s2 - joined)))
+
+
+@kernel
+def learn(
+    a: Any,
+    n: int,
+    told: Any,
+    losses: Any,
+    sets: Any,
+    asked: Any,
+    draws: int,
+    p: Any,
+    cells: Cells,
+    tree: Any,
+    outlook: Outlook,
+    whole: bool,
+    rule: Any,
+    budget: int,
+) -> tuple[int, float, float]:
+    """One round on refined pieces, in place; completes `p`, the chances of the sets. O(P).
+
+    Returns the number of pieces, the mixability gap, and the mean by which the floor has raised estimates.
+    """
+    if asked.size == 0:
+        asked = a[MASS, :n] / total_mass(a, n)
+    for k in range(p.size):
+        if p[k] < 0.0:
+            share = 0.0
+            for i in range(n):
+                if told[i] >= 0 and sets[told[i]] == k:
+                    share += asked[i]
+            share = min(share, 1.0)
+            p[k] = share if draws == 1 or share == 1.0 else -math.expm1(draws * math.log1p(-share))
+        p[k] = max(p[k], SMALLEST_SHARE)
+    base = baseline(a, n, cells, tree, outlook)
+    gap, raised = estimate(a, n, told, losses, sets, p, base, asked, rule)
+    if whole:
+        remember_whole(a, n, told, losses, cells, tree)
+    else:
+        stamp = np.full(tree.shape[1], -1, np.int64)
+        for k in range(p.size):
+            remember(a, n, told, losses, sets, k, cells, tree, stamp)
+    weigh(a, n, rule.rate)
+    if n > budget:
+        n, _ = join(a, n, 3 * budget // 4, cells.edges, rule.rate)
+    return n, gap, raised

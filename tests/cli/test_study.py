@@ -1,0 +1,77 @@
+"""`semibandit study` and `semibandit serve` on the command line."""
+
+import csv
+import io
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import semibandit as sb
+from semibandit.cli import app
+
+SPACE = sb.Interval(0, 1)
+
+
+@pytest.fixture
+def storage(tmp_path):
+    url = f"sqlite:///{tmp_path}/studies.db"
+    with sb.Study(url, "[bold]knob", space=SPACE, seed=0, learner="Exp3Grid", n_arms=4) as study:
+        for i in range(5):
+            study.tell(study.ask(info={"instance": f"{i}.txt"}), 0.25 * (i % 2), info={"default_loss": 0.5})
+        study.tell(study.ask(), None, failure="timeout, or worse")
+        study.ask(worker="node 7")
+        study.change(note="nightly")
+    return url
+
+
+def run(*arguments, code=0, **options):
+    done = CliRunner().invoke(app, ["study", *arguments], **options)
+    assert done.exit_code == code, (done.output, done.exception)
+    return done.output
+
+
+def test_list(storage):
+    (_, line) = run("list", "--storage", storage).splitlines()
+    assert line.split()[:5] == ["[bold]knob", "5", "1", "1", line.split()[4]]
+
+
+def test_show(storage):
+    shown = run("show", "[bold]knob", "--storage", storage)
+    told = ("5 told, 1 failed, 1 pending", "Exp3Grid", "timeout, or worse", "node 7", "nightly")
+    for words in (*told, "mean loss    0.1"):
+        assert words in shown
+
+
+def test_export(storage):
+    rows = list(csv.DictReader(io.StringIO(run("export", "[bold]knob", "--csv", "--storage", storage))))
+    assert [row["loss"] for row in rows] == ["0.0", "0.25", "0.0", "0.25", "0.0", ""]
+    assert rows[5]["failure"] == "timeout, or worse"
+    assert rows[1]["instance"] == "1.txt"
+    lines = run("export", "[bold]knob", "--json", "--storage", storage).splitlines()
+    assert [json.loads(line).get("loss") for line in lines] == [0.0, 0.25, 0.0, 0.25, 0.0, None]
+    for flags in ([], ["--csv", "--json"]):
+        done = CliRunner().invoke(app, ["study", "export", "x", "--storage", storage, *flags])
+        assert "choose one of --csv and --json" in str(done.exception)
+
+
+def test_prune_and_delete(storage):
+    assert run("prune", "[bold]knob", "--storage", storage) == "0 trials were overdue\n"
+    run("delete", "[bold]knob", "--storage", storage, input="n\n", code=1)
+    assert "[bold]knob" in run("list", "--storage", storage)
+    run("delete", "[bold]knob", "--storage", storage, "--yes")
+    assert "knob" not in run("list", "--storage", storage)
+    done = CliRunner().invoke(app, ["study", "delete", "[bold]knob", "--storage", storage])
+    assert "there is no study '[bold]knob'" in str(done.exception)
+
+
+def test_others_are_not_served_without_a_token(tmp_path):
+    done = CliRunner().invoke(app, ["serve", "--storage", f"sqlite:///{tmp_path}/x.db", "--host", "0.0.0.0"])
+    assert "needs a --token-file" in str(done.exception)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_store_that_cannot_be_used_shows_at_once(tmp_path):
+    (tmp_path / "x.db").write_text("nothing of ours " * 100)
+    done = CliRunner().invoke(app, ["serve", "--storage", f"sqlite:///{tmp_path}/x.db"])
+    assert "cannot be used as a database of studies" in str(done.exception)

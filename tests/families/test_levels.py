@@ -1,0 +1,302 @@
+"""Feedback sets of equal loss: the maximal intervals, against the whole function and exact references."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import squareform
+
+import semibandit as sb
+from reference import linkage as reference
+from reference import metric_linkage as reference_rows
+from semibandit.clustering import DasguptaCost, KMeansCost
+from semibandit.families.levels import level_set
+from semibandit.families.linkage.linkage import LINKAGES
+
+LAST = reference.LAST
+
+
+def score(clusters):
+    """A loss of a tree that many trees share, and that comes back: its clusters' sizes, jumbled."""
+    return sum(len(c) * max(c) for c in clusters) % 3 / 4
+
+
+def jumbled(distances, Z):
+    parts = [frozenset([i]) for i in range(len(Z) + 1)]
+    for a, b, _, _ in Z:
+        parts.append(parts[int(a)] | parts[int(b)])
+    return score(parts[len(Z) + 1 :])
+
+
+def distances(n, seed, largest):
+    """Integers up to `largest`, 0 among them: ties everywhere; with largest = 0, real numbers."""
+    rng = np.random.default_rng([seed, n, largest])
+    size = n * (n - 1) // 2
+    return squareform(rng.integers(0, largest + 1, size).astype(float) if largest else rng.random(size))
+
+
+def probes(losses, rng, count=8):
+    """The ends, edges and their neighbours, and points anywhere."""
+    edges = losses.edges[rng.integers(0, losses.edges.size, count)].tolist()
+    lo, hi = losses.edges[[0, -1]].tolist()
+    beside = [math.nextafter(x, side) for x in edges for side in (lo, hi)]
+    return [lo, hi, *edges, *beside, *rng.uniform(lo, hi, count).tolist()]
+
+
+def assert_reveals_the_pieces_of(problem, losses, rng):
+    assert problem.losses() == losses
+    for rho in probes(losses, rng):
+        seen = problem.reveal(rho)
+        assert seen == losses.piece(rho)
+        assert problem.loss(rho) == seen.values[0]
+
+
+# -- linkage ---------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(
+    n=st.integers(1, 9),
+    seed=st.integers(0, 10**6),
+    largest=st.sampled_from([0, 1, 2, 4, 9]),
+    linkage=st.sampled_from(LINKAGES),
+)
+def test_linkage_reveals_what_the_reference_joins(n, seed, largest, linkage):
+    D = distances(n, seed, largest)
+    edges, losses = reference.pieces(D, linkage, lambda merges: score(reference.tree_of(merges)))
+    expected = sb.PiecewiseConstant(edges, losses)
+    problem = sb.Linkage(D, jumbled, linkage, partition="loss")
+    assert problem.losses() == expected
+    for rho in probes(expected, np.random.default_rng(seed)):
+        assert problem.reveal(rho) == expected.piece(1.0 if rho >= LAST else rho)
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize("kind", ["elongated", "digits", "iris"])
+def test_linkage_joins_the_trees_of_a_stream(kind, linkage):
+    rng = np.random.default_rng(0)
+    for problem in sb.streams.clustering(kind, 3, per_class=10, linkage=linkage, partition="loss", seed=2):
+        by_tree = sb.Linkage(problem.distances, problem.cost, linkage)
+        trees, losses = by_tree.losses(), by_tree.losses().compress()
+        assert len(losses) < len(trees)
+        assert_reveals_the_pieces_of(problem, losses, rng)
+
+
+@pytest.mark.parametrize("cost", [KMeansCost(3), DasguptaCost(), lambda D, Z: 0.5])
+def test_costs_that_tell_all_trees_apart_and_one_that_tells_none(cost):
+    by_tree = sb.Linkage(distances(20, 3, 0), cost)
+    problem = sb.Linkage(by_tree.distances, cost, partition="loss")
+    assert_reveals_the_pieces_of(problem, by_tree.losses().compress(), np.random.default_rng(1))
+
+
+def test_a_walk_builds_each_tree_of_its_interval_once_and_one_beyond_either_end():
+    by_tree = sb.streams.clustering("digits", 1, seed=3)[0]
+    trees, losses = by_tree.losses(), by_tree.losses().compress()
+    for rho in np.random.default_rng(2).random(10).tolist():
+        problem = sb.Linkage(by_tree.distances, by_tree.cost, partition="loss")
+        lo, hi = problem.reveal(rho).domain[0]
+        inside = np.count_nonzero((trees.edges[:-1] >= lo) & (trees.edges[:-1] < hi))
+        # A certificate may end where no tree does, which adds a few.
+        assert inside <= problem.n_runs - (lo > 0.0) - (hi < 1.0) <= 1.2 * inside + 2
+    assert len(losses) > 1
+
+
+def test_runs_are_counted():
+    problem = sb.Linkage(distances(8, 0, 0), KMeansCost(2))
+    assert problem.n_runs == 0
+    problem.loss(0.3), problem.reveal(0.4), problem.tree(0.1)
+    assert problem.n_runs == 3
+    problem.losses()
+    assert problem.n_runs >= 3 + len(problem.losses())
+    pair, space = (distances(8, 0, 0), distances(8, 1, 0)), sb.Strips(3, sb.Interval(0, 1))
+    rows = sb.MetricLinkage(*pair, KMeansCost(2), space=space)
+    rows.loss(0.3, 0.2), rows.reveal(0.4, 0.5), rows.tree(0.1, 0.9)
+    assert rows.n_runs == 3
+
+
+# -- two metrics -----------------------------------------------------------------------------------------
+
+
+def level_components(d0, d1, alphas, linkage):
+    """The connected sets of equal loss in exact arithmetic, each a list of (row, lo, hi, loss)."""
+    found = []
+    for row, alpha in enumerate(alphas):
+        D = reference_rows.mixed(d0.tolist(), d1.tolist(), alpha)
+        edges, losses = reference.pieces(D, linkage, lambda merges: score(reference.tree_of(merges)))
+        found += [(row, *edges[i : i + 2], loss) for i, loss in enumerate(losses)]
+    return reference_rows.components(found)
+
+
+@settings(max_examples=40)
+@given(
+    n=st.integers(2, 6),
+    seed=st.integers(0, 10**6),
+    largest=st.sampled_from([0, 2, 5]),
+    linkage=st.sampled_from(LINKAGES[:2]),
+    n_rows=st.integers(1, 5),
+)
+def test_metric_linkage_reveals_connected_sets_of_equal_loss(n, seed, largest, linkage, n_rows):
+    d0, d1 = distances(n, seed, largest), distances(n, seed + 1, largest)
+    space = sb.Strips(n_rows, sb.Interval(0, 1))
+    problem = sb.MetricLinkage(d0, d1, jumbled, linkage, space=space, partition="loss")
+    rng = np.random.default_rng(seed)
+    for part in level_components(d0, d1, space.axes[0], linkage):
+        rows, lo, hi, losses = (np.array(column) for column in zip(*part, strict=True))
+        expected = space.lay_pieces(rows, lo, hi, losses)
+        for row, a, b, loss in part:
+            for rho in (a, 0.5 * (a + b), float(rng.uniform(a, b)), math.nextafter(b, 0.0)):
+                if a <= rho < min(b, LAST):
+                    assert problem.reveal(rho, space.axes[0][row]) == expected
+                    assert problem.loss(rho, space.axes[0][row]) == loss
+
+
+def test_sets_of_equal_loss_hold_those_of_equal_tree():
+    rng = np.random.default_rng(7)
+    narrow, wide = (
+        sb.streams.digits_two_metrics(4, (2, 3, 6), seed=1, n_rows=6, partition=partition)
+        for partition in ("tree", "loss")
+    )
+    wider = []
+    for by_tree, by_loss in zip(narrow, wide, strict=True):
+        for _ in range(6):
+            rho, alpha = float(rng.random()), by_loss.space.alphas[rng.integers(6)]
+            trees, losses = by_tree.reveal(rho, alpha), by_loss.reveal(rho, alpha)
+            x = np.concatenate([lo + (hi - lo) * rng.random(5) for lo, hi in trees.domain])
+            np.testing.assert_array_equal(trees(x), losses(x))
+            wider.append(sum(np.diff(losses.domain)[:, 0]) / sum(np.diff(trees.domain)[:, 0]))
+    assert min(wider) >= 1.0 - 1e-12
+    assert np.median(wider) > 2.0
+
+
+def test_a_cost_that_looks_at_distances_has_sets_in_one_row():
+    d0, d1 = distances(8, 1, 0), distances(8, 2, 0)
+    space = sb.Strips(4, sb.Interval(0, 1))
+    problem = sb.MetricLinkage(d0, d1, DasguptaCost(), space=space, partition="loss")
+    for row, alpha in enumerate(space.axes[0]):
+        seen = problem.reveal(0.4, alpha)
+        one = sb.Linkage(problem.distances(alpha), DasguptaCost(), partition="loss")
+        assert seen == space.lay_rows({row: one.reveal(0.4)})
+
+
+# -- the contract ----------------------------------------------------------------------------------------
+
+
+def knapsack(seed):
+    rng = np.random.default_rng(seed)
+    return rng.integers(1, 5, 12), rng.integers(1, 6, 12), 15.0
+
+
+def graph(seed):
+    rng = np.random.default_rng(seed)
+    pairs = rng.integers(0, 12, (14, 2))
+    return rng.integers(1, 4, 12), pairs[pairs[:, 0] != pairs[:, 1]]
+
+
+def blobs(seed):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(10, 2)) + 3.0 * rng.integers(0, 2, (10, 1))
+
+
+def stairs(edges, rho):
+    """How many edges are at or left of rho: an output that never comes back, though its loss may."""
+    return sum(x <= rho for x in edges)
+
+
+def odd(count):
+    return count // 2 % 2 / 2
+
+
+@pytest.mark.parametrize("check", sb.testing.CHECKS)
+@pytest.mark.parametrize(
+    "problem",
+    [
+        sb.streams.clustering("elongated", 1, per_class=8, partition="loss")[0],
+        sb.Linkage(distances(9, 0, 3), jumbled, "single-average", partition="loss"),
+        sb.streams.digits_two_metrics(1, (2, 3, 5), n_rows=4, partition="loss")[0],
+        sb.Knapsack(*knapsack(0), partition="loss"),
+        sb.IndependentSet(*graph(0), adaptive=True, partition="loss"),
+        sb.Seeding(blobs(0), 2, iterations=5, partition="loss"),
+        sb.BlackBox(stairs, [0.21, 0.4, 0.83], sb.Interval(0, 1), odd, partition="loss"),
+    ],
+    ids=repr,
+)
+def test_contract(problem, check):
+    check(problem)
+
+
+# -- other families --------------------------------------------------------------------------------------
+
+
+FAMILIES = [
+    lambda seed, **options: sb.Knapsack(*knapsack(seed), **options),
+    lambda seed, **options: sb.IndependentSet(*graph(seed), **options),
+    lambda seed, **options: sb.IndependentSet(*graph(seed), adaptive=True, **options),
+    lambda seed, **options: sb.Seeding(blobs(seed), 2, iterations=5, **options),
+]
+
+
+@pytest.mark.parametrize("make", FAMILIES)
+def test_families_join_outputs_of_equal_loss(make):
+    joined = 0
+    for seed in range(30):
+        pieces = make(seed).losses()
+        assert_reveals_the_pieces_of(
+            make(seed, partition="loss"), pieces.compress(), np.random.default_rng(seed)
+        )
+        joined += len(pieces) > len(pieces.compress())
+    assert joined > 0
+
+
+@settings(max_examples=60)
+@given(values=st.lists(st.sampled_from([0.1, 0.2]), min_size=1, max_size=8), at=st.floats(0, 1))
+def test_a_walk_over_pieces_ends_at_the_piece_of_the_joined_function(values, at):
+    steps = sb.PiecewiseConstant(range(len(values) + 1), values)
+    rho = at * len(values)
+    assert level_set(steps.piece, rho, sb.Interval(0, len(values))) == steps.compress().piece(rho)
+
+
+# -- black boxes -----------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(
+    edges=st.lists(st.floats(0, 1), max_size=7),
+    exact=st.booleans(),
+    at=st.lists(st.floats(0, 1), min_size=1, max_size=4),
+)
+def test_a_black_box_joins_outputs_of_equal_loss(edges, exact, at):
+    options = {"tolerance": 2.0**-12, "exact": exact, "resolution": 2.0**-12}
+    box = sb.BlackBox(stairs, edges, sb.Interval(0, 1), odd, partition="loss", **options)
+    losses = sb.BlackBox(stairs, edges, sb.Interval(0, 1), odd, **options).losses().compress()
+    assert box.losses() == losses
+    for rho in at:
+        if not exact and any(x <= rho < x + 2.0**-11 for x in (*edges, 1.0 - 2.0**-11)):
+            continue  # in the cell of an edge the interval begins at rho itself
+        assert box.reveal(rho) == losses.piece(rho)
+        assert box.loss(rho) == losses(rho)
+
+
+def test_a_loss_that_comes_back_does_not_mislead_a_black_box():
+    """Bisection on the loss itself would step over the pieces in between."""
+    edges = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
+    box = sb.BlackBox(stairs, edges, sb.Interval(0, 1), odd, exact=True, partition="loss")
+    assert box.reveal(0.05) == sb.PiecewiseConstant.constant(0.0, 0.2, 0.0)
+    assert box.reveal(0.5) == sb.PiecewiseConstant.constant(0.4, 0.6, 0.0)
+    assert box.reveal(1.0) == sb.PiecewiseConstant.constant(0.6, 1.0, 0.5)
+
+
+def test_a_walk_over_endless_outputs_of_one_loss_is_given_up():
+    box = sb.BlackBox(
+        lambda _, rho: rho, None, sb.Interval(0, 1), lambda _: 0.5, partition="loss", max_runs=500
+    )
+    with pytest.raises(ValueError, match="more than max_runs = 500 runs, and the output still changes: is"):
+        box.reveal(0.3)
+
+
+def test_bad_partitions_are_named():
+    with pytest.raises(ValueError, match="partition must be one of"):
+        sb.BlackBox(stairs, [], sb.Interval(0, 1), odd, partition="tree")
+    with pytest.raises(ValueError, match="partition must be one of"):
+        sb.MetricLinkage(distances(3, 0, 0), distances(3, 1, 0), KMeansCost(1), partition="sequence")

@@ -1,0 +1,161 @@
+"""The best sequence of blocks, against all sequences in exact arithmetic."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import semibandit as sb
+from reference import blocks as reference
+from semibandit.game import blocks as module
+
+STEPS, LINES = sb.PiecewiseConstant, sb.PiecewiseLinear
+
+
+@st.composite
+def games(draw, kinds):
+    """Few places and few values, so that there are many ties; or arbitrary ones."""
+    if draw(st.booleans()):
+        places, values = st.sampled_from([0.2, 0.25, 0.5, 0.75]), st.sampled_from([0.0, 0.5, 1.0])
+    else:
+        places = st.integers(1, 9999).map(lambda i: i / 10_000)
+        values = st.floats(-1.0, 1.0, allow_subnormal=False)
+    game = []
+    for _ in range(draw(st.integers(1, 7))):
+        kind = draw(st.sampled_from(kinds))
+        edges = [0.0, *sorted(draw(st.sets(places, max_size=4))), 1.0]
+        column = st.lists(values, min_size=len(edges) - 1, max_size=len(edges) - 1)
+        game.append(kind(edges, *(draw(column) for _ in kind.columns)))
+    return game
+
+
+def random_steps(rng, rounds, pieces=5, values=None):
+    return [
+        STEPS(
+            np.r_[0, np.sort(rng.random(pieces - 1)), 1],
+            rng.random(pieces) if values is None else rng.choice(values, pieces),
+        )
+        for _ in range(rounds)
+    ]
+
+
+def check(functions, found, least, tolerance=1e-12):
+    """Totals are the least there are; sequences cover the rounds, cost the totals, and hold no idle block."""
+    totals, sequences = found
+    assert totals == pytest.approx([float(total) for total in least], abs=tolerance)
+    assert len(sequences) == len(totals)
+    for k, (total, sequence) in enumerate(zip(totals, sequences, strict=True), 1):
+        assert len(sequence) <= min(k, len(functions))
+        assert [0, *(stop for _, stop, _ in sequence)] == [
+            *(start for start, _, _ in sequence),
+            len(functions),
+        ]
+        for start, stop, best in sequence:
+            assert best == sb.best_in_hindsight(functions[start:stop])
+        assert total == math.fsum((stop - start) * best.mean_loss for start, stop, best in sequence)
+    for shorter, longer in itertools.pairwise(sequences):
+        assert longer == shorter or len(longer) > len(shorter)
+
+
+@given(games([STEPS]), st.integers(1, 9))
+def test_steps(functions, blocks):
+    lines = [LINES.of(function) for function in functions]
+    check(functions, sb.best_blocks(functions, blocks), reference.totals(lines, blocks))
+
+
+@given(games([STEPS, LINES, LINES]), st.integers(1, 9))
+def test_lines(functions, blocks):
+    lines = [LINES.of(function) for function in functions]
+    check(functions, sb.best_blocks(functions, blocks), reference.totals(lines, blocks))
+
+
+@pytest.mark.parametrize(
+    "values", [None, (0.0, 0.5, 1.0), (0.1, 0.2, 0.3), (-3e200, 1e200, 2e200), (1e-310, 0.0)]
+)
+@pytest.mark.parametrize("pieces", [1, 2, 9])
+def test_many_buckets_give_what_the_plain_recursion_gives(pieces, values):
+    functions = random_steps(np.random.default_rng(pieces), 150, pieces, values)
+    functions += functions[:40]  # edges in common
+    least, _ = module._steps(functions, 6)
+    plain, _ = module._lines(functions, 6)
+    assert np.array_equal(least, plain)
+    top = max(np.abs(function.values).max() for function in functions)
+    totals = [math.ldexp(total, -module._bits(functions)) for total in least[1:, -1].tolist()]
+    check(functions, sb.best_blocks(functions, 6), totals, tolerance=1e-11 * 190 * top)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_block_is_the_best_fixed_parameter(seed):
+    functions = random_steps(np.random.default_rng(seed), 60)
+    lines = [LINES(f.edges, f.values, f.values[::-1]) for f in functions]
+    for game, maximize in itertools.product((functions, lines), (False, True)):
+        (total,), ((block,),) = sb.best_blocks(game, 1, maximize=maximize)
+        assert block == (0, 60, sb.best_in_hindsight(game, maximize=maximize))
+        assert total == 60 * block.best.mean_loss
+
+
+def test_a_block_of_its_own_for_each_round():
+    functions = random_steps(np.random.default_rng(0), 5)
+    totals, sequences = sb.best_blocks(functions, 9)
+    assert totals[-1] == pytest.approx(sum(function.min() for function in functions))
+    assert totals[4:] == (totals[4],) * 5
+    assert len(sequences[-1]) == 5
+
+
+def test_no_block_where_none_helps():
+    """Losses that are no binary fractions: sums in another order would differ, and a block seem to help."""
+    values = 0.1 * np.random.default_rng(5).integers(1, 8, 400)
+    functions = [STEPS([0, 0.3, 1], [value, value]) for value in values]
+    _, sequences = sb.best_blocks(functions, 4)
+    assert [len(sequence) for sequence in sequences] == [1, 1, 1, 1]
+
+
+def test_maximize_mirrors_the_loss():
+    functions = random_steps(np.random.default_rng(2), 50)
+    totals, sequences = sb.best_blocks(functions, 4)
+    gains, mirrored = sb.best_blocks([f * -1.0 + 1.0 for f in functions], 4, maximize=True)
+    assert gains == pytest.approx([50 - total for total in totals])
+    for mine, theirs in zip(sequences, mirrored, strict=True):
+        assert [(a, b, best.interval) for a, b, best in mine] == [
+            (a, b, best.interval) for a, b, best in theirs
+        ]
+
+
+class OnStrips:
+    """A problem on two rows."""
+
+    space = sb.Strips(2, sb.Interval(0, 1))
+
+    def __init__(self, *rows):
+        self.function = self.space.lay_rows(dict(enumerate(rows)))
+
+    def losses(self):
+        return self.function
+
+
+def test_strips():
+    good, bad = STEPS([0, 0.5, 1], [0.5, 0.1]), STEPS([0, 1], [0.8])
+    problems = [OnStrips(good, bad)] * 3 + [OnStrips(bad, good)] * 4
+    totals, sequences = sb.best_blocks(problems, 2)
+    assert totals == pytest.approx((3 * 0.8 + 4 * 0.1, 0.7))
+    assert [(start, stop, *best.parameters) for start, stop, best in sequences[1]] == [
+        (0, 3, 0.75, 0.0), (3, 7, 0.75, 1.0),
+    ]  # fmt: skip
+
+
+def test_bad_input():
+    functions = random_steps(np.random.default_rng(0), 3)
+    with pytest.raises(ValueError, match="blocks must be at least 1, got 0"):
+        sb.best_blocks(functions, 0)
+    for bad in (2.0, True, "3", None):
+        with pytest.raises(TypeError, match="blocks must be an integer, got "):
+            sb.best_blocks(functions, bad)
+    with pytest.raises(ValueError, match="at least one problem"):
+        sb.best_blocks([])
+    with pytest.raises(ValueError, match="problem 1 is not seen everywhere"):
+        sb.best_blocks([functions[0], STEPS([0, 0.5, 1], [0.1, np.nan])])
+    with pytest.raises(ValueError, match=r"the first, \[0.0, 1.0\], got \[0.0, 2.0\] for problem 3"):
+        sb.best_blocks([*functions, STEPS([0, 2], [0.5])])

@@ -1,0 +1,99 @@
+"""Weights with a local baseline, with lists and loops: every round looks at everything again."""
+
+import math
+from dataclasses import dataclass
+
+NAN = math.nan
+
+
+@dataclass
+class Piece:
+    lo: float
+    hi: float
+    total: float = 0.0  # of the estimates
+    raised: float = 0.0  # by clips
+    count: float = 0.0
+    losses: float = 0.0
+
+
+class FlatLocal:
+    """No joins: pieces only grow. `cells` are pairs ((lo, hi), path): the nodes from the root to the cell."""
+
+    def __init__(self, cells, rate, rows):
+        self.cells = cells
+        self.rows = rows
+        self.rate = rate
+        self.pieces = [Piece(lo, hi) for (lo, hi), _ in cells]
+        self.seen_in = {}  # node -> losses, one for each round and set that touched it
+        self.paid = []
+
+    def shares(self):
+        least = min(piece.total for piece in self.pieces)
+        masses = [(p.hi - p.lo) * math.exp(-self.rate * (p.total - least)) for p in self.pieces]
+        return [mass / sum(masses) for mass in masses]
+
+    def cut(self, x):
+        for i, p in enumerate(self.pieces):
+            if p.lo < x < p.hi:
+                self.pieces[i : i + 1] = [
+                    Piece(p.lo, x, p.total, p.raised, p.count, p.losses),
+                    Piece(x, p.hi, p.total, p.raised, p.count, p.losses),
+                ]
+                return
+
+    def expected(self, piece):
+        """The baseline of a piece: means shrunk from the root down, with optimism."""
+        mean = sum(self.paid) / len(self.paid) if self.paid else 0.0
+        deviation = math.sqrt(sum((x - mean) ** 2 for x in self.paid) / len(self.paid)) if self.paid else 0.0
+        b = max(mean - 0.5 * deviation, 0.0)
+        path = next(path for (lo, hi), path in self.cells if lo <= piece.lo < hi)
+        for node in path:
+            seen = self.seen_in.get(node, [])
+            k = 4 if self.rows else 1
+            b = (sum(seen) + k * b) / (len(seen) + k)
+        hope = max(deviation, 0.3 * mean)
+        if self.rows:  # statistics of cells alone
+            return max(b - 0.2 * hope / math.sqrt(len(seen) + 1), 0.0)
+        b = (piece.losses + b) / (piece.count + 1)
+        return max(b - 0.7 * hope / (piece.count + 1), 0.0)
+
+    def tell(self, sets, paid, draws=1, clip=True):
+        """`sets` are lists of (lo, hi, loss); returns their chances and the mixability gap."""
+        for pieces in sets:
+            for lo, hi, _ in pieces:
+                self.cut(lo)
+                self.cut(hi)
+        shares = self.shares()
+        base = [self.expected(piece) for piece in self.pieces]
+        level = sum(s * b for s, b in zip(shares, base, strict=True))
+        estimates = [b - level for b in base]
+        chances = []
+        for pieces in sets:
+            inside = [
+                (i, loss)
+                for i, piece in enumerate(self.pieces)
+                for lo, hi, loss in pieces
+                if lo <= piece.lo < hi
+            ]
+            chance = 1.0 - (1.0 - sum(shares[i] for i, _ in inside)) ** draws
+            chances.append(chance)
+            touched = {}
+            for i, loss in inside:
+                piece = self.pieces[i]
+                exact = (loss - base[i]) / chance
+                clipped = max(exact, -1.0 / self.rate) if clip else exact
+                piece.raised += clipped - exact
+                estimates[i] += clipped
+                piece.count += 1
+                piece.losses += loss
+                path = next(path for (lo, hi), path in self.cells if lo <= piece.lo < hi)
+                for node in path:
+                    touched.setdefault(node, loss)
+            for node, loss in touched.items():
+                self.seen_in.setdefault(node, []).append(loss)
+        mean = sum(s * e for s, e in zip(shares, estimates, strict=True))
+        mixed = sum(s * math.expm1(-self.rate * e) for s, e in zip(shares, estimates, strict=True))
+        for piece, e in zip(self.pieces, estimates, strict=True):
+            piece.total += e
+        self.paid.append(paid)
+        return chances, mean + math.log1p(mixed) / self.rate

@@ -1,0 +1,166 @@
+"""The client has the methods of a study, and a service that dies is no reason to lose a round."""
+
+import inspect
+import math
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import semibandit as sb
+from semibandit.studies.operations import ForgottenError
+from semibandit.studies.stores import UnknownStudyError
+from study_workers import SPACE, bits, play, seen_around
+
+pytest.importorskip("starlette")
+
+
+@pytest.fixture
+def storage(tmp_path):
+    return f"sqlite:///{tmp_path}/studies.db"
+
+
+@pytest.fixture
+def server(serve, storage):
+    return serve(storage)
+
+
+def test_the_methods_are_those_of_a_study():
+    for name in (
+        "ask",
+        "tell",
+        "forget",
+        "renew",
+        "change",
+        "at",
+        "density",
+        "recommend",
+        "history",
+        "certificate",
+    ):
+        assert inspect.signature(getattr(sb.Client, name)) == inspect.signature(getattr(sb.Study, name)), name
+    for name in ("n_events", "settings", "pending", "learner"):
+        assert isinstance(getattr(sb.Client, name), property)
+
+
+def test_a_client_is_a_study(server, storage):
+    settings = {"space": SPACE, "seed": 3, "rate": sb.FixedRate(0.2)}
+    with (
+        sb.Client(server.url, study="a / b?", **settings) as client,
+        sb.Study(storage, "a / b?", **settings) as study,
+    ):
+        play(client, 10, 0)
+        play(study, 10, 1)
+        play(client, 10, 2)
+        assert bits(client.learner) == bits(study.learner)
+        assert client.density() == study.density()
+        assert client.recommend() == study.recommend()
+        assert client.history() == study.history()
+        assert client.history(since=9, limit=3) == study.history(since=9, limit=3)
+        assert client.n_events == study.n_events
+        assert client.settings == study.settings
+        assert bits(client.at(20)) == bits(study.at(20))
+        trial = client.ask(lease=math.inf, info={"instance": "x"})
+        client.renew(trial, lease=20)
+        client.change(lease=7, note="seen")
+        assert client.pending == study.pending
+        assert client.forget(trial) is True
+        assert client.forget(trial) is False
+        with pytest.raises(ForgottenError, match="was forgotten"):
+            client.tell(trial, seen_around(trial.rho, random.Random(0)))
+        assert study.portrait().tally.note == "seen"
+        assert [info.name for info in client.studies()] == ["a / b?"]
+        by_page = sb.Client(f"{server.url}/studies/{study.id}")
+        assert by_page.name == sb.Client(server.url).name == "a / b?"
+
+
+def test_rows_come_with_their_alpha(server):
+    strips = sb.Strips((2, 2), SPACE)
+    with sb.Client(server.url, study="rows", space=strips, seed=0) as client:
+        trial = client.ask()
+        assert trial.alpha in strips.alphas
+        row = strips.row_of(trial.alpha)
+        client.tell(trial, strips.lay_rows({row: sb.PiecewiseConstant([0, 1], [0.5])}))
+        assert client.recommend() == client.learner.recommend()
+
+
+def test_wrong_arguments(server):
+    with pytest.raises(ValueError, match="the service has none"):
+        sb.Client(server.url)
+    with pytest.raises(UnknownStudyError, match="no study 'x'"):
+        sb.Client(server.url, study="x")
+    with pytest.raises(UnknownStudyError, match="number 7"):
+        sb.Client(f"{server.url}/studies/7")
+    with pytest.raises(ValueError, match="need a space"):
+        sb.Client(server.url, study="x", seed=3)
+    with pytest.raises(ValueError, match="a space needs the name"):
+        sb.Client(server.url, space=SPACE)
+    with pytest.raises(ValueError, match="url must be"):
+        sb.Client("localhost:8080")
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        with pytest.raises(ConnectionError, match="does not answer"):
+            sb.Client(f"http://127.0.0.1:{unused.getsockname()[1]}", patience=0.1)
+
+
+def start(storage, port):
+    """The service as a process of its own."""
+    command = [sys.executable, "-c", "from semibandit.cli import main; main()"]
+    process = subprocess.Popen(
+        [*command, "serve", "--storage", storage, "--port", str(port)], stdout=subprocess.PIPE, text=True
+    )
+    line = process.stdout.readline()
+    found = re.fullmatch(r"semibandit serves .* at (http://127.0.0.1:(\d+))\n", line)
+    assert found, line
+    return process, found[1], int(found[2])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+def test_a_service_that_is_killed(storage):
+    process, url, port = start(storage, 0)
+    told, stop = [], threading.Event()
+    with sb.Client(url, study="knob", space=SPACE, seed=0):
+        pass
+
+    def work(number):
+        with sb.Client(url, study="knob", worker=str(number), patience=120.0) as client:
+            while not stop.is_set():
+                trial = client.ask()
+                client.tell(trial, seen_around(trial.rho, random.Random(number)))
+                told.append(trial.id)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(2):
+            before = len(told)
+            while len(told) < before + 40:
+                time.sleep(0.01)
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+            process.stdout.close()
+            process, *_ = start(storage, port)
+        before = len(told)
+        while len(told) < before + 40:
+            time.sleep(0.01)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+    with sb.Study(storage, "knob") as study:
+        # Every round that a client knows of is there once, and no ask was done twice.
+        assert sorted(record.trial for record in study.history()) == sorted(told)
+        assert study.pending == []
+        assert study.learner.n_asked == len(told)
+        assert bits(study.at(study.n_events)) == bits(study.learner)

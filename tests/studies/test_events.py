@@ -1,0 +1,70 @@
+"""Events survive the log to the bit."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from semibandit import PiecewiseConstant, PiecewiseLinear
+from semibandit.studies import events
+from semibandit.studies.events import Asked, Created, Failed, Forgotten, Function, Renewed, Told
+
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(st.lists(numbers, min_size=2, max_size=6, unique=True), st.data())
+def test_functions_come_back_to_the_bit(edges, data):
+    edges = sorted(edges)
+    if not math.isfinite(edges[-1] - edges[0]):
+        return
+    values = data.draw(
+        st.lists(numbers | st.just(math.nan), min_size=len(edges) - 1, max_size=len(edges) - 1)
+    )
+    function = PiecewiseConstant(edges, values)
+    line = events.encode(Told(0.0, 0, events.pack(function), 0.5, 0.25))
+    back = events.unpack(events.decode(line).seen)
+    assert back.edges.tobytes() == function.edges.tobytes()
+    assert back == function
+    linear = PiecewiseLinear.of(function)
+    assert events.unpack(events.decode(events.encode(Told(0.0, 0, events.pack(linear), 0, 1))).seen) == linear
+
+
+@given(numbers, numbers)
+def test_numbers_come_back_to_the_bit(position, loss):
+    asked = events.decode(events.encode(Asked(1.5, 3, position, position, "w")))
+    assert math.copysign(1.0, asked.position) == math.copysign(1.0, position)
+    assert asked.position == position
+    assert (
+        events.unpack(events.decode(events.encode(Told(0.0, 0, events.pack(loss), loss, 1.0))).seen) == loss
+    )
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Created(1.0, {"space": {"lo": 0.0}}, b"\x00\xff"),
+        Asked(1.0, 0, 0.5, 0.5, "w", 3.5, [0.1, 0.2], [0.3], "key", {"instance": "a"}),
+        Told(1.0, 0, [0.5, Function([0.0, 1.0], [0.5])], 0.5, None, 1.0, {"seconds": 0.5}),
+        Failed(1.0, 0, "timeout"),
+        Forgotten(1.0, 0, "lease"),
+        Renewed(1.0, 0, 2.0),
+    ],
+)
+def test_each_kind_comes_back(event):
+    assert events.decode(events.encode(event)) == event
+
+
+def test_several_functions_are_a_list():
+    parts = [PiecewiseConstant([0, 1], [0.5]), 0.25]
+    assert events.unpack(events.pack(parts)) == parts
+    with pytest.raises(TypeError, match="a function or a loss"):
+        events.pack([[0.5]])
+
+
+@pytest.mark.parametrize(
+    "function", [Function([0.0, 1.0]), Function([0.0, 1.0], [1.0], [1.0]), Function([0.0, 1.0], left=[1.0])]
+)
+def test_half_a_function_is_refused(function):
+    with pytest.raises(ValueError, match="must have edges and values, or edges, left and right"):
+        events.unpack(function)

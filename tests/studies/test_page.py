@@ -1,0 +1,187 @@
+"""The page in a real browser: the list, a study, live updates, the slider, narrow and dark.
+
+Chromium is SEMIBANDIT_CHROMIUM or the one on the path; SEMIBANDIT_SCREENSHOTS names a folder for pictures.
+"""
+
+import os
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+import semibandit as sb
+from study_workers import SPACE, missing, seen_around
+
+FLAGS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser():
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError as error:
+        missing(f"no browser to test with ({error})")
+    path = os.environ.get("SEMIBANDIT_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
+        missing("no browser to test with (Chromium is not installed)")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Open a page of some width; whatever it complains about, or asks of other machines, fails the test."""
+    complaints, contexts = [], []
+
+    def open_page(url, width=1600, scheme="light"):
+        context = browser.new_context(viewport={"width": width, "height": 1000}, color_scheme=scheme)
+        context.set_default_timeout(60_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("requestfailed", lambda request: complaints.append(f"failed: {request.url}"))
+        ours = ("/".join(url.split("/")[:3]), "data:", "blob:")
+        page.on("request", lambda request: complaints.extend([request.url][request.url.startswith(ours) :]))
+        page.goto(url)
+        return page
+
+    yield open_page
+    said = list(complaints)  # closing a page ends its stream of events, which is no complaint
+    for context in contexts:
+        context.close()
+    assert said == []
+
+
+def keep(page, name):
+    folder = os.environ.get("SEMIBANDIT_SCREENSHOTS")
+    if folder:
+        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Some rounds with failures, defaults and a pending trial, under a name that is no HTML."""
+    random_ = random.Random(0)
+    name = '<b>solver</b> & "alpha"'
+    with sb.Study(f"sqlite:///{tmp_path}/studies.db", name, space=SPACE, seed=0) as study:
+        for i in range(200):
+            trial = study.ask(worker=f"<i>node {i % 3}</i>")
+            if i % 25 == 9:
+                study.tell(trial, None, failure="<u>timeout</u>")
+            elif i != 150:
+                study.tell(trial, seen_around(trial.rho, random_), info={"default_loss": 0.5})
+        study.change(note="<script>alert(1)</script>")
+        yield study
+
+
+def text(page, selector):
+    return page.inner_text(selector)
+
+
+def wait_for(page, selector, words):
+    page.wait_for_function(
+        "([selector, words]) => document.querySelector(selector)?.innerText.includes(words)",
+        arg=[selector, words],
+    )
+
+
+def test_from_the_list_to_a_live_study(serve, study, open_page):
+    server = serve(study.storage)
+    page = open_page(server.url)
+    wait_for(page, "#studies tbody", study.name)
+    row = text(page, "#studies tbody tr")
+    assert "191" in row  # rounds told
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # the link is the first thing that takes the keyboard
+    page.wait_for_url("**/studies/1")
+    wait_for(page, "#status", "live")
+    assert page.title() == text(page, "h1") == study.name
+    assert text(page, "#note") == "<script>alert(1)</script>"
+    assert "<u>timeout</u>" in text(page, "#failures")
+    assert "<i>node 0</i>" in text(page, "#leases")
+    assert study.learner.guarantee in text(page, "#certificate")
+    for plot in ("heat", "density", "losses", "widths"):
+        page.wait_for_selector(f"#{plot} .main-svg")
+    assert "the default's" in page.text_content("#losses")
+    wait_for(page, "#tiles", "191")
+    # A tell, by another process, shows without anybody touching the page.
+    trial = study.ask()
+    study.tell(trial, seen_around(trial.rho, random.Random(1)))
+    wait_for(page, "#tiles", "192")
+    wait_for(page, "#moment", f"now: event {study.n_events}")
+    keep(page, "study-wide")
+
+
+def test_the_slider_goes_through_time(serve, study, open_page):
+    page = open_page(f"{serve(study.storage).url}/studies/1")
+    wait_for(page, "#status", "live")
+    page.focus("#slider")
+    for _ in range(10):
+        page.keyboard.press("ArrowLeft")
+    wait_for(page, "#status", "an earlier moment is shown")
+    event = study.n_events - 10
+    wait_for(page, "#moment", f"event {event} of {study.n_events}")
+    best = study.at(event).recommend()
+    assert text(page, "#tiles dd").startswith(f"{best.rho:.4g}"[:5])
+    # Rounds that come meanwhile do not move it.
+    study.tell(study.ask(), None)
+    wait_for(page, "#moment", f"event {event} of {study.n_events}")
+    page.keyboard.press("Home")
+    wait_for(page, "#moment", "event 1 of")
+    assert "nothing was learned yet" in text(page, "#tiles")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    wait_for(page, "#moment", "now: event")
+    assert page.is_disabled("#now")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_narrow_and_dark(serve, study, open_page, scheme):
+    server = serve(study.storage)
+    page = open_page(server.url, 400, scheme)
+    wait_for(page, "#studies tbody", study.name)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    keep(page, f"list-narrow-{scheme}")
+    page = open_page(f"{server.url}/studies/1", 400, scheme)
+    wait_for(page, "#status", "live")
+    page.wait_for_selector("#widths .main-svg")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    background, ink = page.evaluate(
+        "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
+    )
+    dark = [sum(int(part) for part in colour[4:-1].split(",")) < 384 for colour in (background, ink)]
+    assert dark == ([False, True] if scheme == "light" else [True, False])
+    keep(page, f"study-narrow-{scheme}")
+
+
+def test_a_service_with_a_token_asks_for_it(serve, study, open_page):
+    server = serve(study.storage, "a-token-of-some-length")
+    page = open_page(f"{server.url}/studies/1")
+    page.wait_for_selector("#token")
+    page.fill("#token", "a-token-of-some-length")
+    page.keyboard.press("Enter")
+    wait_for(page, "#studies tbody", study.name)
+
+
+def test_rows_and_empty_services(serve, tmp_path, open_page):
+    url = f"sqlite:///{tmp_path}/other.db"
+    server = serve(url)
+    page = open_page(server.url)
+    wait_for(page, "#empty", "There is no study yet")
+    strips = sb.Strips(3, SPACE)
+    with sb.Study(url, "rows", space=strips, seed=0) as study:
+        wait_for(page, "#studies tbody", "rows")
+        page.click("#studies a")
+        wait_for(page, "#status", "live")
+        wait_for(page, "#tiles", "nothing was learned yet")
+        trial = study.ask()
+        row = strips.row_of(trial.alpha)
+        study.tell(trial, strips.lay_rows({row: sb.PiecewiseConstant([0, 1], [0.5])}))
+        wait_for(page, "#tiles", "α =")

@@ -1,0 +1,315 @@
+"""The service: what it answers, what it refuses, who may use it."""
+
+import http.client
+import json
+import threading
+
+import pytest
+
+import semibandit as sb
+from semibandit.cli.serve import read_token
+from semibandit.studies.guard import is_loopback
+from study_workers import SPACE, bits
+
+pytest.importorskip("starlette")
+
+
+@pytest.fixture
+def storage(tmp_path):
+    return f"sqlite:///{tmp_path}/studies.db"
+
+
+@pytest.fixture
+def study(storage):
+    with sb.Study(storage, "knob", space=SPACE, seed=0) as study:
+        yield study
+
+
+@pytest.fixture
+def server(serve, study, storage):
+    return serve(storage)
+
+
+def send(server, method, path, body=None, **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    if body is not None and not isinstance(body, bytes):
+        body = json.dumps(body).encode()
+    headers = {name.replace("_", "-"): value for name, value in headers.items()}
+    if body is not None:
+        headers.setdefault("Content-Type", "application/json")
+    connection.request(method, path, body, headers)
+    answer = connection.getresponse()
+    data = answer.read()
+    connection.close()
+    if answer.getheader("content-type") == "application/json":
+        data = json.loads(data)
+    return answer.status, data
+
+
+def test_a_round_in_plain_json(server, study):
+    status, trial = send(server, "POST", "/api/studies/1/ask", {"worker": "curl", "lease": 60})
+    assert status == 200
+    lo = 0.5 * trial["rho"]
+    seen = {"edges": [lo, lo + 0.5], "values": [0.25]}
+    told = {"trial": trial["id"], "seen": seen, "info": {"default_loss": 0.5}}
+    assert send(server, "POST", "/api/studies/1/tell", told) == (200, {"done": True})
+    assert send(server, "POST", "/api/studies/1/tell", told) == (200, {"done": False})
+    status, answer = send(server, "GET", "/api/studies/1/rounds?since=2")
+    assert (status, answer["next"], answer["rounds"][0]["loss"]) == (200, 4, 0.25)
+    assert send(server, "GET", "/api/studies/1/rounds?since=4")[1] == {"rounds": [], "next": 4}
+    _, density = send(server, "GET", "/api/studies/1/density")
+    assert density["edges"] == study.density().edges.tolist()
+    _, before = send(server, "GET", "/api/studies/1/density?event=2")
+    assert before == {"event": 2, "edges": [0.0, 1.0], "values": [1.0]}
+    _, info = send(server, "GET", "/api/studies/1")
+    assert (info["name"], info["told"], info["mean_loss"]) == ("knob", 1, 0.25)
+    assert study.history()[0].worker == "curl"
+
+
+def test_the_document_describes_every_path(server):
+    status, document = send(server, "GET", "/api/openapi.json")
+    assert status == 200
+    assert document["openapi"] == "3.1.0"
+    tell = document["paths"]["/api/studies/{id}/tell"]["post"]
+    reference = tell["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+    assert document["components"]["schemas"][reference.rpartition("/")[2]]["additionalProperties"] is False
+    for path, methods in document["paths"].items():
+        for method in methods:
+            body = {} if method == "post" else None
+            status, _ = send(server, method.upper(), path.replace("{id}", "99"), body)
+            assert status in (200, 400, 404), path
+    text = json.dumps(document)
+    for part in text.split('"$ref": "#/components/schemas/')[1:]:
+        assert part.partition('"')[0] in document["components"]["schemas"]
+
+
+BAD = [
+    ("POST", "/api/studies/1/ask", b"{", 400, "cannot be read"),
+    ("POST", "/api/studies/1/ask", b"", 400, "cannot be read"),
+    ("POST", "/api/studies/1/ask", b"\xff\xfe", 400, "cannot be read"),
+    ("POST", "/api/studies/1/ask", b"[" * 100_000, 400, "cannot be read"),
+    ("POST", "/api/studies/1/ask", {"colour": 1}, 400, "unknown field `colour`"),
+    ("POST", "/api/studies/1/ask", {"lease": -3}, 400, "lease must be"),
+    ("POST", "/api/studies/1/ask", {"lease": "long"}, 400, "Expected `float | null`"),
+    ("POST", "/api/studies/1/ask", {"worker": "x" * 1000}, 400, "worker must be"),
+    ("POST", "/api/studies/1/ask", {"info": {"x": {}}}, 400, "cannot be read"),
+    ("POST", "/api/studies/1/ask", {"worker": "\ud800"}, 400, ""),
+    ("POST", "/api/studies/99/ask", {}, 404, "no study with the number 99"),
+    ("POST", "/api/studies/x/ask", {}, 404, "no study with the number x"),
+    ("POST", "/api/studies/1/tell", {"trial": 99, "seen": 0.5}, 400, "trial 99 is unknown"),
+    ("POST", "/api/studies/1/tell", {"trial": -1}, 400, "trial must be at least 0"),
+    ("POST", "/api/studies/1/tell", {"trial": 0, "seen": 7.0}, 400, ""),
+    (
+        "POST",
+        "/api/studies/1/tell",
+        {"trial": 0, "seen": {"edges": [0, 1], "values": [7]}},
+        400,
+        "must be in",
+    ),
+    ("POST", "/api/studies/1/tell", {"trial": 0, "seen": {"edges": [1, 0], "values": [0]}}, 400, "lo < hi"),
+    ("POST", "/api/studies/1/tell", {"trial": 0, "seen": {"edges": [0, 1]}}, 400, "edges and values"),
+    ("POST", "/api/studies/1/tell", {"trial": 0, "seen": {"edges": [], "values": []}}, 400, ""),
+    ("POST", "/api/studies/1/tell", {"trial": 0, "seen": 0.5, "failure": "x"}, 400, "seen=None"),
+    ("POST", "/api/studies/1/renew", {"trial": 9}, 400, "trial 9 is unknown"),
+    ("POST", "/api/studies/1/change", {}, 400, "to change"),
+    ("POST", "/api/studies", {"name": "a"}, 404, "no study 'a'"),
+    ("POST", "/api/studies", {"name": ""}, 400, "the name of a study"),
+    ("POST", "/api/studies", {"name": "a", "space": {"lo": 1, "hi": 0}}, 400, "lo must be below hi"),
+    ("POST", "/api/studies", {"name": "a", "space": {"left": 1}}, 400, "space is not"),
+    ("POST", "/api/studies", {"name": "a", "space": {}}, 400, "space is not"),
+    ("POST", "/api/studies", {"name": "a", "space": {"lo": 0, "hi": 1}, "options": {"x": 1}}, 400, "x"),
+    ("POST", "/api/studies", {"name": "a", "space": {"lo": 0, "hi": 1}, "learner": "os"}, 400, "one of"),
+    (
+        "POST",
+        "/api/studies",
+        {"name": "a", "space": {"lo": 0, "hi": 1}, "learner": "Exp3Grid", "options": {"n_arms": 10**9}},
+        400,
+        "at most 100000",
+    ),
+    ("POST", "/api/studies", {"name": "knob", "space": {"lo": 0, "hi": 2}}, 400, "other settings"),
+    ("GET", "/api/studies/1/rounds?since=x", None, 400, "since must be a positive integer"),
+    ("GET", "/api/studies/1/density?event=0", None, 400, "event must be a positive integer"),
+    ("GET", "/api/studies/1/density?event=1000", None, 400, "event must be in 1 to"),
+    ("GET", "/api/studies/1/nothing", None, 404, "there is no GET"),
+    ("DELETE", "/api/studies/1", None, 405, "there is no DELETE"),
+    ("GET", "/static/../service.py", None, 404, "there is no GET"),
+    ("GET", "/static/%2e%2e/service.py", None, 404, "there is no GET"),
+]
+
+
+def test_what_is_wrong_gets_one_sentence_and_changes_nothing(server, study, storage):
+    study.ask()
+    before = study.n_events, bits(study.learner)
+    for method, path, body, expected, message in BAD:
+        status, answer = send(server, method, path, body)
+        assert (status, list(answer)) == (expected, ["error"]), (path, body, answer)
+        assert message in answer["error"], (path, body, answer)
+        assert "\n" not in answer["error"]
+        assert "Traceback" not in answer["error"]
+    assert (study.n_events, bits(study.learner)) == before
+    assert len(send(server, "GET", "/api/studies")[1]["studies"]) == 1
+
+
+def test_large_and_strange_bodies(server):
+    status, answer = send(server, "POST", "/api/studies/1/ask", b" " * 1_000_001)
+    assert (status, answer["error"]) == (413, "a request must be at most 1000000 bytes")
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    chunks = (b" " * 100_000 for _ in range(20))  # without a length
+    connection.request(
+        "POST", "/api/studies/1/ask", chunks, {"Content-Type": "application/json"}, encode_chunked=True
+    )
+    assert connection.getresponse().status == 413
+    status, answer = send(server, "POST", "/api/studies/1/ask", b"{}", Content_Type="text/plain")
+    assert status == 415
+    assert "application/json" in answer["error"]
+
+
+# -- who may use it ----------------------------------------------------------------------------------
+
+
+def test_without_a_token_only_this_machine(server):
+    for host in ("evil.example", "10.0.0.1:8080", "127.evil.example", ""):
+        status, answer = send(server, "GET", "/api/studies", Host=host)
+        assert status == 403
+        assert "this machine" in answer["error"]
+    for host in ("localhost", "127.0.0.1:80", "[::1]:80", "localhost:8080"):
+        assert send(server, "GET", "/api/studies", Host=host)[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [("127.0.0.1", True), ("127.8.8.8", True), ("localhost", True), ("::1", True), ("0.0.0.0", False),
+     ("127.x", False), ("example.org", False), ("", False)],
+)  # fmt: skip
+def test_loopback(host, expected):
+    assert is_loopback(host) is expected
+
+
+def test_a_token_is_needed_for_everything(serve, study, storage):
+    token = "a-token-of-some-length"
+    server = serve(storage, token)
+    paths = [
+        "/",
+        "/studies/1",
+        "/api/studies",
+        "/api/openapi.json",
+        "/api/studies/1/events",
+        "/static/page.js",
+    ]
+    for path in paths:
+        for headers in ({}, {"Authorization": "Bearer wrong"}, {"Cookie": "semibandit-token=wrong"}):
+            assert send(server, "GET", path, **headers)[0] == 401
+    assert send(server, "POST", "/api/studies/1/ask", {})[0] == 401
+    assert study.n_events == 1
+    bearer = {"Authorization": f"Bearer {token}"}
+    assert send(server, "GET", "/api/studies", Host="example.org", **bearer)[0] == 200
+    with sb.Client(server.url, token) as client:
+        client.tell(client.ask(), None)
+    with pytest.raises(PermissionError, match="a token is needed"):
+        sb.Client(server.url)
+    # A browser is asked for it, and keeps it in a cookie.
+    assert send(server, "GET", "/", Accept="text/html")[0] == 303
+    assert b"<form" in send(server, "GET", "/login")[1]
+    form = {"Content_Type": "application/x-www-form-urlencoded"}
+    connection = http.client.HTTPConnection("127.0.0.1", server.port)
+    for body, where in ((b"token=wrong", "/login?wrong"), (f"token={token}".encode(), "/")):
+        connection.request("POST", "/login", body, {"Content-Type": form["Content_Type"]})
+        answer = connection.getresponse()
+        answer.read()
+        assert answer.getheader("location") == where
+    cookie = answer.getheader("set-cookie")
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert send(server, "GET", "/", Cookie=cookie.partition(";")[0])[0] == 200
+
+
+def test_token_files(tmp_path):
+    path = tmp_path / "token"
+    path.write_text("a-token-of-some-length\n")
+    assert read_token(path) == "a-token-of-some-length"
+    for text in ("", "short", "two words are not a token"):
+        path.write_text(text)
+        with pytest.raises(ValueError, match="a token is one word"):
+            read_token(path)
+
+
+def test_pages_load_nothing_from_elsewhere(server):
+    for path in ("/", "/studies/1", "/login"):
+        connection = http.client.HTTPConnection("127.0.0.1", server.port)
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        assert answer.status == 200
+        assert "http://" not in text
+        assert "https://" not in text
+        assert "default-src 'self'" in answer.getheader("content-security-policy")
+    status, script = send(server, "GET", "/static/plotly.min.js")
+    assert status == 200
+    assert len(script) > 1_000_000
+
+
+# -- streams -----------------------------------------------------------------------------------------
+
+
+def lines(server, path, **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection.request("GET", path, headers=headers)
+    answer = connection.getresponse()
+    assert answer.getheader("content-type").startswith("text/event-stream")
+    while True:
+        line = answer.readline().decode().rstrip()
+        if line:
+            yield line
+
+
+def test_the_stream_of_events(server, study):
+    trial = study.ask()
+    messages = lines(server, "/api/studies/1/events?since=2")
+    assert next(messages) == "id: 2"
+    assert json.loads(next(messages).removeprefix("data: "))["rho"] == trial.rho
+    send(server, "POST", "/api/studies/1/tell", {"trial": 0})  # by the service
+    assert next(messages) == "id: 3"
+    assert json.loads(next(messages).removeprefix("data: "))["event"] == "failed"
+    study.ask()  # by another process
+    assert next(messages) == "id: 4"
+    again = lines(server, "/api/studies/1/events", **{"Last-Event-ID": "3"})
+    assert next(again) == "id: 4"
+    counts = lines(server, "/api/studies/1/live")
+    assert next(counts) == 'data: {"events": 4}'
+    study.ask()
+    assert next(counts) == 'data: {"events": 5}'
+
+
+# -- many clients ------------------------------------------------------------------------------------
+
+
+def test_sixteen_clients(server, study):
+    told = []
+
+    def work(number):
+        with sb.Client(server.url, study="knob", worker=f"client {number}") as client:
+            for _ in range(15):
+                trial = client.ask()
+                lo = 0.5 * trial.rho
+                told.append((trial.id, client.tell(trial, sb.PiecewiseConstant.constant(lo, lo + 0.5, 0.5))))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(told) == [(i, True) for i in range(240)]
+    assert study.n_events == 481
+    with sb.Client(server.url) as client:
+        assert bits(client.learner) == bits(study.learner)
+
+
+def test_a_study_that_is_deleted_is_gone(server, study, storage):
+    from semibandit.studies.stores import open_store
+
+    assert send(server, "POST", "/api/studies/1/ask", {})[0] == 200
+    open_store(storage).delete(study.id)
+    assert send(server, "POST", "/api/studies/1/ask", {})[0] == 404
+    assert send(server, "GET", "/api/studies")[1] == {"studies": []}
+    status, info = send(server, "POST", "/api/studies", {"name": "knob", "space": {"lo": 0, "hi": 1}})
+    assert (status, info["id"]) == (200, 2)

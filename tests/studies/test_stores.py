@@ -1,0 +1,231 @@
+"""One contract for SQLite and PostgreSQL, and what each refuses."""
+
+import sqlite3
+import threading
+from itertools import pairwise
+
+import pytest
+
+from semibandit.studies.stores import UnknownStudyError, open_store
+from semibandit.studies.stores._thinning import superfluous
+
+
+@pytest.fixture
+def store(storage):
+    store = open_store(storage)
+    yield store
+    store.close()
+
+
+def test_a_name_is_given_once(store, storage):
+    study = store.create("a", "first")
+    assert store.create("a", "other") == study
+    other = open_store(storage)
+    assert other.find("a") == study
+    assert other.create("b", "first") != study
+    assert [(entry.name, entry.events) for entry in store.studies()] == [("a", 1), ("b", 1)]
+    assert store.read(study, 1) == [(1, "first")]
+    other.close()
+
+
+def test_a_turn_is_a_transaction(store, storage):
+    study = store.create("a", "first")
+    with store.turn(study, 1) as turn:
+        assert turn.rows == [(1, "first")]
+        turn.append("second")
+        turn.append("third")
+    turn = store.turn(study, 3)
+    assert turn.__enter__().rows == [(3, "third")]
+    turn.append("never")
+    turn.__exit__(KeyError, KeyError(), None)
+    with store.turn(study, 2) as turn:
+        assert turn.rows == [(2, "second"), (3, "third")]
+    other = open_store(storage)
+    assert other.read(study, 1, 2) == [(1, "first"), (2, "second")]
+    assert other.read(study, 4) == []
+    other.close()
+
+
+def test_turns_take_turns(store, storage):
+    study = store.create("a", "0")
+
+    def work():
+        own = open_store(storage)
+        for _ in range(20):
+            with own.turn(study, 1) as turn:
+                turn.append(str(len(turn.rows)))
+        own.close()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [line for _, line in store.read(study, 1)] == [str(i) for i in range(81)]
+
+
+def test_studies_do_not_see_each_other(store):
+    a, b = store.create("a", "a1"), store.create("b", "b1")
+    for study, line in ((a, "a2"), (b, "b2")):
+        with store.turn(study, 1) as turn:
+            turn.append(line)
+        store.save_portrait(study, 2, line.encode())
+        store.save_snapshot(study, 2, line.encode())
+    store.delete(a)
+    assert store.find("a") is None
+    assert store.read(a, 1) == []
+    assert (store.portraits(a), store.snapshot(a)) == ([], None)
+    assert store.read(b, 2) == [(2, "b2")]
+    assert (store.portraits(b), store.snapshot(b)) == ([b"b2"], b"b2")
+    assert store.create("a", "again") not in (a, b)
+
+
+def test_snapshots_are_found_by_event(store):
+    study = store.create("a", "first")
+    for event in (10, 20, 30):
+        store.save_snapshot(study, event, b"\x00%d" % event)
+    assert store.snapshot(study, 9) is None
+    assert store.snapshot(study, 29) == b"\x0020"
+    assert store.snapshot(study) == b"\x0030"
+    store.prune(study)
+    assert store.snapshot(study, 29) is None
+    assert store.snapshot(study) == b"\x0030"
+
+
+def test_names_are_data(store):
+    names = ["'; DROP TABLE studies; --", "%s", "?", "naïve \N{GREEK SMALL LETTER RHO}", '"', "a/b"]
+    numbers = [store.create(name, "first") for name in names]
+    assert [store.find(name) for name in names] == numbers
+    assert [entry.name for entry in store.studies()] == names
+
+
+def test_thinning_keeps_the_newest_and_spreads_the_rest():
+    assert superfluous([(10, 1), (20, 1)]) == []
+    many = [(2048 * i, 10) for i in range(1, 100)]
+    kept = [event for event, _ in many if event not in superfluous(many)]
+    assert len(kept) == 32
+    assert kept[-1] == many[-1][0]
+    gaps = [b - a for a, b in pairwise(kept)]
+    assert max(gaps) <= 4 * 2048
+    assert superfluous([(1, 150_000_000), (2, 150_000_000)]) == [1]
+    growing = [(1000 * i, 10_000_000 * i) for i in range(1, 10)]  # the small ones at the beginning stay
+    assert superfluous(growing) == [8000, 6000, 7000, 4000]
+    assert superfluous([(2, 500_000_000)]) == []
+
+
+# -- what is not ours stays as it is -----------------------------------------------------------------
+
+
+def _unchanged(path, message):
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=message):
+        open_store(f"sqlite:///{path}")
+    assert path.read_bytes() == before
+
+
+def test_a_newer_file_is_refused(tmp_path):
+    path = tmp_path / "newer.db"
+    open_store(f"sqlite:///{path}").close()
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 99")
+    connection.execute("PRAGMA journal_mode = DELETE")
+    connection.close()
+    _unchanged(path, "has format 99, this program knows format 1")
+
+
+def test_a_foreign_file_is_refused(tmp_path):
+    path = tmp_path / "foreign.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE events (x)")
+    connection.close()
+    _unchanged(path, "another program")
+    path = tmp_path / "text.db"
+    path.write_text("not a database, but long enough to be looked at" * 10)
+    _unchanged(path, "cannot be used as a database of studies")
+    with pytest.raises(ValueError, match="no folder"):
+        open_store(f"sqlite:///{tmp_path}/nowhere/x.db")
+
+
+def test_a_foreign_schema_is_refused(database):
+    import psycopg
+
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA semibandit; CREATE TABLE semibandit.events (x integer)")
+        with pytest.raises(ValueError, match="belongs to another program"):
+            open_store(database)
+        connection.execute("CREATE TABLE semibandit.format (version integer); ")
+        connection.execute("INSERT INTO semibandit.format VALUES (99)")
+        with pytest.raises(ValueError, match=r"has format \[99\], this program knows format 1"):
+            open_store(database)
+        tables = connection.execute(
+            "SELECT count(*) FROM pg_tables WHERE schemaname = 'semibandit'"
+        ).fetchone()
+        assert tables == (2,)
+
+
+@pytest.mark.parametrize(
+    ("url", "error", "message"),
+    [
+        (3, TypeError, "storage must be an address"),
+        ("mysql://x", ValueError, "must be sqlite:///path"),
+        ("sqlite://x.db", ValueError, "must be sqlite:///path"),
+        ("sqlite:///", ValueError, "must be sqlite:///path"),
+        ("sqlite:///x.db?mode=ro", ValueError, "no option 'mode'"),
+        ("sqlite:///x.db?synchronous=off", ValueError, "one of normal, full"),
+        ("sqlite:///x.db?timeout=soon", ValueError, "timeout must be a number"),
+        ("postgresql://x?synchronous=off", ValueError, "one of normal, full"),
+    ],
+)
+def test_bad_addresses(url, error, message):
+    with pytest.raises(error, match=message):
+        open_store(url)
+
+
+def test_a_server_that_is_not_there():
+    pytest.importorskip("psycopg")
+    with pytest.raises(ConnectionError, match="cannot be reached"):
+        open_store("postgresql://127.0.0.1:1/none")
+
+
+def test_synchronous_full(tmp_path, database):
+    store = open_store(f"sqlite:///{tmp_path}/x.db?synchronous=full")
+    assert store._open().execute("PRAGMA synchronous").fetchone() == (2,)
+    store.close()
+    for setting, commit in (("full", "on"), ("normal", "off")):
+        store = open_store(f"{database}&synchronous={setting}")
+        assert store._open().execute("SHOW synchronous_commit").fetchone() == (commit,)
+        store.close()
+
+
+def test_a_connection_that_broke_is_made_again(database):
+    import psycopg
+
+    store = open_store(database)
+    study = store.create("a", "first")
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    with pytest.raises(ConnectionError, match="went away"), store.turn(study, 1):
+        pass
+    with store.turn(study, 1) as turn:
+        turn.append("second")
+    assert store.read(study, 2) == [(2, "second")]
+    store.close()
+
+
+def test_a_busy_database_says_so(tmp_path):
+    url = f"sqlite:///{tmp_path}/x.db?timeout=0.05"
+    first, second = open_store(url), open_store(url)
+    study = first.create("a", "first")
+    with (
+        first.turn(study, 1),
+        pytest.raises(TimeoutError, match="cannot be written to"),
+        second.turn(study, 1),
+    ):
+        pass
+
+
+def test_unknown_study_is_a_value_error():
+    assert issubclass(UnknownStudyError, ValueError)

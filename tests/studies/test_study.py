@@ -1,0 +1,418 @@
+"""A study: rounds, leases, replays, disagreements."""
+
+import json
+import math
+import os
+import pickle
+import random
+import threading
+
+import numpy as np
+import pytest
+
+import semibandit as sb
+from semibandit.learners import storage as saving
+from semibandit.studies import study as study_module
+from semibandit.studies.operations import ForgottenError
+from semibandit.studies.stores import UnknownStudyError, open_store
+from study_workers import SPACE, bits, play, seen_around
+
+
+@pytest.fixture
+def study(storage):
+    with sb.Study(storage, "knob", space=SPACE, seed=7) as study:
+        yield study
+
+
+@pytest.fixture
+def quick(tmp_path):
+    """A study where only one kind of store is needed."""
+    with sb.Study(f"sqlite:///{tmp_path}/studies.db", "knob", space=SPACE, seed=7) as study:
+        yield study
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Time stands still until it is moved."""
+    now = [1_000_000.0]
+    monkeypatch.setattr("time.time", lambda: now[0])
+    return now
+
+
+def test_a_study_is_the_learner(study):
+    """The same draws, weights and counts as a learner without a study."""
+    learner = sb.Exp3Set(SPACE, seed=7)
+    for _ in range(60):
+        ours, theirs = study.ask(), learner.ask()
+        assert (ours.id, ours.rho, ours.position) == (theirs.id, theirs.rho, theirs.position)
+        seen = sb.PiecewiseConstant.constant(0.5 * ours.rho, 0.5 + 0.5 * ours.rho, abs(ours.rho - 0.3))
+        assert study.tell(ours, seen) is True
+        learner.tell(theirs, seen)
+    assert study.density() == learner.density()
+    assert study.recommend() == learner.recommend()
+    assert study.n_events == 121
+
+
+def test_replicas_agree_to_the_bit(study, storage):
+    with sb.Study(storage, "knob") as other:
+        for i in range(10):
+            play(study, 5, 2 * i)
+            play(other, 5, 2 * i + 1)
+        assert bits(study.learner) == bits(other.learner)
+        with sb.Study(storage, "knob", space=SPACE, seed=7) as third:
+            assert bits(third.learner) == bits(study.learner)
+
+
+def test_told_twice_is_told_once(study):
+    trial = study.ask()
+    seen = seen_around(trial.rho, random.Random(0))
+    assert study.tell(trial, seen)
+    before = bits(study.learner), study.n_events
+    assert not study.tell(trial, seen)
+    assert not study.tell(trial.id, None)
+    assert not study.forget(trial)
+    assert (bits(study.learner), study.n_events) == before
+    with pytest.raises(ValueError, match="trial 0 is finished: there is nothing to renew"):
+        study.renew(trial)
+
+
+def test_an_ask_can_be_repeated(study):
+    trial = study.ask(key="one")
+    assert study.ask(key="one") == trial
+    assert study.ask(key="two") != trial
+    study.tell(trial, seen_around(trial.rho, random.Random(0)))
+    assert study.ask(key="one").id == 2
+
+
+def test_what_is_wrong_changes_nothing(study, storage):
+    trial = study.ask()
+    before = bits(study.learner), study.n_events
+    bad = [
+        (trial, sb.PiecewiseConstant.constant(0, 1, 2.0), "must be in"),
+        (trial, sb.PiecewiseConstant.constant(0, math.nextafter(trial.rho, 0), 0.5), "must cover"),
+        (trial, "nothing", "must be"),
+        (99, None, "trial 99 is unknown"),
+        (-1, None, "at least 0"),
+        ("0", None, "must be an integer"),
+    ]
+    for told, seen, message in bad:
+        with pytest.raises((ValueError, TypeError), match=message):
+            study.tell(told, seen)
+    for arguments in (
+        {"lease": -1},
+        {"lease": math.nan},
+        {"worker": ""},
+        {"worker": "a\x00b"},
+        {"key": "k" * 501},
+        {"info": {"x": [1]}},
+        {"info": {"x": math.inf}},
+        {"info": {str(i): i for i in range(51)}},
+    ):
+        with pytest.raises((ValueError, TypeError)):
+            study.ask(**arguments)
+    with pytest.raises(ValueError, match="seen=None together with failure"):
+        study.tell(trial, 0.5, failure="x")
+    with pytest.raises(ValueError, match="to change"):
+        study.change()
+    with sb.Study(storage, "other", space=SPACE) as other:
+        stranger = other.ask()
+    with pytest.raises(ValueError, match="asked of another study"):
+        study.tell(stranger, None)
+    assert (bits(study.learner), study.n_events) == before
+
+
+def test_the_space_may_be_strips_and_the_learner_a_grid(storage):
+    strips = sb.Strips(3, sb.Interval(0, 1, margin=0.1))
+    with sb.Study(storage, "strips", space=strips, seed=1, rate=sb.FixedRate(0.1)) as study:
+        for _ in range(20):
+            trial = study.ask()
+            row = strips.row_of(trial.alpha)
+            study.tell(trial, strips.lay_rows({row: sb.PiecewiseConstant([0, 1], [0.2 + 0.1 * row])}))
+        assert study.history()[0].width == 1.0
+        with sb.Study(storage, "strips", space=strips, seed=1, rate=sb.FixedRate(0.1)) as other:
+            assert bits(other.learner) == bits(study.learner)
+        assert study.recommend().alpha == study.portrait().alpha
+    with sb.Study(storage, "grid", space=SPACE, learner="Exp3Grid", n_arms=5, seed=1) as study:
+        for _ in range(20):
+            trial = study.ask()
+            study.tell(trial, np.float64(abs(trial.rho - 0.3)))
+        with sb.Study(storage, "grid") as other:
+            assert bits(other.learner) == bits(study.learner)
+
+
+def test_lines_are_kept_as_they_are(quick):
+    for _ in range(20):
+        trial = quick.ask()
+        quick.tell(trial, sb.PiecewiseLinear.line(0, 1, 0.9, 0.1))
+    with sb.Study(quick.storage, "knob") as other:
+        assert bits(other.learner) == bits(quick.learner)
+    assert quick.history()[3].loss == pytest.approx(0.9 - 0.8 * quick.history()[3].rho)
+    assert sum(quick.portrait().masses()) == pytest.approx(1.0)
+
+
+# -- leases ------------------------------------------------------------------------------------------
+
+
+def test_a_lease_that_runs_out_is_forgotten(tmp_path, clock):
+    with sb.Study(f"sqlite:///{tmp_path}/x.db", "knob", space=SPACE, seed=0) as study:
+        late, kept, forever = study.ask(lease=10), study.ask(lease=10), study.ask(lease=math.inf)
+        clock[0] += 9
+        study.renew(kept, lease=10)
+        clock[0] += 2
+        study.ask()  # anybody who comes finds what is overdue
+        assert [lease.trial for lease in study.pending] == [kept.id, forever.id, 3]
+        with pytest.raises(ForgottenError, match=r"trial 0 was forgotten: .* lease ran out"):
+            study.tell(late, seen_around(late.rho, random.Random(0)))
+        assert study.tell(kept, None, failure="timeout")
+        clock[0] += 1e9
+        assert [lease.trial for lease in study.pending] == [1 + 1, 3]  # until anybody comes
+        with pytest.raises(ForgottenError):
+            study.tell(3, None)
+        assert [lease.trial for lease in study.pending] == [forever.id]
+        assert [record.failure for record in study.history()] == [
+            "the lease ran out", "timeout", "the lease ran out",
+        ]  # fmt: skip
+        assert study.learner.n_failed == 1
+
+
+def test_the_default_lease_can_be_changed(tmp_path, clock):
+    with sb.Study(f"sqlite:///{tmp_path}/x.db", "knob", space=SPACE, seed=0) as study:
+        study.ask()
+        study.change(lease=5, note="one machine is slow")
+        study.ask()
+        ends = [lease.until - clock[0] for lease in study.pending]
+        assert ends == [300, 5]
+        clock[0] += 6
+        assert study.prune() == 1
+        with sb.Study(study.storage, "knob") as other:
+            assert other.portrait().tally.note == "one machine is slow"
+        clock[0] -= 1000  # a clock that is set back
+        at = [json.loads(line)["at"] for _, line in study.events()]
+        study.ask()
+        assert at == sorted(at)
+
+
+# -- beginning and joining ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"space": sb.Interval(0, 2), "seed": 7}, "space = .*2.0.*it was"),
+        ({"space": SPACE, "seed": 8}, r"seed = 8 \(it was 7\)"),
+        ({"space": SPACE, "rate": 0.5}, r"rate = 0.5 \(it was not given\)"),
+        ({"space": SPACE, "learner": "Exp3Grid", "n_arms": 4}, "learner = Exp3Grid"),
+        ({"seed": 7}, "need a space"),
+        ({"rate": 7}, "need a space"),
+        ({"space": SPACE, "learner": "Exp4"}, "learner must be one of"),
+        ({"space": SPACE, "high": -1.0}, "high must be"),
+        ({"space": SPACE, "colour": 3}, "colour"),
+        ({"space": (0, 1)}, "space must be"),
+    ],
+)
+def test_settings_must_agree(quick, given, message):
+    before = quick.n_events
+    with pytest.raises((ValueError, TypeError), match=message):
+        sb.Study(quick.storage, "knob", **given)
+    assert quick.n_events == before
+
+
+def test_a_study_without_a_seed_draws_one(tmp_path):
+    url = f"sqlite:///{tmp_path}/x.db"
+    seeds = {sb.Study(url, str(i), space=SPACE).settings.seed for i in range(4)}
+    assert len(seeds) == 4
+    with sb.Study(url, "0") as joined, sb.Study(url, "0", space=SPACE) as again:
+        assert joined.ask().rho != again.ask().rho
+        assert bits(joined.learner) == bits(again.learner)
+
+
+def test_names_and_unknown_studies(tmp_path):
+    url = f"sqlite:///{tmp_path}/x.db"
+    with pytest.raises(UnknownStudyError, match="no study 'a' in"):
+        sb.Study(url, "a")
+    for name in ("", "x" * 201, "a\nb", 3):
+        with pytest.raises((ValueError, TypeError), match="the name of a study must be"):
+            sb.Study(url, name, space=SPACE)
+    with pytest.raises(ValueError, match="high"):
+        sb.Study(url, "a", space=SPACE, high=-1)
+    assert open_store(url).studies() == []
+
+
+def test_a_deleted_study_says_so(study, storage):
+    study.ask()
+    store = open_store(storage)
+    store.delete(study.id)
+    with pytest.raises(UnknownStudyError, match="no longer in"):
+        study.ask()
+    with sb.Study(storage, "knob", space=SPACE) as again:
+        assert again.n_events == 1
+    store.close()
+
+
+# -- replays -----------------------------------------------------------------------------------------
+
+
+def test_any_moment_can_be_replayed(quick, monkeypatch):
+    monkeypatch.setattr(study_module, "snapshot_stride", lambda pieces: 64)
+    moments = {}
+    for seed in range(25):
+        play(quick, 8, seed)
+        moments[quick.n_events] = bits(quick.learner)
+    assert open_store(quick.storage).snapshot(quick.id) is not None
+    for event, expected in moments.items():
+        assert bits(quick.at(event)) == expected
+    assert quick.at(event=1).n_told == 0
+    for event in (0, quick.n_events + 1):
+        with pytest.raises(ValueError, match="event must be in 1 to"):
+            quick.at(event)
+    # Without any snapshot it is the same.
+    store = open_store(quick.storage)
+    store._open().execute("DELETE FROM snapshots")
+    for event, expected in moments.items():
+        assert bits(quick.at(event)) == expected
+    with sb.Study(quick.storage, "knob") as other:
+        assert bits(other.learner) == bits(quick.learner)
+
+
+def test_a_log_that_was_replaced_is_noticed(quick, tmp_path):
+    """A backup is put back: whoever is ahead of it starts again from what is there."""
+    play(quick, 20, 0)
+    store = open_store(quick.storage)
+    kept = quick.n_events
+    play(quick, 20, 1)
+    store._open().execute("DELETE FROM events WHERE event > ?", (kept,))
+    before = bits(quick.at(kept))
+    assert bits(quick.learner) == before
+    store._open().execute("DELETE FROM events WHERE event > ?", (kept - 5,))
+    quick.ask()
+    with sb.Study(quick.storage, "knob") as other:
+        assert bits(other.learner) == bits(quick.learner)
+        assert quick.n_events == kept - 4
+
+
+def test_another_learner_can_live_through_the_log(quick):
+    play(quick, 100, 0)
+    same = quick.replay(sb.Exp3Set(SPACE, seed=7))
+    assert same.density() == quick.density()
+    other = quick.replay(sb.Exp3Set(SPACE, seed=0, rate=0.01))
+    assert other.n_told == quick.learner.n_told
+    assert other.density() != quick.density()
+
+
+def test_a_commit_that_fails_leaves_the_log_in_charge(quick, monkeypatch):
+    play(quick, 10, 0)
+    before = bits(quick.learner)
+    trial = quick.ask()
+    asked = bits(quick.learner)
+
+    def fails(self, line):
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("semibandit.studies.stores.sqlite.SQLiteTurn.append", fails)
+        with pytest.raises(OSError, match="disk is full"):
+            quick.tell(trial, seen_around(trial.rho, random.Random(0)))
+    assert bits(quick.learner) == asked != before
+    assert quick.tell(trial, None)
+
+
+def test_operations_can_share_a_transaction(quick):
+    trial = quick.ask()
+
+    def ask(replica, turn):
+        return study_module.operations.ask(replica, turn, "w", None, None, None)
+
+    def tell(replica, turn):
+        return study_module.operations.tell(replica, turn, trial, "bad", None, None)
+
+    first, error, second = quick.do_all([ask, tell, ask])
+    assert (first.id, second.id) == (1, 2)
+    assert isinstance(error, TypeError)
+    with sb.Study(quick.storage, "knob") as other:
+        assert bits(other.learner) == bits(quick.learner)
+
+
+# -- the history -------------------------------------------------------------------------------------
+
+
+def test_history(quick):
+    for i in range(5):
+        trial = quick.ask(info={"instance": f"{i}.txt"})
+        seen = sb.PiecewiseConstant([0, trial.rho / 2, 1], [math.nan, 0.5 - 0.1 * i])
+        quick.tell(trial, seen, info={"default_loss": 0.6})
+    rounds = quick.history()
+    assert [record.loss for record in rounds] == [0.5 - 0.1 * i for i in range(5)]
+    assert rounds[0].width == pytest.approx(1 - rounds[0].rho / 2)
+    assert rounds[2].info == {"instance": "2.txt", "default_loss": 0.6}
+    assert rounds[0].worker == quick.worker
+    assert [record.trial for record in quick.history(since=rounds[3].event)] == [3, 4]
+    tally = quick.portrait().tally
+    assert (tally.told, tally.n_defaults, tally.defaults) == (5, 5, pytest.approx(3.0))
+
+
+def test_the_end_of_a_stretch_counts(quick):
+    """A parameter at the closed right end of what was seen pays the loss of the piece on its left."""
+    trial = quick.ask()
+    quick.tell(trial, sb.PiecewiseConstant([0, trial.rho, 1], [0.25, math.nan]))
+    assert quick.history()[0].loss == 0.25
+
+
+# -- threads, forks, pickles -------------------------------------------------------------------------
+
+
+def test_threads_may_share_a_study(quick):
+    threads = [threading.Thread(target=play, args=(quick, 30, seed)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert quick.learner.n_asked == 120
+    assert quick.pending == []
+    with sb.Study(quick.storage, "knob") as other:
+        assert bits(other.learner) == bits(quick.learner)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+def test_a_study_survives_a_fork(study):
+    play(study, 10, 0)
+    child = os.fork()
+    if child == 0:
+        try:
+            play(study, 10, 1)
+            os._exit(0)
+        except BaseException:
+            os._exit(1)
+    play(study, 10, 2)
+    assert os.waitpid(child, 0)[1] == 0
+    play(study, 10, 3)
+    assert study.learner.n_asked == 40
+    assert bits(study.at(study.n_events)) == bits(study.learner)
+
+
+def test_a_study_can_be_pickled(quick):
+    play(quick, 10, 0)
+    copy = pickle.loads(pickle.dumps(quick))
+    assert bits(copy.learner) == bits(quick.learner)
+    assert repr(copy) == f"Study({quick.storage!r}, 'knob')"
+
+
+def test_certificates_come_from_the_learner(quick):
+    if hasattr(quick.learner, "certificate"):
+        assert quick.certificate() == quick.learner.certificate()
+    else:
+        with pytest.raises(NotImplementedError, match="gives no certificate"):
+            quick.certificate()
+
+
+def test_a_probability_of_a_record_is_used():
+    learner = sb.Exp3Set(SPACE, seed=0)
+    copy = saving.loads(bits(learner))
+    trial, again = learner.ask(), copy.ask(position=learner.pending[0].position)
+    learner.tell(trial, sb.PiecewiseConstant([0, trial.rho, 1], [math.nan, 0.5]), probability=0.25)
+    assert learner.last_probability == 0.25
+    copy.tell(again, sb.PiecewiseConstant([0, trial.rho, 1], [math.nan, 0.5]))
+    assert copy.last_probability == pytest.approx(1 - trial.rho)
+    assert copy.ask().rho != learner.ask().rho
+    with pytest.raises(ValueError, match="probability must be"):
+        learner.tell(learner.ask(), sb.PiecewiseConstant.constant(0, 1, 0.5), probability=-1.0)

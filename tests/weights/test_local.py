@@ -1,0 +1,222 @@
+"""Weights with a local baseline, against the slow version and what is promised of them."""
+
+import copy
+import itertools
+
+import numpy as np
+import pytest
+
+import semibandit as sb
+from reference.local_pieces import FlatLocal
+from semibandit.weights import IntervalTree, LocalPieces, Rule, Seen, WholeSoFar, dyadic_cells, restore
+from semibandit.weights import _local_kernels as k
+
+RATE = 0.7
+RULE = Rule(0.0, 0.0, -1.0 / RATE, RATE)
+SPACES = [sb.Interval(0, 1), sb.Strips(3, sb.Interval(0, 2)), sb.Interval(-1, 1, margin=0.25)]
+
+
+def fresh(space, rate=RATE, budget=4096):
+    return LocalPieces(dyadic_cells(space.line, space.shape), rate, budget)
+
+
+def flat(weights):
+    edges, leaf, rows = weights._cells
+    paths = []
+    for node in leaf.tolist():
+        path = [node]
+        while path[0] > 1:
+            path.insert(0, path[0] >> 1)
+        paths.append(path)
+    return FlatLocal(list(zip(itertools.pairwise(edges.tolist()), paths, strict=True)), weights._rate, rows)
+
+
+def random_partition(rng, weights, pieces=8):
+    """A function on the whole line, as edges and losses."""
+    lo, hi = weights.ends
+    cuts = rng.choice([*rng.uniform(lo, hi, pieces), *weights._cells.edges[1:-1].tolist()], pieces - 1, False)
+    edges = np.concatenate(([lo], np.unique(cuts), [hi]))
+    return edges, rng.choice([0.0, 0.3, 1.0, rng.random()], edges.size - 1)
+
+
+def drawn_piece(rng, weights, edges):
+    return int(np.searchsorted(edges, weights.draw(rng.random()), side="right")) - 1
+
+
+def seen_part(edges, losses, sets, paid, draws=1):
+    """What the sets, lists of pieces, show of a function."""
+    shown = np.full(losses.size, -1)
+    for i, members in enumerate(sets):
+        shown[members] = i
+    values = np.where(shown >= 0, losses, np.nan)
+    return Seen(edges, (values, values), shown, paid, 0.0, draws=draws)
+
+
+@pytest.mark.parametrize("space", SPACES, ids=repr)
+@pytest.mark.parametrize("draws", [1, 3])
+def test_rounds_against_the_flat_version(space, draws):
+    rng = np.random.default_rng(1)
+    weights = fresh(space)
+    slow = flat(weights)
+    for _ in range(40):
+        edges, losses = random_partition(rng, weights)
+        sets = np.arange(losses.size) % 4
+        drawn = [sets[drawn_piece(rng, weights, edges)] for _ in range(draws)]
+        groups = [np.flatnonzero(sets == i) for i in dict.fromkeys(drawn)]
+        paid = float(losses[groups[0][0]])
+        learned = weights.learn(seen_part(edges, losses, groups, paid, draws), RULE)
+        told = [[(edges[i], edges[i + 1], losses[i]) for i in group] for group in groups]
+        chances, gap = slow.tell(told, paid, draws)
+        assert learned.p.tolist() == pytest.approx(chances, rel=1e-9)
+        assert learned.gap == pytest.approx(gap, rel=1e-9, abs=1e-12)
+        weights = learned.weights
+        assert len(weights) == len(slow.pieces)
+        masses = weights._a[k.MASS, :-1]
+        np.testing.assert_allclose(masses / masses.sum(), slow.shares(), rtol=1e-9, atol=1e-300)
+        for row, name in ((k.RAISED, "raised"), (k.COUNT, "count"), (k.LOSS, "losses")):
+            np.testing.assert_allclose(
+                weights._a[row, :-1], [getattr(p, name) for p in slow.pieces], atol=1e-9
+            )
+        weights._check()
+
+
+@pytest.mark.parametrize("space", SPACES, ids=repr)
+def test_estimates_are_unbiased_but_for_what_clips_have_raised(space):
+    """Over all sets that may be seen, sums minus what was raised move by the loss, up to one constant."""
+    rng = np.random.default_rng(2)
+    weights = fresh(space, rate=3.0)
+    rule = RULE._replace(floor=-1.0 / 3.0, rate=3.0)
+    clipped = 0.0
+    for _ in range(25):
+        edges, losses = random_partition(rng, weights)
+        sets = np.arange(losses.size) % 4
+        grid = np.union1d(edges, weights._a[k.EDGE])
+
+        def unbiased(weights, grid=grid):
+            sums = weights._a[k.SUM, :-1] - weights._a[k.RAISED, :-1]
+            return sb.PiecewiseConstant(weights._a[k.EDGE], sums).spread(grid)[0]
+
+        mean = np.zeros(grid.size - 1)
+        for i in range(int(sets.max()) + 1):
+            members = np.flatnonzero(sets == i)
+            learned = weights.learn(seen_part(edges, losses, [members], 0.5), rule)
+            mean += learned.p[0] * (unbiased(learned.weights) - unbiased(weights))
+            clipped += learned.clipped
+        loss = sb.PiecewiseConstant(edges, losses).spread(grid)[0]
+        np.testing.assert_allclose(mean - loss, (mean - loss)[0], atol=1e-9)
+        drawn = sets[drawn_piece(rng, weights, edges)]
+        weights = weights.learn(
+            seen_part(edges, losses, [np.flatnonzero(sets == drawn)], float(losses[drawn])), rule
+        ).weights
+    assert clipped > 0.0
+
+
+def test_joins_keep_masses_cells_and_what_is_unbiased():
+    rng = np.random.default_rng(3)
+    wide, narrow = fresh(SPACES[0]), fresh(SPACES[0], budget=130)
+    for _ in range(300):
+        lo, hi = np.sort(rng.random(2))
+        seen = Seen(np.array([lo, hi]), (np.array([lo]),) * 2, np.zeros(1, np.int64), lo, lo)
+        seen = seen._replace(losses=(seen.losses[0], seen.losses[0]))
+        wide = wide.learn(seen, RULE).weights
+        learned = narrow.learn(seen, RULE)
+        narrow = learned.weights
+        assert len(narrow) <= 130
+        narrow._check()
+    assert len(wide) > 300
+    cells = narrow._cells.edges
+    shares = [np.exp(weights.log_shares(cells)) for weights in (wide, narrow)]
+    np.testing.assert_allclose(shares[0], shares[1], atol=0.02)
+    a, _ = narrow.joined(64)
+    assert len(a) == 64
+    total = narrow._a[k.MASS].sum()
+    np.testing.assert_allclose(np.exp(narrow.log_shares(cells)), np.exp(a.log_shares(cells)), rtol=1e-9)
+    assert a._a[k.MASS].sum() == pytest.approx(total)
+
+
+@pytest.mark.parametrize("space", SPACES, ids=repr)
+def test_draws_and_shares_agree_with_the_density(space):
+    rng = np.random.default_rng(4)
+    weights = fresh(space)
+    for _ in range(10):
+        edges, losses = random_partition(rng, weights)
+        weights = weights.learn(seen_part(edges, losses, [np.array([0])], 0.5), RULE).weights
+    density = weights.density()
+    assert density.integral() == pytest.approx(1)
+    grid = np.sort(np.concatenate((rng.uniform(*weights.ends, 20), weights.ends)))
+    np.testing.assert_allclose(np.exp(weights.log_shares(grid)), density.between(grid), atol=1e-12)
+    for u in (0.0, 1e-300, 0.3, 0.999999, 1 - 2**-53):
+        x = weights.draw(u)
+        assert weights.ends[0] <= x < weights.ends[1]
+        assert density.between(np.array([weights.ends[0], x]))[0] == pytest.approx(u, abs=1e-9)
+    log = weights.log()
+    relative = density.values / density.values.max()
+    np.testing.assert_allclose(np.exp(log.values), relative, rtol=1e-9, atol=1e-300)
+
+
+def test_powers_follow_the_rate():
+    weights = fresh(SPACES[0], rate=2.0)
+    seen = seen_part(np.array([0.0, 0.4, 1.0]), np.array([0.9, 0.1]), [np.array([0])], 0.9)
+    weights = weights.learn(seen, RULE._replace(rate=2.0)).weights
+    half = weights.raised_to(0.5)
+    np.testing.assert_allclose(half.log().values, 0.5 * weights.log().values, atol=1e-12)
+
+
+def test_nothing_is_lost_far_behind():
+    """A piece e^-2000 behind comes back when the others have paid as much."""
+    weights = fresh(SPACES[0], rate=1.0)
+    edges = np.array([0.0, 0.5, 1.0])
+    rule = Rule(0.0, 0.0, -np.inf, 1.0)
+    for first, second in ((1.0, 0.0), (0.0, 1.0)):
+        for _ in range(2000):
+            losses = np.array([first, second])
+            weights = weights.learn(
+                Seen(edges, (losses, losses), np.zeros(2, np.int64), 0.5, 0.0, True), rule
+            ).weights
+    np.testing.assert_allclose(np.exp(weights.log_shares(edges)), 0.5, rtol=1e-6)
+
+
+@pytest.mark.parametrize("space", SPACES, ids=repr)
+def test_whole_functions_are_hedge_on_exact_pieces_until_something_is_seen_in_part(space):
+    rng = np.random.default_rng(5)
+    cells = dyadic_cells(space.line, space.shape)
+    weights, tree = WholeSoFar(cells, 512), IntervalTree(*space.line.ends)
+    rule = RULE._replace(floor=-np.inf)
+    for _ in range(200):
+        edges, losses = random_partition(rng, fresh(space))
+        seen = Seen(edges, (losses, losses), np.zeros(losses.size, np.int64), 0.5, 0.0, True)
+        assert weights.learn(seen, rule).weights is weights
+        tree.learn(seen, rule)
+    assert (weights.log(), len(weights)) == (tree.log(), len(tree))
+    part = weights.learn(seen_part(edges, losses, [np.array([0])], 0.5), RULE).weights
+    assert isinstance(part, LocalPieces)
+    untouched = part._cells.edges[part._cells.edges >= edges[1]]
+    np.testing.assert_allclose(
+        np.diff(part.log_shares(untouched)), np.diff(tree.log_shares(untouched)), atol=0.5
+    )
+
+
+@pytest.mark.parametrize("space", SPACES, ids=repr)
+def test_states_restore_to_the_bit_and_damage_is_refused(space):
+    rng = np.random.default_rng(6)
+    weights = fresh(space)
+    edges, losses = random_partition(rng, weights)
+    weights = weights.learn(seen_part(edges, losses, [np.array([1])], 0.5), RULE).weights
+    whole = WholeSoFar(weights._cells, 512)
+    whole.learn(Seen(edges, (losses, losses), np.zeros(losses.size, np.int64), 0.5, 0.0, True), RULE)
+    for original in (weights, whole):
+        for again in (restore(original.state()), copy.deepcopy(original)):
+            assert type(again) is type(original)
+            assert again.state().tobytes() == original.state().tobytes()
+            assert again.draw(0.37) == original.draw(0.37)
+        for damaged in (
+            original.state()[:5],
+            original.state()[:-1],
+            np.append(original.state(), original.state()[:1]),
+        ):
+            with pytest.raises(ValueError, match="broken"):
+                restore(damaged)
+    state = weights.state()
+    state[state.size - 2 * weights._tree.shape[1] - 3] = np.nan
+    with pytest.raises(ValueError, match="broken"):
+        restore(state)
