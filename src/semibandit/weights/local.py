@@ -205,6 +205,11 @@ class LocalPieces:
         return PiecewiseConstant(self._a[k.EDGE], mass / mass.sum() / np.diff(self._a[k.EDGE]))
 
     @property
+    def alike(self) -> float:
+        """Weights within a factor of e are as good as each other: expectations differ from cell to cell."""
+        return 1.0
+
+    @property
     def finest_rate_step(self) -> float:
         """The rate may follow its formula closely: another rate costs no more than a round."""
         return 0.97
