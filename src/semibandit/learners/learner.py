@@ -23,8 +23,6 @@ from semibandit.weights import IntervalTree, Rule, Seen, Weights, united
 
 __all__ = ["Learner", "Recommendation"]
 
-# Pieces within this distance of the best logarithm of the weight count as equally good.
-_EQUALLY_GOOD = 1e-9
 _SALT = 0x5E4B1A2D
 
 P = ParamSpec("P")
@@ -197,7 +195,8 @@ class Learner:
     def tell(self, trial: Trial, seen: Any, *, probability: Any = None) -> None:
         """Learn from what a trial has shown; None: the run failed, which is counted and changes nothing else.
 
-        Trials may be told late and in any order: the estimate uses the probability at the time of the ask.
+        Trials may be told late and in any order: the estimate uses the probability at the time of the ask. On
+        the interval tree that costs O(k log P) for k tells in between, with a local baseline O(P).
 
         Parameters
         ----------
@@ -364,7 +363,8 @@ class Learner:
         On `Strips` together with the alpha of the row that the interval is in.
         """
         log = self._epoch.weights.log()
-        behind = log.of_ends(log.edges, *(np.where(end >= -_EQUALLY_GOOD, 0.0, -end) for end in log.ends))
+        alike = self._epoch.weights.alike
+        behind = log.of_ends(log.edges, *(np.where(end >= -alike, 0.0, -end) for end in log.ends))
         row, (lo, hi) = self._line.argmin(behind)
         lo, hi = self._rho(lo), self._rho(hi)
         return Recommendation(0.5 * lo + 0.5 * hi, (lo, hi), self.space.alphas[row])

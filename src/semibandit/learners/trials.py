@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,7 +70,8 @@ class Epoch:
         self.weights = weights
         self.updates: list[PiecewiseConstant] = []  # log factors on the whole line
         self.offset = 0  # updates dropped from the front of the list
-        self.asked_at: dict[int, int] = {}  # pending trial -> updates before it
+        # Pending trial -> updates before it. In order of the asks, so that the first has seen the fewest.
+        self.asked_at: OrderedDict[int, int] = OrderedDict()
 
     @property
     def n_updates(self) -> int:
@@ -87,7 +89,7 @@ class Epoch:
 
     def drop_unneeded(self) -> None:
         """Forget the updates that every pending trial has seen."""
-        needed = min(self.asked_at.values(), default=self.n_updates)
+        needed = next(iter(self.asked_at.values()), self.n_updates)
         del self.updates[: needed - self.offset]
         self.offset = needed
 
