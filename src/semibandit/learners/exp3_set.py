@@ -173,11 +173,10 @@ class Exp3Set(Learner):
     def _config(self) -> dict[str, Any]:
         return super()._config() | {"drift": self.drift, "prior": self.prior}
 
-    def _read(self, trial: Trial, look: int, seen: Any) -> Seen:
-        home = self._line.home(trial.positions[look])
-        if isinstance(seen, int | float | np.floating | np.integer) and not isinstance(seen, bool):
-            return self._read_point(home, seen)
+    def _read(self, trial: Trial, look: int, home: float, seen: Any) -> Seen:
         if not isinstance(seen, Piecewise):
+            if isinstance(seen, int | float | np.floating | np.integer) and not isinstance(seen, bool):
+                return self._read_point(home, seen)
             raise TypeError(
                 f"seen must be a PiecewiseConstant or PiecewiseLinear that covers {trial.named(look)}, "
                 f"a single loss, or None for a failed run, got {seen!r}"
@@ -189,15 +188,14 @@ class Exp3Set(Learner):
         steps = left is right
         left = left.copy()
         right = left if steps else right.copy()
-        status, value, whole = survey(edges, left, right, home, self.high)
+        sets = np.zeros(left.size, np.int64)
+        status, value, whole = survey(edges, left, right, sets, home, self.high, *self._line.ends)
         if status == OUT_OF_RANGE:
             raise ValueError(f"the values told must be in [0, {self.high:g}], got {value!r}")
         if status == NOT_COVERED:
             raise ValueError(f"the function told must cover {trial.named(look)}, got {seen!r}")
-        sets = np.where(np.isnan(left), -1, 0)
         left = self._scaled(left)
         losses = left, left if steps else self._scaled(right)
-        whole = whole and (float(edges[0]), float(edges[-1])) == self._line.ends
         return Seen(edges, losses, sets, float(self._scaled(value)), home, whole)
 
     def _read_point(self, home: float, seen: Any) -> Seen:

@@ -182,10 +182,14 @@ class Learner:
         return trial
 
     def _trial(self, trial_id: int, positions: Sequence[float]) -> Trial:
-        read = [self._line.read(self._standing(x)) for x in positions]
-        (rho, alpha), *others = ((self._rho(x), self.space.alphas[row]) for row, x in read)
+        rho, alpha = self._parameters(positions[0])
+        others = [self._parameters(position) for position in positions[1:]]
         probes = tuple(x if a is None else (x, a) for x, a in others)
         return Trial(trial_id, rho, self._name, tuple(positions), alpha, probes)
+
+    def _parameters(self, position: float) -> tuple[float, Alpha | None]:
+        row, x = self._line.read(self._standing(position))
+        return self._rho(x), self.space.alphas[row]
 
     def _standing(self, position: float) -> float:
         """The point of the line that is played for a draw."""
@@ -227,11 +231,12 @@ class Learner:
             raise ValueError(
                 f"seen must be what each of {len(trial.positions)} looks has shown, got {len(shown)} of them"
             )
-        return [
-            (self._line.home(trial.positions[i]), self._read(trial, i, one))
-            for i, one in enumerate(shown)
-            if one is not None
-        ]
+        looks = []
+        for i, one in enumerate(shown):
+            if one is not None:
+                home = self._line.home(trial.positions[i])
+                looks.append((home, self._read(trial, i, home, one)))
+        return looks
 
     @_one_at_a_time
     def forget(self, trial: Trial) -> None:
@@ -266,7 +271,7 @@ class Learner:
 
     # -- one step of Algorithm 1 -----------------------------------------------------------------
 
-    def _read(self, trial: Trial, look: int, seen: Any) -> Seen:
+    def _read(self, trial: Trial, look: int, home: float, seen: Any) -> Seen:
         """Check what a user has told of a look, and lay it on the line."""
         raise NotImplementedError
 

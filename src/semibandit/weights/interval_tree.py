@@ -141,7 +141,7 @@ class IntervalTree:
         self._reserve(left.size)
         factors, p = np.zeros(left.size), seen.chances()
         gap, clipped = learn(
-            self._nodes, seen.edges, left, seen.sets, seen.late_shares(), seen.draws, p, factors, rule
+            self._nodes, seen.edges, left, seen.sets, seen.late_shares(), seen.draws, p, factors, *rule
         )
         return Learned(self, p, gap, factors, most_clipped=clipped)
 

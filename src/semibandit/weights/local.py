@@ -123,10 +123,9 @@ class LocalPieces:
         asked = np.empty(0) if seen.shares_at_ask is None else seen.shares_at_ask(a[k.EDGE, : n + 1])
         tree, p = self._tree.copy(), seen.chances()
         drift = None if self._drift is None else self._drift.told(self._leaf(seen.home), seen.paid)
-        cells = k.Cells(self._cells.edges, self._cells.leaf)
         n, gap, raised = k.learn(
-            a, n, told, left, seen.sets, asked, seen.draws, p, cells, tree, self._outlook(drift), seen.whole,
-            rule, self._budget,
+            a, n, told, left, seen.sets, asked, seen.draws, p, self._cells.edges, self._cells.leaf, tree,
+            np.array(self._outlook(drift)), np.array(rule), seen.whole, self._budget,
         )  # fmt: skip
         count, mean, squares = self._losses
         delta = seen.paid - mean
