@@ -157,5 +157,5 @@ def test_bad_input():
         sb.best_blocks([])
     with pytest.raises(ValueError, match="problem 1 is not seen everywhere"):
         sb.best_blocks([functions[0], STEPS([0, 0.5, 1], [0.1, np.nan])])
-    with pytest.raises(ValueError, match=r"the first, \[0.0, 1.0\], got \[0.0, 2.0\] for problem 3"):
+    with pytest.raises(ValueError, match=r"must be on one space, got \(0.0, 2.0\) in problem 3"):
         sb.best_blocks([*functions, STEPS([0, 2], [0.5])])

@@ -64,7 +64,6 @@ def play_late(learner, flat, kinds, n_trials=160, n_pending=30, seed=0, checkpoi
         ({}, ["interval", "union", "pieces"], 2),
         ({"horizon": 160, "exploration": 0.05}, ["interval", "union"], 3),
         ({"max_pieces": 30}, ["pieces", "all"], 1),
-        ({"max_pieces": 10, "baseline": None, "rate": 0.25}, ["pieces"], 3),
     ],
     ids=str,
 )

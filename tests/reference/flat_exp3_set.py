@@ -114,7 +114,7 @@ class FlatExp3Set:
         p = asked.seen_share(edges, losses)
         whole = edges[0] == self.weights.edges[0] and edges[-1] == self.weights.edges[-1]
         whole = whole and not any(math.isnan(x) for x in losses)
-        b, floor = 0.0, -math.inf
+        b, floor, explore = 0.0, -math.inf, 0.0 if whole else self.exploration
         if self.baseline == "low" and not whole:
             mean, deviation = (np.mean(self.losses), np.std(self.losses)) if self.losses else (0.0, 0.0)
             b = max(0.0, min(mean - 0.5 * deviation, 0.8 * mean))
@@ -127,7 +127,7 @@ class FlatExp3Set:
 
         def estimates_on(weights):
             here = [at(edges, losses, left) for left in weights.edges[:-1]]
-            return [0.0 if math.isnan(x) else max((x - b) / (p + self.exploration), floor) for x in here]
+            return [0.0 if math.isnan(x) else max((x - b) / (p + explore), floor) for x in here]
 
         shares, estimates = asked.masses(), estimates_on(asked)  # the gap is that of the time of the ask
         mean = sum(s * e for s, e in zip(shares, estimates, strict=True))

@@ -49,7 +49,7 @@ def seen_part(edges, losses, sets, paid, draws=1):
     for i, members in enumerate(sets):
         shown[members] = i
     values = np.where(shown >= 0, losses, np.nan)
-    return Seen(edges, (values, values), shown, paid, 0.0, draws=draws)
+    return Seen(edges, (values, values), shown, paid, 0.0, n_sets=len(sets), draws=draws)
 
 
 @pytest.mark.parametrize("space", SPACES, ids=repr)

@@ -133,5 +133,7 @@ def _require_learner(learner: Any) -> None:
 
 def _require_same_space(space: Space, problem: Any, t: int) -> None:
     theirs = getattr(problem, "space", None)
+    if theirs is None or theirs is space:
+        return
     if isinstance(theirs, Space) and theirs.describe() != space.describe():
         raise ValueError(f"problem {t} lives on {theirs.describe()}, the learner on {space.describe()}")

@@ -59,9 +59,9 @@ def certify(
         if dispersion is not None:
             more = max(rounds / dispersion.T, 1.0)
             spread = rounds * dispersion.lipschitz * r / high + more * dispersion.D(2.0 * r)
-        value = min(learning + clips + spread, paid)
+        value = learning + clips + spread
         if least is None or value < least.value:
             least = Certificate(value, learning, clips, spread, r)
     assert least is not None
     value, learning, clips, spread = (high * term for term in least[:4])
-    return Certificate(value, learning, clips, spread, least.r)
+    return Certificate(min(value, high * paid), learning, clips, spread, least.r)

@@ -133,7 +133,7 @@ class Exp3Set(Learner):
         if self.baseline != "local":
             return None
         # Found by experiment; ln T, the usual choice, learns more slowly.
-        return AdaptiveRate(log_term=15.0 if self.space.shape else 10.0)
+        return AdaptiveRate(log_term=15.0 if len(self.space.alphas) > 1 else 10.0)
 
     @staticmethod
     def _checked_drift(drift: Any, baseline: str | None) -> float | str | None:

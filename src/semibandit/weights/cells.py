@@ -58,7 +58,7 @@ def dyadic_cells(line: Line, shape: tuple[int, ...]) -> Cells:
     for axis in order:
         used[axis] += 1
         leaf = 2 * leaf + ((bits[axis] >> (levels[axis] - used[axis])) & 1)
-    return Cells(_edges(line, along), leaf, bool(shape))
+    return Cells(_edges(line, along), leaf, math.prod(shape) > 1)
 
 
 def _edges(line: Line, along: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

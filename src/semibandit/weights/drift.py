@@ -12,7 +12,7 @@ from semibandit._validate import FloatArray
 
 __all__ = ["Drift"]
 
-# Found by experiment (docs/drift.md).
+# Found by experiment (docs/learner.md).
 _FORGETTING = 2.0**-6  # of the short memory, in each round
 _SHARE = 2.0**-10  # of the mass, in each round, where the world is sure to move
 _LEAST_SHARE = 2.0**-20

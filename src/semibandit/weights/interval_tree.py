@@ -231,7 +231,7 @@ class IntervalTree:
         n_pieces = _validate.integer("n_pieces", n_pieces, low=1)
         edges, logs = self.pieces()
         if logs.size <= n_pieces:
-            return self.raised_to(1.0), 0.0
+            return type(self).from_state(self.state()), 0.0
         low, high = 0.0, float(np.ptp(logs))
         for _ in range(60):
             middle = 0.5 * (low + high)
