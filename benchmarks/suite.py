@@ -15,6 +15,7 @@ import datetime
 import json
 import os
 import re
+import shlex
 import statistics
 import sys
 from itertools import accumulate
@@ -51,10 +52,10 @@ class Games:
         return self.kept[key]
 
 
-def play_all(players: list[Player], streams: list[Stream], seeds: int, games: Games) -> Results:
+def play_all(players: list[Player], streams: list[Stream], seeds: int, others: int, games: Games) -> Results:
     results: Results = {player.name: {} for player in players}
     for player in players:
-        n = min(seeds, player.seeds or seeds)
+        n = seeds if player.name == "default" else min(others, player.seeds or others)
         for stream in streams:
             try:
                 regrets = [games.regret(player, stream, seed) for seed in range(n)]
@@ -194,7 +195,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seeds", type=int, default=20, help="games on each stream; slow peers play fewer")
+    parser.add_argument("--seeds", type=int, default=20, help="games on each stream")
+    parser.add_argument("--others", type=int, help="games of all but the default; slow peers play fewer")
     parser.add_argument("--streams", help="names, separated by commas")
     parser.add_argument("--learners", help="names, separated by commas")
     parser.add_argument("--pabulib", default=os.environ.get("PABULIB"), help="folder of .pb files ($PABULIB)")
@@ -208,13 +210,14 @@ def main() -> None:
     everyone = {player.name: player for player in PLAYERS + LATE}
     learners = chosen("learner", options.learners, list(everyone))
     if options.quick:
-        names, rounds, options.seeds = names[:2], 200, 1
+        names, rounds, options.seeds, options.others = names[:2], 200, 1, 1
         learners = [name for name in learners if everyone[name].package in ("semibandit", "numpy")]
     else:
         rounds = None
     streams = [load(name, recipes[name], options.kept, rounds) for name in names]
     games = Games(options.kept / "games.json")
-    results = play_all([everyone[name] for name in learners], streams, options.seeds, games)
+    others = options.others or options.seeds
+    results = play_all([everyone[name] for name in learners], streams, options.seeds, others, games)
     late = [player.name for player in LATE]
     prompt = {name: results[name] for name in results if name not in late}
     delayed = {name: results[name] for name in ("default", *late) if name in results}
@@ -228,7 +231,7 @@ def main() -> None:
         return
     judge(results)
     if options.write:
-        write(tables, f"python benchmarks/suite.py --seeds {options.seeds}")
+        write(tables, shlex.join(["python", "benchmarks/suite.py", *sys.argv[1:]]))
     finish()
 
 
