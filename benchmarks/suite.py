@@ -11,11 +11,8 @@ docs/regret.md; `--quick` plays 200 rounds of two streams and judges nothing.
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import os
-import re
-import shlex
 import statistics
 import sys
 from itertools import accumulate
@@ -24,11 +21,11 @@ from typing import Any
 
 import numpy as np
 from measure import finish, show
+from playing.pages import number, write
 from playing.players import LATE, PLAYERS, Player
 from playing.streams import RECIPES, Stream, load, pabulib
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE.parent / "docs" / "regret.md"
 AT = (100, 300)  # rounds after which the beginning of a game is judged
 APART = ("drifting", "concentrated")  # not in geometric means: regret below 0, and a needle
 
@@ -151,10 +148,6 @@ def cell(games: Any, with_worst: bool) -> str:
     return f"**{mean}** ({number(games[:, 2].max())})" if with_worst else mean
 
 
-def number(x: float) -> str:
-    return f"{x:.0f}" if abs(x) >= 100 else f"{x:.1f}"
-
-
 def beginnings(results: Results, streams: list[str]) -> str:
     names = [name for name in ("default", 'baseline="low"', "Exp3Grid") if results.get(name)]
     head = [f"{name}, {t} rounds" for t in AT for name in names]
@@ -167,18 +160,6 @@ def beginnings(results: Results, streams: list[str]) -> str:
         ]
         lines.append(f"| {stream} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
-
-
-def write(tables: dict[str, str], command: str) -> None:
-    """Put each table between its markers, with the command and the date that it is from."""
-    page = PAGE.read_text()
-    for name, body in tables.items():
-        source = f"`{command}`, {datetime.date.today():%d %B %Y}:"
-        pattern = re.compile(rf"(<!-- suite: {name} -->\n).*?(<!-- end -->)", re.S)
-        page, found = pattern.subn(lambda m, text=f"{source}\n\n{body}\n": m[1] + text + m[2], page)
-        if not found:
-            raise ValueError(f"{PAGE} has no place for the table {name!r}")
-    PAGE.write_text(page)
 
 
 # -- the command -----------------------------------------------------------------------------------
@@ -231,7 +212,7 @@ def main() -> None:
         return
     judge(results)
     if options.write:
-        write(tables, shlex.join(["python", "benchmarks/suite.py", *sys.argv[1:]]))
+        write("regret.md", tables)
     finish()
 
 
