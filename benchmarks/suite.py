@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import finish, show
+from measure import finish, show, shown
 from playing.pages import number, write
 from playing.players import LATE, PLAYERS, Player
 from playing.streams import RECIPES, Stream, load, pabulib
@@ -212,7 +212,7 @@ def main() -> None:
         return
     judge(results)
     if options.write:
-        write("regret.md", tables)
+        write("regret.md", tables | {"targets": shown()})
     finish()
 
 
