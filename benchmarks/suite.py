@@ -162,6 +162,19 @@ def beginnings(results: Results, streams: list[str]) -> str:
     return "\n".join(lines)
 
 
+def tables_of(results: Results, streams: list[str]) -> dict[str, str]:
+    """The tables that these learners make: prompt ones, and the default told late."""
+    late = {player.name for player in LATE}
+    prompt = {name: games for name, games in results.items() if name not in late}
+    delayed = {name: games for name, games in results.items() if name in late | {"default"}}
+    tables = {}
+    if prompt.keys() - {"default"}:
+        tables |= {"regret": table(prompt, streams), "beginning": beginnings(results, streams)}
+    if delayed.keys() - {"default"}:
+        tables["late"] = table(delayed, streams)
+    return tables
+
+
 # -- the command -----------------------------------------------------------------------------------
 
 
@@ -199,20 +212,13 @@ def main() -> None:
     games = Games(options.kept / "games.json")
     others = options.others or options.seeds
     results = play_all([everyone[name] for name in learners], streams, options.seeds, others, games)
-    late = [player.name for player in LATE]
-    prompt = {name: results[name] for name in results if name not in late}
-    delayed = {name: results[name] for name in ("default", *late) if name in results}
-    tables = {
-        "regret": table(prompt, names),
-        "beginning": beginnings(results, names),
-        "late": table(delayed, names),
-    }
+    tables = tables_of(results, names)
     print(*tables.values(), sep="\n\n")
     if options.quick:
         return
     judge(results)
     if options.write:
-        write("regret.md", tables | {"targets": shown()})
+        write("regret.md", tables | ({"targets": shown()} if "regret" in tables else {}))
     finish()
 
 
