@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import copy
+import statistics
 import subprocess
 import sys
 from collections.abc import Callable
 
 import numpy as np
-from measure import at_least, at_most, finish, ratio
+from measure import at_least, at_most, finish, ratio, seconds, show
 
 import semibandit as sb
 
 SPACE = sb.Interval(0, 1)
 
 
-def grown(n_rounds: int, seed: int = 0) -> sb.Exp3Set:
+def grown(n_rounds: int, seed: int = 0, baseline: str = "low") -> sb.Exp3Set:
     """A learner after n rounds in which intervals of random width were told."""
-    learner = sb.Exp3Set(SPACE, horizon=n_rounds, seed=seed)
+    learner = sb.Exp3Set(SPACE, horizon=n_rounds, baseline=baseline, seed=seed)
     play(learner, n_rounds, seed)
     return learner
 
@@ -56,18 +57,35 @@ class Direct:
 
 def against_time() -> None:
     young, old = grown(1_000), grown(1_000_000)
+    local_baseline(old)
     n = 2_000
     at_most(
-        "a round at t = 10^6, over the same at t = 10^3",
+        'baseline="low", a round at t = 10^6, over the same at t = 10^3',
         ratio(lambda: play(old, n, 1), on_copies(young, n)),
         3,
     )
     direct = Direct(old.n_pieces)
     at_least(
-        "a round at t = 10^6: direct O(t) update in numpy, over ours",
+        'baseline="low", a round at t = 10^6: direct O(t) update in numpy, over ours',
         ratio(direct.round, lambda: play(old, n, 2), calls=(3, 1), repeats=5) * n,
         300,
     )
+
+
+def local_baseline(low: sb.Exp3Set) -> None:
+    """The default's rounds: they may not grow with time, and not cost much more than those of `low`."""
+    young, old = grown(1_000, baseline="local"), grown(1_000_000, baseline="local")
+    n = 2_000
+    at_most(
+        "default, a round at t = 10^6, over the same at t = 10^3",
+        ratio(on_copies(old, n), on_copies(young, n)),
+        1.1,
+    )
+    ours, theirs = on_copies(old, n), on_copies(low, n)
+    ours(), theirs()
+    more = statistics.median((seconds(ours) - seconds(theirs)) / n * 1e6 for _ in range(7))
+    show('a round at t = 10^6: microseconds that the default takes more than baseline="low"',
+         more, "<= 20", more <= 20)  # fmt: skip
 
 
 def on_copies(learner: sb.Exp3Set, n_rounds: int, most: int = 10) -> Callable[[], None]:

@@ -28,18 +28,28 @@ def ratio(
     return statistics.median(quotients)
 
 
-_targets: dict[str, bool] = {}  # what was measured, and whether its target was met
+# What was measured: the figure, its target, and whether that was met.
+_targets: dict[str, tuple[float, str, bool]] = {}
 
 
 def show(what: str, value: float, target: str, holds: bool) -> None:
     """Print a figure beside its target, and remember whether the target was met."""
-    _targets[what] = bool(holds)
+    _targets[what] = value, target, bool(holds)
     print(f"{what:<68} {value:>10.4g}   target {target:<12} {'OK' if holds else 'MISSED'}", flush=True)
+
+
+def shown() -> str:
+    """All figures so far beside their targets, as a table in Markdown."""
+    rows = [
+        f"| {what} | {value:.3g} | {target} | {'met' if holds else '**missed**'} |"
+        for what, (value, target, holds) in _targets.items()
+    ]
+    return "\n".join(["| | | target | |", "|---|---|---|---|", *rows])
 
 
 def finish() -> None:
     """Leave the script, with an error if a target was missed."""
-    missed = [what.strip() for what, holds in _targets.items() if not holds]
+    missed = [what.strip() for what, (*_, holds) in _targets.items() if not holds]
     sys.exit("\n".join([f"{len(missed)} of {len(_targets)} targets missed:", *missed]) if missed else 0)
 
 

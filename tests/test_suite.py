@@ -1,0 +1,22 @@
+"""The suite of benchmarks plays, and keeps what it has played."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+SUITE = Path(__file__).parent.parent / "benchmarks" / "suite.py"
+WORDS = ["--quick", "--streams", "synthetic", "--learners", "default,Exp3Grid,1 probe,UCB1"]
+
+
+def run(*words):
+    result = subprocess.run([sys.executable, SUITE, *map(str, words)], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_quick(tmp_path):
+    out = run(*WORDS, "--kept", tmp_path)
+    rows = [line.split("|")[1].strip() for line in out.splitlines() if line.startswith("| ")]
+    assert {"default", "Exp3Grid", "1 probe", "UCB1"} <= set(rows)
+    assert (tmp_path / "synthetic-200.npz").exists()
+    assert run(*WORDS, "--kept", tmp_path) == out, "kept games are the same games"
