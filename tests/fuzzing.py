@@ -138,6 +138,9 @@ def main() -> None:
             consume(function(**arguments))
         except (TypeError, ValueError):
             pass
+        except AssertionError:
+            if function is not sb.testing.check_problem:  # whose way of saying no this is
+                raise
         except OSError:
             if function is not sb.load:
                 print(f"WRONG {text}: a file was looked for")

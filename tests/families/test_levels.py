@@ -220,7 +220,7 @@ def odd(count):
         sb.Seeding(blobs(0), 2, iterations=5, partition="loss"),
         sb.BlackBox(stairs, [0.21, 0.4, 0.83], sb.Interval(0, 1), odd, partition="loss"),
     ],
-    ids=repr,
+    ids=lambda problem: type(problem).__name__,
 )
 def test_contract(problem, check):
     check(problem)

@@ -106,7 +106,7 @@ def test_from_the_list_to_a_live_study(serve, study, open_page):
     assert text(page, "#note") == "<script>alert(1)</script>"
     assert "<u>timeout</u>" in text(page, "#failures")
     assert "<i>node 0</i>" in text(page, "#leases")
-    assert study.learner.guarantee in text(page, "#certificate")
+    assert f"at most {study.certificate().value:.4g}" in text(page, "#certificate")
     for plot in ("heat", "density", "losses", "widths"):
         page.wait_for_selector(f"#{plot} .main-svg")
     assert "the default's" in page.text_content("#losses")

@@ -94,6 +94,8 @@ BAD = [
     ("POST", "/api/studies/1/ask", {"worker": "x" * 1000}, 400, "worker must be"),
     ("POST", "/api/studies/1/ask", {"info": {"x": {}}}, 400, "cannot be read"),
     ("POST", "/api/studies/1/ask", {"worker": "\ud800"}, 400, ""),
+    ("POST", "/api/studies/1/ask", {"probes": -1}, 400, "probes must be at least 0"),
+    ("POST", "/api/studies/1/ask", {"probes": 10**9}, 400, "probes must be at most 1000"),
     ("POST", "/api/studies/99/ask", {}, 404, "no study with the number 99"),
     ("POST", "/api/studies/x/ask", {}, 404, "no study with the number x"),
     ("POST", "/api/studies/1/tell", {"trial": 99, "seen": 0.5}, 400, "trial 99 is unknown"),

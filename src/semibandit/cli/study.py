@@ -63,8 +63,8 @@ def show(name: Name, storage: Storage) -> None:
         )
         table.add_row("space", Text(str(settings.space)))
         table.add_row("rounds", f"{tally.told} told, {tally.failed} failed, {len(study.pending)} pending")
-        if tally.told:
-            table.add_row("mean loss", f"{tally.loss / tally.told:.6g}")
+        if tally.n_losses:
+            table.add_row("mean loss", f"{tally.loss / tally.n_losses:.6g}")
             table.add_row(
                 "ρ to deploy",
                 f"{best.rho:.6g}, which stands for {best.interval[0]:.6g} to {best.interval[1]:.6g}",

@@ -67,7 +67,7 @@ def square(distances: Any, n: int) -> FloatArray:
 
         D = squareform(D) if n > 1 else np.zeros((1, 1))
     if D.shape != (n, n):
-        raise ValueError(f"distances must be those of the {n} points of the tree, got shape {D.shape}")
+        raise ValueError(f"distances must be those of the {n} points of Z, got shape {D.shape}")
     if not np.isfinite(D.sum()) and not np.isfinite(D).all():  # the sum may overflow
         raise ValueError(f"distances must be finite, got {D[~np.isfinite(D)][0]!s}")
     return np.ascontiguousarray(D)

@@ -11,13 +11,19 @@ FINE, OUT_OF_RANGE, NOT_COVERED = 0, 1, 2
 
 
 @kernel
-def survey(edges: Any, left: Any, right: Any, x: float, high: float) -> tuple[int, float, bool]:
-    """Check the values told; return (status, the value at x or the culprit, whether all pieces are seen)."""
+def survey(
+    edges: Any, left: Any, right: Any, sets: Any, x: float, high: float, lo: float, hi: float
+) -> tuple[int, float, bool]:
+    """Check the values told; return (status, the value at x or the culprit, whether all of [lo, hi] is seen).
+
+    Marks in `sets`, zeros before, the pieces that were not seen by -1.
+    """
     at = -1
-    whole = True
+    whole = edges[0] == lo and edges[left.size] == hi
     for i in range(left.size):
         if math.isnan(left[i]):
             whole = False
+            sets[i] = -1
             continue
         if not 0.0 <= left[i] <= high:
             return OUT_OF_RANGE, left[i], whole

@@ -94,7 +94,7 @@ class Exp3Grid(Learner):
     def _standing(self, position: float) -> float:
         return self._cell(position) + 0.5
 
-    def _read(self, trial: Trial, look: int, seen: Any) -> Seen:
+    def _read(self, trial: Trial, look: int, home: float, seen: Any) -> Seen:
         if isinstance(seen, Piecewise):
             seen = seen(self.space.place(*trial.looks[look]))
         value = _validate.number("the loss told", seen, low=0.0, high=self.high)

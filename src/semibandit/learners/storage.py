@@ -14,6 +14,7 @@ import re
 import stat
 import uuid
 import zlib
+from collections import OrderedDict
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
@@ -190,7 +191,7 @@ def _describe_epoch(epoch: Epoch) -> SavedEpoch:
         tree=_pack(epoch.weights.state()),
         updates=[(_pack(update.edges), _pack(update.values)) for update in epoch.updates],
         offset=epoch.offset,
-        asked_at=epoch.asked_at,
+        asked_at=dict(epoch.asked_at),
     )
 
 
@@ -217,7 +218,7 @@ def _restore(saved: Saved) -> Learner:
             PiecewiseConstant(_unpack(edges), _unpack(factors)) for edges, factors in saved_epoch.updates
         ]
         epoch.offset = saved_epoch.offset
-        epoch.asked_at = saved_epoch.asked_at
+        epoch.asked_at = OrderedDict(saved_epoch.asked_at)
         epochs.append(epoch)
     learner._epoch = epochs[-1]
     for trial_id, positions, place in saved.pending:

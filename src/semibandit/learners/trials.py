@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,7 +70,8 @@ class Epoch:
         self.weights = weights
         self.updates: list[PiecewiseConstant] = []  # log factors on the whole line
         self.offset = 0  # updates dropped from the front of the list
-        self.asked_at: dict[int, int] = {}  # pending trial -> updates before it
+        # Pending trial -> updates before it. In order of the asks, so that the first has seen the fewest.
+        self.asked_at: OrderedDict[int, int] = OrderedDict()
 
     @property
     def n_updates(self) -> int:
@@ -83,22 +85,22 @@ class Epoch:
             edges, factors = np.append(lo, edges), np.append(0.0, factors)
         if edges[-1] < hi:
             edges, factors = np.append(edges, hi), np.append(factors, 0.0)
-        self.updates.append(PiecewiseConstant(edges, factors))
+        self.updates.append(PiecewiseConstant.trusted(edges.copy(), factors))
 
     def drop_unneeded(self) -> None:
         """Forget the updates that every pending trial has seen."""
-        needed = min(self.asked_at.values(), default=self.n_updates)
+        needed = next(iter(self.asked_at.values()), self.n_updates)
         del self.updates[: needed - self.offset]
         self.offset = needed
 
     def shares_when_asked(self, trial_id: int, edges: FloatArray) -> FloatArray:
         """The probabilities between consecutive edges as they were at the time of the ask. O(k log P)."""
         missed = self.updates[self.asked_at[trial_id] - self.offset :]
-        lo, hi = self.weights.ends
-        undo = PiecewiseConstant.sum(missed) if missed else PiecewiseConstant.constant(lo, hi, 0.0)
-        cells = np.union1d(edges, undo.edges)
+        cells = np.unique(np.concatenate([self.weights.ends, edges, *(update.edges for update in missed)]))
         left = cells[:-1]
-        logs = self.weights.log_shares(cells) - undo(left)
+        logs = self.weights.log_shares(cells)
+        for update in missed:  # each covers the line; one by one is quicker than a merge of the few there are
+            logs -= update.values[np.searchsorted(update.edges, left, side="right") - 1]
         weights = np.exp(logs - logs.max())
         piece = np.searchsorted(edges, left, side="right") - 1
         inside = (piece >= 0) & (piece < edges.size - 1)

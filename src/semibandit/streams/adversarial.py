@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from semibandit import _validate
+from semibandit.families.instance import interval_or
 from semibandit.families.problem import Explicit
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.spaces.interval import Interval
@@ -50,6 +51,7 @@ def concentrated(
     >>> problem.loss(0.37), problem.loss(0.5)
     (0.0, 1.0)
     """
+    space = interval_or((0.0, 1.0), space)
     middle = space.lo + 0.37 * space.width if center is None else space.check(center, "center")
     half = _validate.number("width", width, low=0.0, open=True) / 2.0
     if not space.lo < middle - half < middle < middle + half < space.hi:
@@ -94,6 +96,7 @@ def halving(rounds: int = 48, *, space: Interval = _UNIT, seed: int = 0) -> Stre
     >>> PiecewiseConstant.sum(problem.losses() for problem in stream).min()
     0.0
     """
+    space = interval_or((0.0, 1.0), space)
     rounds = _validate.integer("rounds", rounds, low=1)
     # Not the generator that a learner with the same seed has: it would know the coins.
     rng = np.random.default_rng([_validate.seed("seed", seed), 1])

@@ -49,6 +49,7 @@ class Ask(_Request, frozen=True):
     lease: float | None = None
     key: str | None = None
     info: Info | None = None
+    probes: int = 0
 
 
 class Tell(_Request, frozen=True):

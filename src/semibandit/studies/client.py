@@ -155,9 +155,10 @@ class Client:
         info: Info | None = None,
         key: str | None = None,
         worker: str | None = None,
+        probes: int = 0,
     ) -> Trial:
         """As `Study.ask`."""
-        wanted = api.Ask(worker or self.worker, _finite(lease), key or uuid.uuid4().hex, info)
+        wanted = api.Ask(worker or self.worker, _finite(lease), key or uuid.uuid4().hex, info, probes)
         trial: Trial = self._post(self._study + "/ask", wanted, Trial)
         return trial
 
@@ -225,10 +226,7 @@ class Client:
 
     def certificate(self) -> Any:
         """What the learner can vouch for."""
-        learner: Any = self.learner
-        if not hasattr(learner, "certificate"):
-            raise NotImplementedError(f"{type(learner).__name__} gives no certificate")
-        return learner.certificate()
+        return self.learner.certificate()
 
     def history(self, since: int = 1, limit: int | None = None) -> list[Round]:
         """As `Study.history`."""

@@ -43,8 +43,8 @@ class Function(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
     right: list[float | None] | None = None
 
 
-# A loss, a function seen in part, or one of these for each position that was played.
-Seen = float | Function | list[float | Function]
+# A loss, a function seen in part, or one of these for each look at an instance (None: it is missing).
+Seen = float | Function | list[float | Function | None]
 
 
 class _Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="event", tag=str.lower):
@@ -61,7 +61,8 @@ class Created(_Event, frozen=True):
 class Asked(_Event, frozen=True):
     """A trial was drawn at `position`, for a worker that has it until the lease ends (None: for ever).
 
-    `key` names the request: the same one again gets the same trial.
+    `probes` are the positions of further looks. `key` names the request: the same one again gets the same
+    trial.
     """
 
     trial: int
@@ -79,12 +80,12 @@ class Told(_Event, frozen=True):
     """A trial was told; `probability` is that by which the learner divided, or one for each position.
 
     A journal of `semibandit tune` has no probabilities: there they are computed again. `width` is that of
-    the interval that was seen.
+    the interval that was seen; it and the loss are missing where the played parameter was not looked at.
     """
 
     trial: int
     seen: Seen
-    loss: float
+    loss: float | None
     probability: float | list[float] | None
     width: float | None = None
     info: Info | None = None
@@ -143,7 +144,7 @@ def pack(seen: Any) -> Seen:
     if isinstance(seen, PiecewiseLinear):
         return msgspec.convert(seen.to_dict(), Function)
     if isinstance(seen, list | tuple):
-        return [_pack_one(part) for part in seen]
+        return [None if part is None else _pack_one(part) for part in seen]
     return float(seen)
 
 
@@ -159,7 +160,7 @@ def unpack(seen: Seen) -> PiecewiseConstant | PiecewiseLinear | float | list[Any
     if isinstance(seen, Function):
         return _function(seen)
     if isinstance(seen, Sequence):
-        return [unpack(part) for part in seen]
+        return [None if part is None else unpack(part) for part in seen]
     return seen
 
 

@@ -34,7 +34,13 @@ class ForgottenError(ValueError):
 
 
 def ask(
-    replica: Replica, turn: Turn, worker: str, lease: float | None, info: Info | None, key: str | None
+    replica: Replica,
+    turn: Turn,
+    worker: str,
+    lease: float | None = None,
+    info: Info | None = None,
+    key: str | None = None,
+    probes: int = 0,
 ) -> Trial:
     """Draw a trial, or find the pending one that was asked with the same key."""
     check_lease(lease)
@@ -46,12 +52,13 @@ def ask(
     if key is not None and key in replica.keys:
         return replica.trials[replica.keys[key]]
     at = _time(replica, turn)
-    trial = replica.learner.ask()
+    trial = replica.learner.ask(probes=probes)
     replica.moved = True
     replica.trials[trial.id] = trial
     alpha = list(trial.alpha) if isinstance(trial.alpha, tuple) else trial.alpha
     until = _until(replica, at, lease)
-    event = Asked(at, trial.id, trial.position, trial.rho, worker, until, alpha, key=key, info=info)
+    looks = list(trial.positions[1:]) or None
+    event = Asked(at, trial.id, trial.position, trial.rho, worker, until, alpha, looks, key, info)
     _append(replica, turn, event)
     return trial
 
@@ -159,9 +166,11 @@ def _pending(replica: Replica, trial: Trial | int) -> Trial | None:
     return replica.trials.get(number)
 
 
-def _paid(replica: Replica, trial: Trial, seen: Any) -> tuple[float, float | None]:
+def _paid(replica: Replica, trial: Trial, seen: Any) -> tuple[float | None, float | None]:
     """The loss at the trial, and the width of the stretch around it on which the function was seen."""
     first = seen[0] if isinstance(seen, list | tuple) else seen
+    if first is None:
+        return None, None
     if isinstance(first, int | float):
         return float(first), None
     if len(first) == 1 and isinstance(first, PiecewiseConstant):

@@ -43,6 +43,7 @@ class Tally(msgspec.Struct):
     told: int = 0
     failed: int = 0
     loss: float = 0.0
+    n_losses: int = 0
     widths: float = 0.0
     n_widths: int = 0
     defaults: float = 0.0  # losses of the default, where they were told too, and the learner's on the same
@@ -139,7 +140,7 @@ class Replica:
         self.record(event, line)
 
     def _ask(self, event: Asked) -> None:
-        trial = self.learner.ask(position=event.position)
+        trial = self.learner.ask(position=[event.position, *(event.probes or ())])
         if trial.id != event.trial:
             raise ValueError(f"the log is damaged: trial {event.trial} where {trial.id} comes next")
         self.trials[trial.id] = trial
@@ -153,12 +154,14 @@ class Replica:
             case Told():
                 self._release(event.trial)
                 tally.told += 1
-                tally.loss += event.loss
+                if event.loss is not None:
+                    tally.loss += event.loss
+                    tally.n_losses += 1
                 if event.width is not None:
                     tally.widths += event.width
                     tally.n_widths += 1
                 default = (event.info or {}).get("default_loss")
-                if isinstance(default, int | float):
+                if isinstance(default, int | float) and event.loss is not None:
                     tally.n_defaults += 1
                     tally.defaults += default
                     tally.paired += event.loss

@@ -160,17 +160,20 @@ class Study:
         info: Info | None = None,
         key: str | None = None,
         worker: str | None = None,
+        probes: int = 0,
     ) -> Trial:
         """Draw a parameter for this worker, which has to tell, or to renew, within `lease` seconds.
 
         The default lease is a setting of the study (300 s, see `change`); `math.inf` is for ever. A trial
         whose lease has run out is forgotten when anybody asks or tells next. `info` is kept with the trial.
         Asked again with the same `key` while the trial is pending, it is the same trial: so a request may be
-        repeated whose answer was lost.
+        repeated whose answer was lost. `probes` is the number of further parameters to look at.
         """
         worker = self.worker if worker is None else worker
         lease = lease if self._store.keeps_leases else math.inf
-        trial: Trial = self.do(lambda replica, turn: operations.ask(replica, turn, worker, lease, info, key))
+        trial: Trial = self.do(
+            lambda replica, turn: operations.ask(replica, turn, worker, lease, info, key, probes)
+        )
         return trial
 
     def tell(
@@ -310,7 +313,7 @@ class Study:
 
     def certificate(self) -> Any:
         """What the learner can vouch for."""
-        return _certificate(self.learner)
+        return self.learner.certificate()
 
     def portrait(self, event: int | None = None) -> Portrait:
         """What a page shows of the study as it is, or was after an event."""
@@ -369,7 +372,7 @@ class Study:
         for _, line in self._rows():
             event = events.decode(line)
             if isinstance(event, Asked):
-                trials[event.trial] = learner.ask(position=event.position)
+                trials[event.trial] = learner.ask(position=[event.position, *(event.probes or ())])
             elif isinstance(event, Told):
                 seen = events.unpack(event.seen)
                 learner.tell(trials.pop(event.trial), seen, probability=event.probability)
@@ -399,10 +402,3 @@ def _attempt(operation: Operation, replica: Replica, turn: Turn) -> Any:
         if replica.moved:
             raise
         return error
-
-
-def _certificate(learner: Learner) -> Any:
-    certificate = getattr(learner, "certificate", None)
-    if certificate is None:
-        raise NotImplementedError(f"{type(learner).__name__} gives no certificate")
-    return certificate()

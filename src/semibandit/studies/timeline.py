@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from semibandit.learners import Learner
 from semibandit.studies.history import Round
 from semibandit.studies.replica import Lease, Portrait
 from semibandit.studies.study import Study
@@ -147,7 +148,7 @@ def view(timeline: Timeline, columns: bool = True) -> View:
         failed=tally.failed,
         forgotten=learner.n_asked - tally.told - tally.failed - len(leases),
         per_minute=timeline.per_minute(recent, now),
-        mean=_mean(tally.loss, tally.told),
+        mean=_mean(tally.loss, tally.n_losses),
         rho=newest.rho,
         interval=newest.interval,
         alpha=newest.alpha,
@@ -166,10 +167,17 @@ def thinned(items: list[Any], most: int) -> list[Any]:
     return [items[(i + 1) * len(items) // most - 1] for i in range(most)]
 
 
-def certificate_of(learner: Any) -> str | None:
-    """The certificate as text, where the learner gives one."""
-    certificate = getattr(learner, "certificate", None)
-    return None if certificate is None else str(certificate())
+def certificate_of(learner: Learner) -> str | None:
+    """The certificate in words, where the learner gives one."""
+    try:
+        given = learner.certificate()
+    except ValueError:
+        return None
+    return (
+        f"After {learner.n_told} rounds the expected regret is at most {given.value:.4g}, against the best "
+        f"hundredth of the space: {given.learning:.4g} for learning, {given.clips:.4g} for clips, and never "
+        f"more than the losses paid."
+    )
 
 
 def _column(portrait: Portrait, before: Portrait | None) -> Column:
@@ -185,9 +193,10 @@ def _column(portrait: Portrait, before: Portrait | None) -> Column:
         place=portrait.place,
         masses=[round(mass, 6) for mass in portrait.masses()],
         moving=_mean(
-            tally.loss - (earlier.loss if earlier else 0.0), tally.told - (earlier.told if earlier else 0)
+            tally.loss - (earlier.loss if earlier else 0.0),
+            tally.n_losses - (earlier.n_losses if earlier else 0),
         ),
-        mean=_mean(tally.loss, tally.told),
+        mean=_mean(tally.loss, tally.n_losses),
         default=_mean(tally.defaults, tally.n_defaults),
         width=_mean(
             tally.widths - (earlier.widths if earlier else 0.0),

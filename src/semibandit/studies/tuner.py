@@ -98,10 +98,11 @@ class SharedTuner(Tuner):
 
         Waits for the instances that others are running: should they die, it is up to us.
         """
-        todo = self.todo(instances, again, retry_failed)
-        wanted = Counter(todo) + Counter(record.instance for record in self.finished)
+        wanted = Counter(self.todo(instances, again, retry_failed))
+        wanted += Counter(record.instance for record in self.finished)
         order = list(dict.fromkeys(instances))
-        return self.alone(order, wanted) if self._jobs == 1 else self._together(order, wanted)
+        rounds = self.alone(order, wanted) if self._jobs == 1 else self._together(order, wanted)
+        return self._unless_hopeless(rounds)
 
     def alone(self, order: list[str], wanted: Counter[str]) -> Iterator[Round]:
         """Run the command in this process until each instance was run as often as wanted."""
@@ -155,7 +156,7 @@ class SharedTuner(Tuner):
         left = [name for name in order if self._done[name] < wanted[name]]
         for name in left:
             if self._done[name] + running[name] < wanted[name]:
-                trial = operations.ask(replica, turn, self.study.worker, _LEASE, {"instance": name}, None)
+                trial = operations.ask(replica, turn, self.study.worker, _LEASE, {"instance": name})
                 return trial, name
         return False if left else None
 

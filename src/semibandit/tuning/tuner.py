@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from time import perf_counter
 from types import TracebackType
@@ -212,9 +212,13 @@ class Tuner:
             Where the command cannot be started, or where the first ten rounds fail in the same way and no
             loss is learned from that.
         """
+        yield from self._unless_hopeless(map(self._round, self.todo(instances, again, retry_failed)))
+        self.journal.keep()
+
+    def _unless_hopeless(self, rounds: Iterable[Round]) -> Iterator[Round]:
+        """The same rounds, until it is clear that all of them fail."""
         failed: list[Round] | None = []
-        for instance in self.todo(instances, again, retry_failed):
-            record = self._round(instance)
+        for record in rounds:
             yield record
             if failed is not None:
                 failed = _alike(failed, record)
@@ -222,7 +226,6 @@ class Tuner:
                 raise StoppedError(
                     f"the first {_FAILURES_AT_START} rounds have failed in the same way: {failed[0].failure}"
                 )
-        self.journal.keep()
 
     def _round(self, instance: str) -> Round:
         """One round. A trial whose round was interrupted is used again: a file opened anew would draw it."""

@@ -63,6 +63,11 @@ class Weights(Protocol):
         ...
 
     @property
+    def alike(self) -> float:
+        """Pieces whose logarithms of the weight are this close to the best count as equally good."""
+        ...
+
+    @property
     def finest_rate_step(self) -> float:
         """The rate falls at least by this factor, if it falls; a half where a change is costly."""
         ...

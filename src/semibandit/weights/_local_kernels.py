@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semibandit._jit import kernel
+from semibandit.weights.steps import Rule
 
 EDGE, PRIOR, SUM, RAISED, COUNT, LOSS, MASS = range(7)
 ROWS = 7
@@ -230,7 +231,7 @@ def spread(a: Any, n: int, share: float, rate: float) -> None:
 
 @kernel
 def estimate(
-    a: Any, n: int, told: Any, losses: Any, sets: Any, p: Any, base: Any, asked: Any, rule: Any
+    a: Any, n: int, told: Any, losses: Any, sets: Any, p: Any, base: Any, asked: Any, rule: Rule
 ) -> tuple[float, float]:
     """Add b + (loss - b) / p to the sums where it was seen, b elsewhere; relative to the mean of b.
 
@@ -332,17 +333,28 @@ def learn(
     asked: Any,
     draws: int,
     p: Any,
-    cells: Cells,
+    cell_edges: Any,
+    leaf: Any,
     tree: Any,
-    outlook: Outlook,
+    outlook_numbers: Any,
+    rule_numbers: Any,
     whole: bool,
-    rule: Any,
     budget: int,
 ) -> tuple[int, float, float]:
     """One round on refined pieces, in place; completes `p`, the chances of the sets. O(P).
 
     Returns the number of pieces, the mixability gap, and the mean by which the floor has raised estimates.
+    Takes the numbers of an `Outlook` and of a `Rule` in arrays: named tuples take long to hand over.
     """
+    cells = Cells(cell_edges, leaf)
+    outlook = Outlook(
+        outlook_numbers[0],
+        outlook_numbers[1],
+        outlook_numbers[2] > 0.0,
+        outlook_numbers[3],
+        outlook_numbers[4],
+    )
+    rule = Rule(rule_numbers[0], rule_numbers[1], rule_numbers[2], rule_numbers[3])
     if asked.size == 0:
         asked = a[MASS, :n] / total_mass(a, n)
     for k in range(p.size):

@@ -8,7 +8,6 @@ import numpy as np
 from semibandit._jit import kernel
 from semibandit.weights import _scaled as scaled
 from semibandit.weights import _tree_kernels as tree
-from semibandit.weights.steps import Rule
 
 # The draw has 53 bits: a set of less mass is reached by rounding only. The floor keeps estimates finite.
 SMALLEST_SHARE = 2.0**-64
@@ -50,14 +49,17 @@ def learn(
     draws: int,
     p: Any,
     factors: Any,
-    rule: Rule,
+    shift: float,
+    explore: float,
+    floor: float,
+    rate: float,
 ) -> tuple[float, float]:
     """Multiply the weights of the pieces that were seen by exp(-rate · estimate).
 
     `shares` are those of the pieces at the time of the draw, where that is past; with none given they are
     today's. Completes `p` (see `chances`) and leaves in `factors`, zeros before, the log factors by which the
-    weights have moved (to return arrays takes much longer). Returns the mixability gap of the step, and by
-    how much the floor has raised an estimate at most.
+    weights have moved. (To return arrays takes much longer, as it does to hand over named tuples.) Returns
+    the mixability gap of the step, and by how much the floor has raised an estimate at most.
     """
     prompt = shares.size == 0
     if prompt:
@@ -68,10 +70,10 @@ def learn(
     m0, e0 = tree.grand_total(t)
     for i in range(losses.size):
         if sets[i] >= 0:
-            exact = (losses[i] - rule.shift) / (p[sets[i]] + rule.explore)
-            estimate = max(exact, rule.floor)
+            exact = (losses[i] - shift) / (p[sets[i]] + explore)
+            estimate = max(exact, floor)
             clipped = max(clipped, estimate - exact)
-            factors[i] = max(-rule.rate * estimate, -scaled.LARGEST_LOG)
+            factors[i] = max(-rate * estimate, -scaled.LARGEST_LOG)
             mean += shares[i] * estimate
             mixed += shares[i] * math.expm1(factors[i])
             tree.update(t, edges[i], edges[i + 1], factors[i])
@@ -80,4 +82,4 @@ def learn(
         log_mixed = scaled.log(m1 / m0, e1 - e0)
     else:
         log_mixed = math.log1p(max(mixed, 2.0**-53 - 1.0))
-    return float(max(mean + log_mixed / rule.rate, 0.0)), float(clipped)
+    return float(max(mean + log_mixed / rate, 0.0)), float(clipped)

@@ -148,6 +148,11 @@ class ExponentialPieces:
         return ExponentialDensity(self)
 
     @property
+    def alike(self) -> float:
+        """Logarithms of the weight this close are equal but for rounding."""
+        return 1e-9
+
+    @property
     def finest_rate_step(self) -> float:
         """The rate moves by powers of two: another rate costs O(P)."""
         return 0.5

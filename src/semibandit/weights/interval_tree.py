@@ -141,7 +141,7 @@ class IntervalTree:
         self._reserve(left.size)
         factors, p = np.zeros(left.size), seen.chances()
         gap, clipped = learn(
-            self._nodes, seen.edges, left, seen.sets, seen.late_shares(), seen.draws, p, factors, rule
+            self._nodes, seen.edges, left, seen.sets, seen.late_shares(), seen.draws, p, factors, *rule
         )
         return Learned(self, p, gap, factors, most_clipped=clipped)
 
@@ -201,6 +201,11 @@ class IntervalTree:
         edges, logs = self.pieces()
         weights = np.exp(logs)
         return PiecewiseConstant(edges, weights / np.dot(weights, np.diff(edges)))
+
+    @property
+    def alike(self) -> float:
+        """Logarithms of the weight this close are equal but for rounding."""
+        return 1e-9
 
     @property
     def finest_rate_step(self) -> float:

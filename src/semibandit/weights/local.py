@@ -88,11 +88,11 @@ class LocalPieces:
     def _outlook(self, drift: Drift | None) -> k.Outlook:
         count, mean, squares = self._losses
         deviation = math.sqrt(squares / count) if count else 0.0
-        calm = 0.0 if drift is None else drift.speed
+        speed = 0.0 if drift is None else drift.speed
         # On rows the sets seen are much narrower than cells: pieces know too little of themselves.
         if self._cells.along_rows:
-            return k.Outlook(mean, deviation, False, 4.0, 0.2 * (1.0 - 0.5 * calm))
-        return k.Outlook(mean, deviation, True, 1.0, 0.7 * (1.0 - 0.7 * calm))
+            return k.Outlook(mean, deviation, False, 4.0, 0.2 * (1.0 - 0.5 * speed))
+        return k.Outlook(mean, deviation, True, 1.0, 0.7 * (1.0 - 0.7 * speed))
 
     def _with(self, a: FloatArray, **changes: Any) -> LocalPieces:
         weights = LocalPieces.__new__(LocalPieces)
@@ -123,10 +123,9 @@ class LocalPieces:
         asked = np.empty(0) if seen.shares_at_ask is None else seen.shares_at_ask(a[k.EDGE, : n + 1])
         tree, p = self._tree.copy(), seen.chances()
         drift = None if self._drift is None else self._drift.told(self._leaf(seen.home), seen.paid)
-        cells = k.Cells(self._cells.edges, self._cells.leaf)
         n, gap, raised = k.learn(
-            a, n, told, left, seen.sets, asked, seen.draws, p, cells, tree, self._outlook(drift), seen.whole,
-            rule, self._budget,
+            a, n, told, left, seen.sets, asked, seen.draws, p, self._cells.edges, self._cells.leaf, tree,
+            np.array(self._outlook(drift)), np.array(rule), seen.whole, self._budget,
         )  # fmt: skip
         count, mean, squares = self._losses
         delta = seen.paid - mean
@@ -203,6 +202,11 @@ class LocalPieces:
         """The function, normalised to a density. O(P)."""
         mass = self._a[k.MASS, :-1]
         return PiecewiseConstant(self._a[k.EDGE], mass / mass.sum() / np.diff(self._a[k.EDGE]))
+
+    @property
+    def alike(self) -> float:
+        """Weights within a factor of e are as good as each other: expectations differ from cell to cell."""
+        return 1.0
 
     @property
     def finest_rate_step(self) -> float:

@@ -30,6 +30,7 @@ class Seen(NamedTuple):
     paid: float  # the loss at the parameter that was played
     home: float  # the place of that parameter
     whole: bool = False  # everything was seen: no more was to be known
+    n_sets: int = 1
     draws: int = 1  # parameters looked at in the round; a set is seen if one of them falls into it
     p: FloatArray | None = None  # the probability that each set is seen, where it is on record
     shares_at_ask: Callable[[FloatArray], FloatArray] | None = None  # between edges, where a tell is late
@@ -38,7 +39,7 @@ class Seen(NamedTuple):
         """A fresh array of the probabilities that the sets are seen; negative: still to be computed."""
         if self.p is not None:
             return np.array(self.p)
-        return np.full(int(self.sets.max()) + 1, 1.0 if self.whole else -1.0)
+        return np.array((1.0 if self.whole else -1.0,) * self.n_sets)
 
     def late_shares(self) -> FloatArray:
         """The shares of the pieces at the time of the ask where that is past; nothing where it is now."""
@@ -97,7 +98,16 @@ def united(looks: list[tuple[float, Seen]]) -> Seen:
         new = ~np.isnan(ends[0]) & (sets < 0)
         left[new], right[new], sets[new] = ends[0][new], ends[1][new], i
     steps = all(seen.losses[0] is seen.losses[1] for seen in distinct)
-    return Seen(edges, (left, left if steps else right), sets, first.paid, first.home, False, len(looks))
+    return Seen(
+        edges,
+        (left, left if steps else right),
+        sets,
+        first.paid,
+        first.home,
+        False,
+        len(distinct),
+        len(looks),
+    )
 
 
 def _covers(seen: Seen, x: float) -> bool:

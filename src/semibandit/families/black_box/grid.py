@@ -36,7 +36,8 @@ class DyadicGrid:
     def __init__(self, lo: float, hi: float, tolerance: float, exact: bool = False) -> None:
         self.lo, self.hi, self.exact = lo, hi, exact
         spacing = 4.0 * math.ulp(max(abs(lo), abs(hi)))
-        wanted = math.ceil(math.log2(hi - lo) - math.log2(tolerance))
+        cells = (hi - lo) / tolerance
+        wanted = math.ceil(math.log2(cells)) if math.isfinite(cells) else 1024
         possible = math.floor(math.log2((hi - lo) / spacing)) if spacing < hi - lo else 0
         self.levels = max(min(wanted, possible), 0)
         self.n_cells = 1 << self.levels

@@ -198,6 +198,8 @@ def _write_round(asked: Asked, event: Told | Failed) -> Round:
     }
     if isinstance(event, Failed):
         return Round(rho=asked.rho, position=asked.position, **{"failure": event.failure, **values})
+    if isinstance(event.seen, list):
+        raise ValueError("a journal keeps one look at an instance; sqlite:/// keeps any number")
     if isinstance(event.seen, Function):
         if event.seen.values is None or len(event.seen.values) != 1:
             raise ValueError(

@@ -1,0 +1,351 @@
+"""The default learner: local baseline, single losses, probes, drift, certificates, priors."""
+
+import numpy as np
+import pytest
+
+import semibandit as sb
+from semibandit import Exp3Set, Interval, PiecewiseConstant, Strips
+from semibandit.weights import LocalPieces
+
+UNIT = Interval(0, 1)
+ROWS = Strips(5, Interval(0, 2))
+
+
+def valley(rng, at=0.7, width=0.2):
+    """A step function with a dip around `at`, and noise."""
+    edges = np.unique([0.0, *rng.random(6), at - 0.5 * width, at + 0.5 * width, 1.0])
+    inside = np.abs(0.5 * (edges[1:] + edges[:-1]) - at) < 0.5 * width
+    return PiecewiseConstant(
+        edges, np.clip(np.where(inside, 0.2, 0.7) + rng.normal(0, 0.1, inside.size), 0, 1)
+    )
+
+
+def game(learner, functions, feedback="semi-bandit", probes=0):
+    history = sb.play(learner, [sb.Explicit(f) for f in functions], feedback, probes=probes)
+    return float(history.regret()[-1])
+
+
+def functions(n, seed=0, **options):
+    rng = np.random.default_rng(seed)
+    return [valley(rng, **options) for _ in range(n)]
+
+
+# -- three kinds of feedback ----------------------------------------------------------------------
+
+
+def test_told_whole_functions_it_is_hedge():
+    ours, hedge = (Exp3Set(UNIT, rate=0.5, baseline=b, seed=0) for b in ("local", None))
+    for f in functions(100):
+        for learner in (ours, hedge):
+            learner.tell(learner.ask(), f)
+    assert ours.density() == hedge.density()
+    assert (ours.gap_sum, ours.n_pieces) == (hedge.gap_sum, hedge.n_pieces)
+
+
+@pytest.mark.parametrize("baseline", ["local", "low", None])
+def test_a_single_loss_counts_for_its_cell(baseline):
+    ours, told = (Exp3Set(UNIT, baseline=baseline, seed=1) for _ in range(2))
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        a, b = ours.ask(), told.ask()
+        assert a.rho == b.rho
+        loss = float(rng.random())
+        cell = int(a.rho * 64)
+        ours.tell(a, loss)
+        told.tell(b, PiecewiseConstant([cell / 64, (cell + 1) / 64], [loss]))
+        assert ours.last_probability == told.last_probability
+    assert ours.density() == told.density()
+
+
+@pytest.mark.parametrize("feedback", ["semi-bandit", "bandit", "full"])
+@pytest.mark.parametrize("probes", [0, 3])
+def test_it_learns_from_all_of_them(feedback, probes):
+    if feedback == "full" and probes:
+        with pytest.raises(ValueError, match="probes must be 0 with full feedback"):
+            game(Exp3Set(UNIT, seed=0), functions(3), feedback, probes)
+        return
+    played = functions(600)
+    regrets = [game(Exp3Set(UNIT, seed=seed), played, feedback, probes) for seed in range(3)]
+    uniform = 600 * (np.mean([f.mean() for f in played]) - 0.2)
+    assert max(regrets) < 0.35 * uniform
+
+
+def test_regret_is_well_below_that_of_the_scalar_baseline():
+    streams = [
+        sb.streams.knapsack("mixed", 400, n=30, seed=5),
+        sb.streams.synthetic(400, seed=5),
+        sb.streams.independent_set(200, seed=5),
+    ]
+    ratios = []
+    for stream in streams:
+        problems = list(stream)
+        space = problems[0].space
+        totals = [
+            np.mean([sb.play(Exp3Set(space, baseline=b, seed=s), problems).regret()[-1] for s in range(3)])
+            for b in ("local", "low")
+        ]
+        ratios.append(totals[0] / totals[1])
+    assert np.exp(np.mean(np.log(ratios))) < 0.75
+
+
+def test_the_needle_is_found():
+    learner = Exp3Set(UNIT, seed=0)
+    assert sb.play(learner, sb.streams.concentrated(3000, seed=0)).regret()[-1] <= 150
+
+
+def test_neither_pieces_nor_memory_grow():
+    learner = Exp3Set(UNIT, seed=0)
+    sizes = []
+    for t, f in enumerate(functions(3000)):
+        trial = learner.ask()
+        learner.tell(trial, f.piece(trial.rho))
+        if t >= 1500:
+            sizes.append(learner.n_pieces)
+    assert max(sizes) <= 512
+    assert isinstance(learner._epoch.weights, LocalPieces)
+    learner._epoch.weights._check()
+
+
+# -- probes ---------------------------------------------------------------------------------------
+
+
+def test_probes_are_drawn_like_the_parameter_and_sets_count_once():
+    learner = Exp3Set(UNIT, seed=3)
+    f = PiecewiseConstant([0, 0.3, 0.6, 1], [0.2, 0.9, 0.5])
+    for _ in range(50):
+        density = learner.density()
+        trial = learner.ask(probes=3)
+        assert len(trial.probes) == 3
+        assert trial.looks == ((trial.rho,), *((rho,) for rho in trial.probes))
+        looks = [f.piece(rho) for (rho,) in trial.looks]
+        learner.tell(trial, looks)
+        sets = list(dict.fromkeys(look.domain[0] for look in looks))
+        shares = np.array([density.between(np.array(domain))[0] for domain in sets])
+        assert learner.last_probabilities == pytest.approx(1 - (1 - shares) ** 4)
+
+
+def test_missing_looks():
+    learner = Exp3Set(UNIT, seed=3)
+    trial = learner.ask(probes=2)
+    learner.tell(trial, [0.3, None, 0.4])
+    assert (learner.n_told, learner.n_failed) == (1, 0)
+    learner.tell(learner.ask(probes=2), [None, None, None])
+    assert (learner.n_told, learner.n_failed) == (1, 1)
+    trial = learner.ask(probes=1)
+    before = learner.density()
+    learner.tell(trial, PiecewiseConstant([0, 1], [0.5]))  # of the played parameter alone
+    assert learner.last_probability == 1.0
+    np.testing.assert_allclose(learner.density()(0.5), before(0.5))
+    trial = learner.ask(probes=1)
+    with pytest.raises(ValueError, match="each of 2 looks has shown, got 3"):
+        learner.tell(trial, [0.1, 0.2, 0.3])
+    with pytest.raises(ValueError, match="probes must be at least 0"):
+        learner.ask(probes=-1)
+
+
+def test_probes_on_rows_and_on_a_grid():
+    learner = Exp3Set(ROWS, seed=0)
+    trial = learner.ask(probes=2)
+    assert all(rho in ROWS.interval and alpha in ROWS.alphas for rho, alpha in trial.probes)
+    learner.tell(trial, [0.2, 0.4, 0.6])
+    grid = sb.Exp3Grid(UNIT, 4, seed=0)
+    trial = grid.ask(probes=5)
+    grid.tell(trial, [rho for (rho,) in trial.looks])
+    assert len(grid.last_probabilities) == len({rho for (rho,) in trial.looks})
+
+
+# -- late tells -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("space", [UNIT, ROWS, Interval(0, 1, margin=0.2)], ids=repr)
+def test_late_tells_use_the_probability_of_the_ask(space):
+    learner = Exp3Set(space, seed=0)
+    rng = np.random.default_rng(0)
+    waiting = []
+    for _ in range(200):
+        waiting.append((learner.ask(), learner.density()))
+        if len(waiting) > 20:
+            trial, density = waiting.pop(int(rng.integers(len(waiting))))
+            cells = learner._cells.edges
+            i = int(np.searchsorted(cells, learner._line.home(trial.position), side="right")) - 1
+            learner.tell(trial, float(rng.random()))
+            share = density.between(cells[i : i + 2])[0]
+            assert learner.last_probability == pytest.approx(share, rel=1e-6)
+    assert learner.n_late > 100
+
+
+def test_a_batch_does_not_collapse_the_rate():
+    played = functions(600)
+    learner = Exp3Set(UNIT, seed=0)
+    for start in range(0, 600, 200):
+        trials = [learner.ask() for _ in range(200)]
+        for trial, f in zip(trials, played[start : start + 200], strict=True):
+            before = learner.gap_sum
+            learner.tell(trial, f.piece(trial.rho))
+            assert learner.gap_sum - before <= 1.5
+
+
+# -- drift ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("feedback", ["full", "semi-bandit"])
+@pytest.mark.parametrize("drift", ["auto", 0.002])
+def test_drift_follows_a_jump(feedback, drift):
+    played = functions(800, at=0.2) + functions(800, seed=1, at=0.8)
+    still, moving = (
+        np.mean(
+            [
+                sb.play(Exp3Set(UNIT, drift=d, seed=s), map(sb.Explicit, played), feedback).loss.sum()
+                for s in range(2)
+            ]
+        )
+        for d in (None, drift)
+    )
+    assert moving < still - 20
+
+
+def test_drift_costs_little_where_nothing_moves():
+    played = functions(800)
+    still, moving = (
+        np.mean([game(Exp3Set(UNIT, drift=d, seed=s), played) for s in range(4)]) for d in (None, "auto")
+    )
+    assert moving < 1.6 * still + 5
+
+
+def test_bad_drift():
+    for bad in (0, 1, -0.1, float("nan")):
+        with pytest.raises(ValueError, match="drift must be in"):
+            Exp3Set(UNIT, drift=bad)
+    with pytest.raises(ValueError, match="drift needs baseline='local'"):
+        Exp3Set(UNIT, drift=0.1, baseline=None)
+    with pytest.raises(TypeError, match="drift must be a number"):
+        Exp3Set(UNIT, drift="often")
+    with pytest.raises(ValueError, match="with drift has no certificate"):
+        Exp3Set(UNIT, drift="auto").certificate()
+
+
+# -- certificates ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"baseline": None}, {"baseline": "low"}, {"baseline": None, "exploration": 0.05}]
+)
+def test_certificates_are_above_the_regret_and_tell_whether_something_was_learned(options):
+    played = functions(1200, at=0.5, width=0.4)
+    problems = [sb.Explicit(f) for f in played]
+    measured = sb.dispersion.measure(problems)
+    regrets, certificates = [], []
+    for seed in range(4):
+        learner = Exp3Set(UNIT, seed=seed, **options)
+        regrets.append(sb.play(learner, problems).regret()[-1])
+        certificate = learner.certificate(measured)
+        terms = certificate.learning + certificate.clips + certificate.dispersion
+        assert certificate.value <= terms * (1 + 1e-12)
+        certificates.append(certificate.value)
+    assert np.mean(regrets) <= np.mean(certificates)
+    # What uniform play pays is well above the certificate: it could not be given to who does not learn.
+    uniform = sum(f.mean() for f in played) - 1200 * sb.best_in_hindsight(problems).mean_loss
+    assert np.mean(certificates) < 0.95 * uniform
+
+
+def test_a_certificate_scales_with_the_losses():
+    small, large = Exp3Set(UNIT, seed=0), Exp3Set(UNIT, high=8.0, seed=0)
+    for f in functions(50):
+        for learner, factor in ((small, 1.0), (large, 8.0)):
+            trial = learner.ask()
+            learner.tell(trial, f.piece(trial.rho) * factor)
+    assert large.certificate().value == pytest.approx(8.0 * small.certificate().value)
+
+
+# -- priors and warm starts -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("baseline", ["local", "low", None])
+def test_a_prior_and_a_warm_start_save_rounds(baseline):
+    logged, played = functions(200, seed=1), functions(300, seed=2)
+    old = Exp3Set(UNIT, baseline=baseline, seed=0)
+    game(old, logged)
+    cold = np.mean([game(Exp3Set(UNIT, baseline=baseline, seed=s), played) for s in range(4)])
+    prior = np.mean(
+        [game(Exp3Set(UNIT, baseline=baseline, prior=old.density(), seed=s), played) for s in range(4)]
+    )
+    warm = []
+    for seed in range(4):
+        learner = Exp3Set(UNIT, baseline=baseline, seed=seed)
+        learner.learn_from(logged, weight=0.5)
+        warm.append(game(learner, played))
+    assert np.mean(warm) < cold
+    if baseline == "local":  # elsewhere a falling rate wears a prior off
+        assert prior < cold
+
+
+def test_bad_priors_and_logs():
+    for prior, error in (
+        (PiecewiseConstant([0, 0.5], [2.0]), ValueError),
+        (PiecewiseConstant([0, 0.5, 1], [2.0, np.nan]), ValueError),
+        (PiecewiseConstant([0, 0.5, 1], [2.0, -1.0]), ValueError),
+        ([1.0], TypeError),
+    ):
+        with pytest.raises(error, match="prior must be a density"):
+            Exp3Set(UNIT, prior=prior)
+    learner = Exp3Set(UNIT, seed=0)
+    with pytest.raises(ValueError, match="at least one function"):
+        learner.learn_from([])
+    with pytest.raises(ValueError, match=r"functions\[0\] must be seen on the whole space"):
+        learner.learn_from([PiecewiseConstant([0, 0.5], [0.1])])
+    with pytest.raises(ValueError, match=r"functions\[1\] must have values in \[0, 1\], got 2 to 2"):
+        learner.learn_from([PiecewiseConstant([0, 1], [0.1]), PiecewiseConstant([0, 1], [2.0])])
+    with pytest.raises(ValueError, match="weight must be finite and > 0"):
+        learner.learn_from(functions(2), weight=0)
+    assert learner.density() == Exp3Set(UNIT).density()
+    learner.ask()
+    with pytest.raises(ValueError, match="before the first round, got 1 asked"):
+        learner.learn_from(functions(2))
+
+
+# -- saving ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"drift": "auto"}, {"drift": 0.01}, {"prior": PiecewiseConstant([0, 0.5, 1], [0.5, 1.5])}],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", ["part", "single", "whole"])
+def test_saved_learners_have_the_same_future(tmp_path, options, kind):
+    learner = Exp3Set(UNIT, seed=4, **options)
+
+    def step(learner, trial, f):
+        whole = {"part": f.piece(trial.rho), "single": f(trial.rho), "whole": f}[kind]
+        learner.tell(trial, [whole, *(f.piece(rho) for rho in trial.probes)])
+
+    played = functions(60, seed=3)
+    for f in played[:30]:
+        step(learner, learner.ask(probes=1), f)
+    pending = learner.ask(probes=2)
+    learner.save(tmp_path / "learner")
+    again = sb.load(tmp_path / "learner")
+    assert again.pending == (pending,)
+    for copied in (learner, again):
+        step(copied, pending, played[30])
+    for f in played[31:]:
+        a, b = learner.ask(), again.ask()
+        assert a == b
+        step(learner, a, f)
+        step(again, b, f)
+    assert learner.density() == again.density()
+    assert repr(learner) == repr(again)
+
+
+def test_a_record_is_relearned_to_the_bit():
+    learner, again = (Exp3Set(UNIT, seed=5) for _ in range(2))
+    for f in functions(80):
+        trial = learner.ask(probes=1)
+        looks = [f.piece(rho) for (rho,) in trial.looks]
+        learner.tell(trial, looks)
+        other = again.ask(position=trial.positions)
+        again.tell(other, looks, probability=learner.last_probabilities)
+    assert again.density() == learner.density()
+    assert again.ask().rho == learner.ask().rho
+    with pytest.raises(ValueError, match="probability must have 1 entries, got 2"):
+        again.tell(again.ask(), 0.5, probability=[0.5, 0.5])
