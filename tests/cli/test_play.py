@@ -71,7 +71,7 @@ def test_full_feedback_is_timed_where_it_is_computed(monkeypatch):
 
 
 def test_one_kind_of_feedback_and_the_provable_learner():
-    result = run("play", "synthetic", "--rounds", "50", "-f", "semi-bandit", "--provable", "--drift")
+    result = run("play", "synthetic", "--rounds", "50", "-f", "semi-bandit", "--provable", "--wander")
     assert result.exit_code == 0, result.output
     assert "Theorem 3" in result.output
     assert "full" not in result.output
@@ -80,12 +80,61 @@ def test_one_kind_of_feedback_and_the_provable_learner():
 def test_bounds_are_shown_where_they_hold():
     options = ("play", "synthetic", "-T", 4000, "--pieces", 3, "-f", "semi-bandit")
     proved, played = run(*options, "--provable"), run(*options)
-    regret, bound = map(float, proved.output.split("regret, semi-bandit")[1].split()[:2])
-    assert 0 < regret < bound < 4000
-    assert "no proof" not in proved.output
-    assert played.output.split("regret, semi-bandit")[1].split()[1:4] == ["no", "proof", "--provable"]
+    for result, by in ((proved, "Theorem 3"), (proved, "its certificate"), (played, "its certificate")):
+        row = next(line for line in result.output.splitlines() if by in line and "regret, " in line)
+        regret, bound = map(float, row.replace("regret, semi-bandit", "").split()[:2])
+        assert 0 < regret < bound < 4000
+    assert "Theorem 3" not in played.output
     short = run(*options[:3], 40, *options[4:], "--provable")
     assert "no bound" in short.output
+
+
+def test_each_learner_says_what_is_known_of_it():
+    output = " ".join(run("play", "synthetic", "-T", 20).output.split())
+    assert "With full and semi-bandit feedback: no regret proof in advance; `certificate`" in output
+    assert "With bandit feedback: single losses, each taken for all of its cell: no regret proof." in output
+    output = " ".join(run("play", "synthetic", "-T", 20, "--drift", "auto").output.split())
+    assert "With full and semi-bandit and bandit feedback: no regret proof, and with drift" in output
+    assert "its certificate" not in output
+
+
+def cells(output, feedback):
+    return next(line.split() for line in output.splitlines() if line.split()[:1] == [feedback])
+
+
+def test_probes_are_runs(tmp_path):
+    png = tmp_path / "game.png"
+    result = run("play", "synthetic", "-T", 30, "--probes", 3, "--png", png)
+    assert result.exit_code == 0, result.output
+    runs = [cells(result.output, name)[-4] for name in ("full", "semi-bandit", "bandit")]
+    assert runs == ["-", "120", "120"]
+    assert png.read_bytes().startswith(PNG)
+    assert "runs" not in run("play", "synthetic", "-T", 30).output
+
+
+def test_trees_are_runs(tmp_path):
+    png = tmp_path / "game.png"
+    counts = {}
+    for partition in ("tree", "loss"):
+        options = ("-T", 20, "--per-class", 6, "--partition", partition, "--png", png)
+        output = run("play", "linkage", *options).output
+        counts[partition] = {name: int(cells(output, name)[5]) for name in ("full", "semi-bandit")}
+    assert counts["tree"]["semi-bandit"] < counts["loss"]["semi-bandit"] < counts["loss"]["full"]
+
+
+def test_regret_against_blocks_where_the_stream_drifts_or_on_request(tmp_path):
+    options = ("-f", "semi-bandit", "--png", tmp_path / "game.png")
+    for arguments, blocks in (
+        (("knapsack", "--kind", "drifting"), 8),
+        (("synthetic", "--wander"), 8),
+        (("synthetic", "--blocks", 3, "--drift", 0.01), 3),
+    ):
+        result = run("play", *arguments, "-T", 60, *options)
+        assert result.exit_code == 0, result.output
+        assert f"{blocks} blocks" in result.output
+        fixed, moving = map(float, cells(result.output, "semi-bandit")[2:4])
+        assert fixed < moving
+    assert "blocks" not in run("play", "synthetic", "-T", 20).output
 
 
 @pytest.mark.parametrize(
@@ -99,6 +148,8 @@ def test_bounds_are_shown_where_they_hold():
         (("synthetic", "--csv", "/dev/full"), "/dev/full is not a file"),
         (("synthetic", "--csv", "."), ". is a folder"),
         (("metric-linkage", "--sizes", "2,x"), "--sizes must be integers separated by commas, got '2,x'"),
+        (("synthetic", "--drift", "2"), "--drift must be auto or a share between 0 and 1, got '2'"),
+        (("synthetic", "--drift", "auto", "--provable"), "--provable and --drift exclude each other"),
         (("independent-set", "--density", "0.5"), "density must be in [0, 0.25]"),
     ],
 )

@@ -64,6 +64,24 @@ def test_black_box(folder):
     assert tune("--feedback", "black-box", "--compare-loss", "--tolerance", "0.01").exit_code == 0
 
 
+def test_probes_are_run_kept_and_learned_from_again(folder):
+    result = tune("--probes", "3", instances=["inst/*.txt", "bad"])
+    assert result.exit_code == 0, result.output
+    assert "31 rounds, 124 runs, 1 rounds failed" in result.output
+    whole = rounds()
+    assert all(row.runs == 4 and len(row.probed) == 3 for row in whole)
+    assert {loss for row in whole[:-1] for loss in row.probed} == {0.9, 0.2}
+    assert whole[-1].probed == (None, None, None)
+    (folder / "knob.json").unlink()
+    tune("--probes", "3", "--seed", "0", instances=[f"inst/{i:02}.txt" for i in range(7)])
+    tune("--probes", "3", instances=["inst/*.txt", "bad"])
+    assert [(row.rho, row.loss, row.probed) for row in rounds()] == [
+        (row.rho, row.loss, row.probed) for row in whole
+    ]
+    result = tune("--probes", "2")
+    assert "probes = 2 (it was 3)" in str(result.exception)
+
+
 def test_failed_rounds_are_counted_with_their_reasons(folder):
     for i in range(5):
         (folder / "inst" / f"bad{i}").touch()
@@ -118,6 +136,8 @@ MISTAKES = [
     (["--seed", "1" + "0" * 400], "seed must be at most 9223372036854775807, got 1000"),
     (["--timeout", "1e999"], "timeout must be finite and > 0, got inf"),
     (["--state", "/dev/full"], "/dev/full: not a file"),
+    (["--probes", "2", "--feedback", "black-box"], "probes go with bandit feedback, got 'black-box'"),
+    (["--probes", "2", "--arms", "5"], "n_arms goes without probes, got 5 and 2"),
 ]
 
 

@@ -64,3 +64,21 @@ def test_bad_blocks_leave_the_axes_empty():
     with pytest.raises(ValueError, match="blocks must be at least 1, got 0"):
         sb.plots.regret(HISTORY, ax, blocks=0)
     assert not ax.get_lines()
+
+
+def test_certificates_stand_beside_the_names():
+    ax = sb.plots.regret(HISTORY, certificates={"semi-bandit": 33.3, "full": 1.0})
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "semi-bandit (certified: at most 33)"
+    ]
+
+
+def test_regret_over_runs():
+    history = sb.play(sb.Exp3Set(sb.Interval(0, 1), seed=0), sb.streams.synthetic(20, seed=0), probes=2)
+    ax = sb.plots.regret(history, by="run")
+    curve = ax.get_lines()[0]
+    assert curve.get_xdata().tolist() == list(range(3, 63, 3))
+    assert np.array_equal(curve.get_ydata(), history.regret())
+    assert (ax.get_xlabel(), ax.get_xscale()) == ("run", "log")
+    with pytest.raises(ValueError, match="by must be one of"):
+        sb.plots.regret(history, by="hour")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from semibandit.cli.problems import Case
 from semibandit.cli.terminal import console
 from semibandit.game import FEEDBACK, History, Kept, mean_loss, rounds
 from semibandit.learners import Exp3Grid, Exp3Set, Learner
+from semibandit.learners.certificates import Certificate
 
 __all__ = ["Board"]
 
@@ -33,10 +35,29 @@ class Board:
         Theorem 3, so that its bound on the regret holds.
     seed
         Seed of the learners.
+    probes
+        Further parameters that are looked at in each round, but not played; full feedback needs none.
+    drift
+        The learners' `drift`.
+    blocks
+        Show the regret against the best sequence of so many blocks, too; None: where the stream drifts.
     """
 
-    def __init__(self, case: Case, *, provable: bool, seed: int) -> None:
+    def __init__(
+        self,
+        case: Case,
+        *,
+        provable: bool = False,
+        seed: int = 0,
+        probes: int = 0,
+        drift: float | str | None = None,
+        blocks: int | None = None,
+    ) -> None:
+        if provable and drift is not None:
+            raise ValueError("--provable and --drift exclude each other: there is no proof with drift")
         self.case, self.provable, self.seed = case, provable, seed
+        self.probes, self.drift = probes, drift
+        self.blocks = case.blocks if blocks is None else blocks
         self.console = console()
         self.histories: dict[str, History] = {}
         self.learners: dict[str, Learner] = {}
@@ -75,20 +96,28 @@ class Board:
         history = History(self.problems, self.space, feedback, self.maximize)
         task = progress.add_task(feedback, total=len(self.problems), note="")
         total = 0.0
-        for row in rounds(learner, self.problems, feedback):
-            history.append(row, learner)
+        before = [getattr(problem, "n_runs", None) for problem in self.problems]
+        probes = 0 if feedback == "full" else self.probes
+        for row, problem, earlier in zip(
+            rounds(learner, self.problems, feedback, probes=probes), self.problems, before, strict=True
+        ):
+            # Families that count their runs know better: a walk from tree to tree is many.
+            known = row if earlier is None else replace(row, runs=problem.n_runs - earlier)
+            history.append(known, learner)
             total += row.loss
             progress.update(task, advance=1, note=f"mean {self._word} {total / len(history):.4g}")
         self.histories[feedback], self.learners[feedback] = history, learner
 
     def _learner(self, feedback: str) -> Learner:
         options: dict[str, Any] = {"high": self.high, "maximize": self.maximize, "seed": self.seed}
-        options |= {"horizon": len(self.problems), "baseline": None if self.provable else "low"}
+        options["horizon"] = len(self.problems)
+        if not self.provable:
+            return Exp3Set(self.space, drift=self.drift, **options)
         if feedback == "bandit":
-            return Exp3Grid(self.space, **options)
-        if feedback == "semi-bandit" and self.provable and self.theory and self.theory.regret:
+            return Exp3Grid(self.space, baseline=None, **options)
+        if feedback == "semi-bandit" and self.theory and self.theory.regret:
             options["rate"] = self.theory.regret.rate
-        return Exp3Set(self.space, **options)
+        return Exp3Set(self.space, baseline=None, **options)
 
     # -- showing ---------------------------------------------------------------------------------
 
@@ -99,10 +128,10 @@ class Board:
     def report(self, *, png: Path | None, csv: Path | None) -> None:
         """Print the tables, and write the files that were asked for."""
         self.console.print(self.table())
-        guarantee = next(iter(self.learners.values())).guarantee
-        self.console.print(f"[dim]Times are medians. The learners have {guarantee}.[/dim]")
+        self.console.print(f"[dim]Times are medians. {' '.join(self._guarantees())}[/dim]")
+        certificates = self._certificates()
         if self.theory is not None:
-            self.console.print(self.theory.table(self.histories, self.provable))
+            self.console.print(self.theory.table(self.histories, self.provable, certificates))
         if csv is not None:
             self.write_csv(csv)
             self.console.print(f"wrote {csv}")
@@ -111,25 +140,61 @@ class Board:
             chosen = self.learners[shown].recommend()
             interval = self.space.interval
             trees = (interval.lo, chosen.rho, interval.hi) if hasattr(self.problems[0], "tree") else ()
-            plots.overview(self.histories, png, self.case.title, trees=trees, mean=self.mean, chosen=chosen)
+            plots.overview(
+                self.histories, png, self.case.title, trees=trees, mean=self.mean, chosen=chosen,
+                blocks=self.blocks, certificates={name: bound.value for name, bound in certificates.items()},
+            )  # fmt: skip
             self.console.print(f"wrote {png}")
+
+    def _guarantees(self) -> Iterator[str]:
+        """What is known of each learner's regret, one sentence for all of which the same is known."""
+        known: dict[str, list[str]] = {}
+        for feedback, learner in self.learners.items():
+            said = learner.guarantee
+            if self.drift is not None:
+                said = "no regret proof, and with drift no certificate"
+            elif feedback == "bandit" and not self.provable:
+                said = "single losses, each taken for all of its cell: no regret proof"
+            known.setdefault(said, []).append(feedback)
+        for said, feedbacks in known.items():
+            yield f"With {' and '.join(feedbacks)} feedback: {said}."
+
+    def _certificates(self) -> dict[str, Certificate]:
+        """Bounds on the expected regret from what the learners have seen, where dispersion is measured."""
+        if self.theory is None or self.drift is not None:
+            return {}
+        measured = self.theory.measured
+        return {
+            feedback: learner.certificate(measured)
+            for feedback, learner in self.learners.items()
+            if feedback != "bandit"
+        }
+
+    @property
+    def _counted(self) -> bool:
+        """Whether runs are something else than rounds."""
+        return any(history.runs.sum() != len(history) for history in self.histories.values())
 
     def table(self) -> Table:
         """The closing table."""
         knobs = "ρ" if len(self.space.alphas) == 1 else "ρ, α"
         table = _table(self.case.title, collapse_padding=True)
         table.add_column("", no_wrap=True)
-        for heading in (f"total\n{self._word}", "\nregret", f"{knobs} to\ndeploy", "mean width\nseen",
-                        "learner\nµs/round", "feedback\nµs/round"):  # fmt: skip
+        headings = [f"total\n{self._word}", "\nregret", f"{knobs} to\ndeploy", "width\nseen"]
+        headings += ["\nruns"] if self._counted else []
+        if self.blocks is not None:
+            headings.insert(2, f"against\n{self.blocks} blocks")
+        for heading in (*headings, "µs: learner\n+ feedback"):
             table.add_column(heading, justify="right", no_wrap=True)
         for feedback, history in self.histories.items():
+            seconds = history.learner_seconds, history.feedback_seconds
             table.add_row(
                 feedback,
                 *self._compared(history.loss.mean()),
                 _shown(self.learners[feedback].recommend()),
                 "a point" if feedback == "bandit" else f"{history.widths.mean():.3g}",
-                f"{1e6 * np.median(history.learner_seconds):.0f}",
-                f"{1e6 * np.median(history.feedback_seconds):.0f}",
+                *([self._runs(history)] if self._counted else []),
+                " + ".join(f"{1e6 * np.median(column):.0f}" for column in seconds),
             )
         table.add_section()
         for name, mean in self._others():
@@ -137,11 +202,21 @@ class Board:
         table.add_row(f"best fixed {knobs}", *self._compared(self.best.mean_loss), _shown(self.best))
         return table
 
-    def _compared(self, mean: float) -> tuple[str, str]:
-        """The total, and the regret, of so much a round."""
+    def _compared(self, mean: float) -> Iterator[str]:
+        """The total, the regret, and where wanted the regret against blocks, of so much a round."""
         T = len(self.problems)
-        regret = T * (mean - self.best.mean_loss) * (-1.0 if self.maximize else 1.0)
-        return f"{T * mean:.1f}", f"{regret + 0.0:.1f}"
+        sign = -1.0 if self.maximize else 1.0
+        yield f"{T * mean:.1f}"
+        yield f"{sign * T * (mean - self.best.mean_loss) + 0.0:.1f}"
+        if self.blocks is not None:
+            moving = next(iter(self.histories.values())).best_blocks(self.blocks).totals[-1]
+            yield f"{sign * (T * mean - moving) + 0.0:.1f}"
+
+    def _runs(self, history: History) -> str:
+        """How often the algorithm was run; a whole function is no number of runs unless they are counted."""
+        if history.feedback == "full" and not hasattr(self.problems[0], "n_runs"):
+            return "-"
+        return f"{history.runs.sum():.0f}"
 
     def _others(self) -> Iterator[tuple[str, float]]:
         """What else to compare with: the default; with rows, the best at each end of either parameter."""
@@ -176,7 +251,9 @@ class _Theory:
             T, R = len(problems), 0.5 * self.measured.space.width
             self.regret = dispersion.bounds.regret(T, self.measured.pieces, self.f, R, H=high)
 
-    def table(self, histories: dict[str, History], provable: bool) -> Table:
+    def table(
+        self, histories: dict[str, History], provable: bool, certificates: dict[str, Certificate]
+    ) -> Table:
         """Counts, β and the regret, with the bounds that hold."""
         measured, T = self.measured, self.measured.T
         table = _table("Dispersion and regret")
@@ -187,15 +264,15 @@ class _Theory:
         promised = "unknown" if self.f is None else f"{self.f(T, eps):.0f}"
         table.add_row(f"losses that break within {eps:.2g}", f"{measured.D(eps)}", promised, self.name)
         table.add_row("β", f"{measured.beta:.2f}")
-        if "semi-bandit" in histories:
-            regret = histories["semi-bandit"].regret()[-1]
-            table.add_row("regret, semi-bandit", f"{regret:.1f}", *self._promise(provable))
+        for feedback, certificate in certificates.items():
+            regret = f"{histories[feedback].regret()[-1]:.1f}"
+            if provable and feedback == "semi-bandit":
+                table.add_row(f"regret, {feedback}", regret, *self._promise())
+            table.add_row(f"regret, {feedback}", regret, f"{certificate.value:.0f}", "its certificate")
         return table
 
-    def _promise(self, provable: bool) -> tuple[str, str]:
-        """The bound on the regret and where it is from, or why there is none."""
-        if not provable:
-            return "no proof", "--provable has one"
+    def _promise(self) -> tuple[str, str]:
+        """The bound of Theorem 3 on the regret, or why there is none."""
         if self.regret is None:
             return "unknown", "Theorem 3"
         if self.regret.value >= self.measured.T:

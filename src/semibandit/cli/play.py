@@ -32,6 +32,22 @@ def play(
     provable: Annotated[
         bool, typer.Option("--provable", help="Play the configuration that has a regret proof.")
     ] = False,
+    probes: Annotated[
+        int,
+        typer.Option(min=0, help="Further parameters to look at in each round, each a run of its own."),
+    ] = 0,
+    drift: Annotated[
+        str | None,
+        typer.Option(
+            metavar="auto|SHARE", help="Follow a best parameter that moves; a share of weight is spread anew."
+        ),
+    ] = None,
+    blocks: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Compare with the best of so many blocks, too; 8 where the stream is known to drift."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the stream and of the learners.")] = 0,
     png: Annotated[
         Path | None,
@@ -45,9 +61,22 @@ def play(
     """Play a family's stream, and show and write what happened."""
     from semibandit.cli.board import Board
 
-    board = Board(case, provable=provable, seed=seed)
+    board = Board(case, provable=provable, seed=seed, probes=probes, drift=parse_drift(drift), blocks=blocks)
     board.run([str(kind) for kind in feedback or Feedback])
     board.report(png=png, csv=csv)
+
+
+def parse_drift(text: str | None) -> float | str | None:
+    """What a learner takes for drift, from "auto" or a number."""
+    if text is None or text == "auto":
+        return text
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0.0 < share < 1.0:
+        raise ValueError(f"--drift must be auto or a share between 0 and 1, got {text!r}")
+    return share
 
 
 add_commands(app, play)

@@ -38,6 +38,8 @@ class Case:
         The theorem that bounds how many functions break on an interval, where the family has one; and
         bound(problems), that bound with the constants of these problems, None where they do not meet its
         conditions.
+    blocks
+        Where the best parameter moves: with how many blocks to compare.
     """
 
     stream: Sequence[Any]
@@ -45,6 +47,7 @@ class Case:
     default: float | None = None
     bound_name: str = ""
     bound: Callable[[Sequence[Any]], DispersionFunction] | None = None
+    blocks: int | None = None
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,7 @@ class Partition(StrEnum):
 
     output = "output"
     order = "order"
+    loss = "loss"
 
 
 class Order(StrEnum):
@@ -139,6 +143,8 @@ TreeOrLoss = Annotated[
 ]
 
 
+_BLOCKS = 8  # to compare with where the best parameter moves
+
 # -- families --------------------------------------------------------------------------------------------
 
 
@@ -161,7 +167,7 @@ def knapsack(
         bool, typer.Option("--skip-bad", help="Go on past unusable files, and count them.")
     ] = False,
     partition: Annotated[
-        Partition, typer.Option(help="A run shows where the output is the same, or where the order is.")
+        Partition, typer.Option(help="A run shows where this is the same.")
     ] = Partition.output,
     rho_max: Annotated[float, typer.Option(help="Parameters are in [0, this].")] = 10.0,
     seed: Seed = 0,
@@ -184,7 +190,7 @@ def knapsack(
     stream = streams.knapsack(kind, rounds or 1000, n, seed, kappa or None, **options)
     title = f"{len(stream)} {kind} knapsacks with {n} items"
     bound = partial(_lemma_8, n=n, kappa=kappa) if kappa else None
-    return Case(stream, title, default, "Lemma 8", bound)
+    return Case(stream, title, default, "Lemma 8", bound, _BLOCKS if kind == "drifting" else None)
 
 
 def _lemma_8(problems: Sequence[Any], n: int, kappa: float) -> DispersionFunction:
@@ -257,13 +263,14 @@ def synthetic(
     pieces: Annotated[int, typer.Option(min=1, help="Pieces of each loss function.")] = 10,
     gap: Annotated[float, typer.Option(help="How much better the best parameter is, in mean loss.")] = 0.3,
     spread: Annotated[float, typer.Option(help="Discontinuities lie in an interval of this length.")] = 1.0,
-    drift: Annotated[bool, typer.Option("--drift", help="The best parameter wanders.")] = False,
+    wander: Annotated[bool, typer.Option("--wander", help="The best parameter wanders.")] = False,
     seed: Seed = 0,
 ) -> Case:
     """Random step functions on [0, 1] with a dip."""
-    stream = streams.synthetic(rounds, pieces=pieces, gap=gap, spread=spread, drift=drift, seed=seed)
+    stream = streams.synthetic(rounds, pieces=pieces, gap=gap, spread=spread, drift=wander, seed=seed)
     title = f"{rounds} random step functions with {pieces} pieces"
-    return Case(stream, title, 0.5, "Theorem 5", partial(_theorem_5, pieces=pieces, spread=spread))
+    bound = partial(_theorem_5, pieces=pieces, spread=spread)
+    return Case(stream, title, 0.5, "Theorem 5", bound, _BLOCKS if wander else None)
 
 
 def _theorem_5(problems: Sequence[Any], pieces: int, spread: float) -> DispersionFunction:

@@ -95,6 +95,12 @@ def tune(
             help="Values of ρ to try with bandit feedback; if not given, the third root of instances."
         ),
     ] = None,
+    probes: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Further values of ρ to run on each instance and learn from; needs --state."
+        ),
+    ] = 0,
     tolerance: Annotated[
         float | None,
         typer.Option(help="To which black-box feedback finds intervals; if not given, 1/1000 of the space."),
@@ -130,6 +136,7 @@ def tune(
         "failed_loss": failed_loss,
         "n_arms": arms,
         "tolerance": tolerance,
+        "probes": probes,
         "horizon": len(names),
         "seed": seed,
     }
@@ -158,6 +165,8 @@ def _tuner(
     if (storage is None) != (study is None) or (state is None) == (storage is None):
         raise ValueError("give either --state, or --storage and --study")
     if state is None:
+        if options["probes"]:
+            raise ValueError("--probes needs --state: a study has no rounds with probes yet")
         return SharedTuner(command, space, str(storage), str(study), jobs=jobs, **options)
     if jobs > 1:
         raise ValueError("with --state one command runs at a time; --jobs needs --storage and --study")

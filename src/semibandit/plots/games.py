@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from semibandit import _validate
 from semibandit.game import History
 from semibandit.plots.figures import BLUE, FEEDBACK, ORANGE, axes
 
@@ -22,26 +23,35 @@ def regret(
     *,
     rho: float | None = None,
     blocks: int | None = None,
+    certificates: Mapping[str, float] | None = None,
+    by: str = "round",
 ) -> Any:
     """Cumulative regret against the best fixed parameter (or against `rho`), one curve per game.
 
     With `blocks` also, dashed, against the best sequence of at most so many blocks with a parameter each.
+    `certificates`, bounds on the whole regret by the name of a game, are written beside the names. With
+    by="run" curves are drawn over the runs of the algorithm instead of over rounds.
     """
+    _validate.choice("by", by, ("round", "run"))
     ax = axes(ax)
     if isinstance(histories, History):
         histories = {histories.feedback: histories}
     for name, history in histories.items():
         curve = history.regret(rho)
         moving = None if blocks is None else history.regret(blocks=blocks)
-        t = np.arange(1, curve.size + 1)
-        (line,) = ax.plot(t, curve, label=name, color=FEEDBACK.get(history.feedback), lw=1.5)
+        t = np.arange(1, curve.size + 1) if by == "round" else np.cumsum(history.runs)
+        bound = (certificates or {}).get(name)
+        label = name if bound is None else f"{name} (certified: at most {bound:.0f})"
+        (line,) = ax.plot(t, curve, label=label, color=FEEDBACK.get(history.feedback), lw=1.5)
         if moving is not None:
             ax.plot(t, moving, label=f"{name}, {blocks} blocks", color=line.get_color(), lw=1.5, ls="--")
     ax.axhline(0.0, color="0.6", lw=0.8)
     against = "the best fixed ρ" if rho is None else f"ρ = {rho:g}"
     if blocks is not None:
         against += f" and the best {blocks} blocks"
-    ax.set(title=f"Regret against {against}", xlabel="round", ylabel="cumulative regret")
+    ax.set(title=f"Regret against {against}", xlabel=by, ylabel="cumulative regret")
+    if by == "run":
+        ax.set(title="Regret by runs of the algorithm", xscale="log")
     ax.margins(x=0.0)
     ax.legend(frameon=False, loc="upper left")
     return ax

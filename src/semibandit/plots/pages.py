@@ -22,6 +22,8 @@ def overview(
     trees: Sequence[float] = (),
     mean: Piecewise | None = None,
     chosen: Any = None,
+    blocks: int | None = None,
+    certificates: Mapping[str, float] | None = None,
 ) -> None:
     """Write one PNG: regret, the density through time, one instance's loss, and what else the space allows.
 
@@ -35,25 +37,32 @@ def overview(
         On an interval, for linkage problems: draw an instance's dendrograms at these parameters.
     mean, chosen
         On strips: the mean loss of all problems, where it is known, and what the learner recommends.
+    blocks, certificates
+        As for `plots.regret`.
     """
     shown = histories.get("semi-bandit") or next(iter(histories.values()))
+    beside = {"blocks": blocks, "certificates": certificates}
     if shown.space.alphas[0] is None:
-        figure = _line(histories, shown, trees)
+        figure = _line(histories, shown, trees, beside)
     else:
-        figure = _plane(histories, shown, mean, chosen)
+        figure = _plane(histories, shown, mean, chosen, beside)
     if title:
         figure.suptitle(title)
     figure.savefig(path)
 
 
-def _line(histories: Mapping[str, History], shown: History, trees: Sequence[float]) -> Any:
+def _line(
+    histories: Mapping[str, History], shown: History, trees: Sequence[float], beside: dict[str, Any]
+) -> Any:
     figure = new_figure(figsize=(12, 11.5 if trees else 8), dpi=110)
     upper, lower = figure.subfigures(2, 1, height_ratios=(2, 1)) if trees else (figure, None)
     axes = upper.subplots(2, 2)
-    games.regret(histories, axes[0, 0])
+    games.regret(histories, axes[0, 0], **beside)
     games.density(shown, axes[0, 1])
     games.loss_function(shown.problems[-1], float(shown.rho[-1]), axes[1, 0])
-    if shown.feedback == "bandit":
+    if counted := _counted(histories):
+        games.regret(counted, axes[1, 1], by="run")
+    elif shown.feedback == "bandit":
         axes[1, 1].set_axis_off()
     else:
         games.widths(shown, axes[1, 1])
@@ -63,12 +72,29 @@ def _line(histories: Mapping[str, History], shown: History, trees: Sequence[floa
     return figure
 
 
-def _plane(histories: Mapping[str, History], shown: History, mean: Piecewise | None, chosen: Any) -> Any:
+def _counted(histories: Mapping[str, History]) -> dict[str, History]:
+    """The games with their runs, where these are not the rounds; a whole function may be no count of runs."""
+    if all(history.runs.sum() == len(history) for history in histories.values()):
+        return {}
+    return {
+        name: history
+        for name, history in histories.items()
+        if history.feedback != "full" or history.runs.sum() > len(history)
+    }
+
+
+def _plane(
+    histories: Mapping[str, History],
+    shown: History,
+    mean: Piecewise | None,
+    chosen: Any,
+    beside: dict[str, Any],
+) -> Any:
     figure = new_figure(figsize=(15, 8.5), dpi=100)
     axes = figure.subplots(2, 3)
     if mean is None:
         mean, _ = mean_loss(shown.problems)
-    games.regret(histories, axes[0, 0]).set(title="Regret against the best fixed (ρ, α)")
+    games.regret(histories, axes[0, 0], **beside).set(title="Regret against the best fixed (ρ, α)")
     plane.density(shown, axes[0, 1], chosen=chosen)
     plane.loss(mean, shown.space, axes[0, 2], history=shown, chosen=chosen)
     plane.marginal(shown, axes[1, 0], of="rho")

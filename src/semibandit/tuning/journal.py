@@ -49,7 +49,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
     n_arms: int | None
     tolerance: float | None
     horizon: int
-    margin: float = 0.0  # files of earlier versions do not have it
+    margin: float = 0.0  # files of earlier versions do not have these
+    probes: int = 0
 
     def differences(self, other: Settings) -> Iterator[str]:
         """What is not the same, in words; the horizon and the format of the file may differ."""
@@ -63,8 +64,8 @@ class Round(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """What happened in one round.
 
     `loss` is what the learner was told, None for nothing; `failure` says why a run failed. `lo` and `hi` are
-    the ends of the interval that was found around rho. `default_loss` is the loss of the default parameter
-    on the same instance, where it was run.
+    the ends of the interval that was found around rho. `probed` holds the losses that were learned from the
+    probes. `default_loss` is the loss of the default parameter on the same instance, where it was run.
     """
 
     instance: str
@@ -78,6 +79,7 @@ class Round(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     hi: float | None = None
     default_loss: float | None = None
     default_failure: str | None = None
+    probed: tuple[float | None, ...] | None = None
 
 
 class Journal:

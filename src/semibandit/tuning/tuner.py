@@ -56,6 +56,9 @@ class Tuner:
         The size of the grid, for bandit feedback; by default the third root of the number of instances.
     tolerance
         Where the bisection ends, for black-box feedback; by default a thousandth of the width of the space.
+    probes
+        The number of further parameters to run on each instance, for bandit feedback. The learner is then an
+        `Exp3Set` that is told single losses, instead of an `Exp3Grid`.
     horizon
         The number of instances to expect. A state file keeps the one it was begun with.
     seed
@@ -95,6 +98,7 @@ class Tuner:
         failed_loss: float | None = None,
         n_arms: int | None = None,
         tolerance: float | None = None,
+        probes: int = 0,
         horizon: int = 1,
         seed: int = 0,
     ) -> Settings:
@@ -117,6 +121,7 @@ class Tuner:
             n_arms=n_arms,
             tolerance=tolerance,
             horizon=_validate.integer("horizon", horizon, low=1),
+            probes=_validate.integer("probes", probes, low=0),
         )
         _require_fitting(settings)
         _learner(settings)
@@ -150,7 +155,8 @@ class Tuner:
             try:
                 # Files of the first format were drawn otherwise.
                 first = self.settings.version == 1
-                trial = self.learner.ask(position=record.position if first else None)
+                position = record.position if first else None
+                trial = self.learner.ask(probes=self.settings.probes, position=position)
                 for name in ("position", "rho"):
                     _require_near(name, getattr(record, name), getattr(trial, name), self.space.width)
                 self._learn(trial, record)
@@ -223,7 +229,7 @@ class Tuner:
 
     def _round(self, instance: str) -> Round:
         """One round. A trial whose round was interrupted is used again: a file opened anew would draw it."""
-        trial = self._in_flight = self._in_flight or self.learner.ask()
+        trial = self._in_flight = self._in_flight or self.learner.ask(probes=self.settings.probes)
         record = self._play(trial, instance)
         self.journal.append(record)
         self._in_flight = None
@@ -237,15 +243,22 @@ class Tuner:
             outcome, seen, runs = self.command.run(instance, trial.rho), {}, 1
         else:
             outcome, seen, runs = self._search(instance, trial.rho)
+        if trial.probes:
+            others = [self.command.run(instance, rho) for rho in trial.probes]
+            seen["probed"] = tuple(self._to_learn(other) for other in others)
+            runs += len(others)
         if self._default_is_due(trial.id):
             assert self.default is not None
             other = self.command.run(instance, self.default)
             seen |= {"default_loss": other.loss, "default_failure": other.failure}
             runs += 1
-        loss = self.failed_loss if outcome.failure is not None else outcome.loss
+        loss = self._to_learn(outcome)
         return Round(
             instance, trial.rho, trial.position, perf_counter() - start, runs, loss, outcome.failure, **seen
         )
+
+    def _to_learn(self, outcome: Outcome) -> float | None:
+        return self.failed_loss if outcome.failure is not None else outcome.loss
 
     def _search(self, instance: str, rho: float) -> tuple[Outcome, dict[str, Any], int]:
         """The outcome at rho and the interval with the same one; no search where nothing can be learned."""
@@ -267,8 +280,10 @@ class Tuner:
 
     def _learn(self, trial: Trial, record: Round) -> None:
         """Tell the learner a round, new or from the file: the very same step."""
-        seen: PiecewiseConstant | float | None = record.loss
-        if record.loss is not None and record.lo is not None and record.hi is not None:
+        seen: Any = record.loss
+        if record.probed is not None:
+            seen = [record.loss, *record.probed]
+        elif record.loss is not None and record.lo is not None and record.hi is not None:
             seen = PiecewiseConstant.constant(record.lo, record.hi, record.loss)
         self.learner.tell(trial, seen)
 
@@ -287,7 +302,7 @@ def _learner(settings: Settings) -> Learner:
         "maximize": settings.maximize,
         "seed": settings.seed,
     }
-    if settings.feedback == "bandit":
+    if settings.feedback == "bandit" and not settings.probes:
         return Exp3Grid(space, settings.n_arms, **common)
     return Exp3Set(space, **common)
 
@@ -326,6 +341,10 @@ def _require_fitting(settings: Settings) -> None:
     for name, kind in (("n_arms", "bandit"), ("tolerance", "black-box")):
         if getattr(settings, name) is not None and settings.feedback != kind:
             raise ValueError(f"{name} goes with {kind} feedback, got {settings.feedback!r}")
+    if settings.probes and settings.feedback != "bandit":
+        raise ValueError(f"probes go with bandit feedback, got {settings.feedback!r}")
+    if settings.probes and settings.n_arms is not None:
+        raise ValueError(f"n_arms goes without probes, got {settings.n_arms} and {settings.probes}")
     if settings.n_arms is not None and _validate.integer("n_arms", settings.n_arms, low=1) > _MOST_ARMS:
         raise ValueError(f"n_arms must be at most {_MOST_ARMS}, got {settings.n_arms}")
     if settings.tolerance is not None:

@@ -141,6 +141,10 @@ class JournalStore:
 
 
 def _read_settings(file: FileSettings) -> Settings:
+    if file.probes:
+        raise ValueError(
+            "a study has no rounds with probes yet; this state file is for `semibandit tune` alone"
+        )
     options = {name: getattr(file, name) for name in ("horizon", *_OPTIONS)}
     given = {name: value for name, value in options.items() if name == "horizon" or value != _OPTIONS[name]}
     kind = "Exp3Grid" if file.feedback == "bandit" else "Exp3Set"

@@ -1,0 +1,120 @@
+"""What to do with the runs of an instance: find one interval by bisection, or look at further parameters?
+
+Both learners meet the same instances, and run the algorithm equally often: as many looks a round as bisection
+needs runs. `semibandit tune --feedback black-box` does the first. Prints regrets, means over seeds; for the
+solver (`--solver`, which takes minutes) mean losses, as its best effort in hindsight would take too long.
+
+    python benchmarks/probes.py --rounds 300 --seeds 3
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import semibandit as sb
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
+
+TOLERANCE = 1e-3  # of the width of the space, as for `semibandit tune`
+
+
+class Boxed:
+    """A problem that is known by its runs alone; its whole loss function serves to find the regret."""
+
+    def __init__(self, problem: Any, run: Callable[[Any, float], Any]) -> None:
+        self.problem, self.space = problem, problem.space
+        self.box = sb.BlackBox(
+            run, problem, self.space, lambda output: output[1], TOLERANCE * self.space.width
+        )
+
+    def loss(self, rho: float) -> float:
+        return self.box.loss(rho)
+
+    def reveal(self, rho: float) -> sb.PiecewiseConstant:
+        return self.box.reveal(rho)
+
+    def losses(self) -> Any:
+        return self.problem.losses()
+
+
+def knapsack(problem: Any, rho: float) -> tuple[bytes, float]:
+    """The items packed."""
+    return problem.solve(rho)[0].tobytes(), problem.loss(rho)
+
+
+def linkage(problem: Any, rho: float) -> tuple[bytes, float]:
+    """The sequence of merges, which does not come back."""
+    return problem.tree(rho)[:, :2].tobytes(), problem.loss(rho)
+
+
+def compare(name: str, make: Callable[[], Sequence[Any]], paid: Callable[[Any], float], seeds: int) -> None:
+    """Play bisection, then probes with as many runs, on the same instances; print what was paid."""
+    results = []
+    for seed in range(seeds):
+        problems = make()
+        space, T = problems[0].space, len(problems)
+        searched = sb.play(sb.Exp3Set(space, horizon=T, seed=seed), problems)
+        runs = sum(problem.box.n_runs for problem in problems) / T
+        looks = round(runs)
+        probed = sb.play(sb.Exp3Set(space, horizon=T, seed=seed), make(), "bandit", probes=looks - 1)
+        single = sb.play(sb.Exp3Set(space, horizon=T, seed=seed), make(), "bandit")
+        results.append((runs, looks, paid(searched), paid(probed), paid(single)))
+    runs, looks, *means = np.mean(results, axis=0)
+    figures = "  ".join(f"{value:8.4g}" for value in means)
+    print(f"{name:<10}  {T:6}  {runs:9.1f}  {looks:6.1f}  {figures}", flush=True)
+
+
+def solver_problems(rounds: int, solver: Any) -> list[Boxed]:
+    """The programs of examples/tune_solver.py."""
+    from tune_solver import EFFORT, generate, solve
+
+    class Program:
+        space = EFFORT
+
+        def __init__(self, t: int) -> None:
+            self.program = generate(0, t, 25)
+
+    def run(problem: Program, effort: float) -> tuple[Any, float]:
+        work = solver.submit(solve, problem.program, effort).result()
+        return work, min(work.iterations / 5000.0, 1.0)
+
+    return [Boxed(Program(t), run) for t in range(rounds)]
+
+
+def main() -> None:
+    """Read the command line and compare."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=300)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--solver", type=int, default=0, metavar="ROUNDS", help="also on so many programs")
+    options = parser.parse_args()
+    print("            rounds  bisection  looks   regret of bisection, of probes, of one run a round")
+    T = options.rounds
+
+    def regret(history: Any) -> float:
+        return float(history.regret()[-1])
+
+    def boxes(stream: Sequence[Any], run: Callable[[Any, float], Any]) -> Callable[[], list[Boxed]]:
+        return lambda: [Boxed(problem, run) for problem in stream]
+
+    compare("knapsack", boxes(sb.streams.knapsack("mixed", T, seed=0), knapsack), regret, options.seeds)
+    points = sb.streams.clustering("elongated", T, per_class=10, seed=0)
+    compare("linkage", boxes(points, linkage), regret, options.seeds)
+    if options.solver:
+        with ProcessPoolExecutor(1, get_context("spawn")) as solver:
+            print("solver: mean losses")
+            compare(
+                "solver", lambda: solver_problems(options.solver, solver), lambda h: float(h.loss.mean()), 1
+            )
+
+
+if __name__ == "__main__":
+    main()
