@@ -13,7 +13,7 @@ help:
 	@echo "make suite   the regret of all learners and peers, and the tables of docs/regret.md"
 
 demo: $(VENV)/.demo
-	$(BIN)/semibandit play knapsack --rounds 3000 --seed 0 --png demo.png
+	$(BIN)/semibandit play knapsack --rounds 3000 --seed 0 --probes 3 --png demo.png
 
 test: $(VENV)/.check
 	$(BIN)/python -m pytest -n 2 --dist worksteal
