@@ -23,7 +23,8 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     except RuntimeError:
         compiled = numba.njit(nogil=True)(function)
     else:
-        compiled._cache = _ForgivingCache(compiled._cache)
+        if hasattr(compiled, "_cache"):  # with the JIT off, it is the function itself
+            compiled._cache = _ForgivingCache(compiled._cache)
     return compiled  # type: ignore[no-any-return]
 
 

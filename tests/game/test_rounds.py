@@ -116,7 +116,7 @@ def test_bad_input():
             return self.loss(rho)
 
     learner = learner_for("full")
-    with pytest.raises(TypeError, match="reveal must return the loss around rho as a PiecewiseConstant"):
+    with pytest.raises(TypeError, match="`reveal` must return the loss as a PiecewiseConstant"):
         sb.play(learner, [Pointwise(sb.PiecewiseConstant([0, 1], [0.5]))])
     assert learner.pending == ()
     empty = sb.play(learner_for("full"), [])

@@ -131,7 +131,7 @@ class LocalPieces:
         delta = seen.paid - mean
         mean += delta / (count + 1)
         losses = count + 1, mean, squares + delta * (seen.paid - mean)
-        learned = Learned(self, p, gap, clipped=raised)
+        learned = Learned(self, p, float(gap), clipped=float(raised))
         if drift is not None:
             drift = drift.remembering(tree - self._tree)
             k.spread(a, n, drift.share, rule.rate)
