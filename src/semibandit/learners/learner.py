@@ -164,7 +164,8 @@ class Learner:
             the draws fall, and the draws are used up. Told the same again, a learner relearns, and goes on as
             it would have.
         """
-        probes = _validate.integer("probes", probes, low=0)
+        if probes != 0:  # the usual case at the least cost
+            probes = _validate.integer("probes", probes, low=0)
         if position is None:
             weights, random = self._epoch.weights, self._random.random
             return self._asked([weights.draw(random()) for _ in range(1 + probes)])
@@ -298,7 +299,8 @@ class Learner:
         self.n_told += 1
         self.n_late += late
         self.gap_sum = learned.kept * (self.gap_sum + learned.gap)
-        self.explore_sum += rule.explore * seen.paid / (float(learned.p[0]) + rule.explore)
+        if rule.explore:
+            self.explore_sum += rule.explore * seen.paid / (float(learned.p[0]) + rule.explore)
         self.clip_mean += learned.clipped
         self.clip_most += learned.most_clipped
         delta = seen.paid - self._loss_mean
