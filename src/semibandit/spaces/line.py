@@ -41,7 +41,7 @@ class Line:
     def __init__(self, lo: float, hi: float, margin: float = 0.0, n_rows: int = 1) -> None:
         self.lo, self.hi, self.margin, self.n_rows = lo, hi, margin, n_rows
 
-    @property
+    @cached_property
     def span(self) -> tuple[float, float]:
         """The ends of the line that functions are on."""
         return float(self.starts[0]), float(self.starts[-1])
@@ -96,6 +96,8 @@ class Line:
 
     def home(self, x: float) -> float:
         """The point of the weights' line where what x stands for lies: x itself, but for margins."""
+        if self.n_rows == 1 and not self.margin:
+            return x
         row, rho = self.read(x)
         at = _raised(rho + self._shifts[row], self._shifts[row], rho)
         return at if row == len(self._inner) else min(at, math.nextafter(self._inner[row], -math.inf))
