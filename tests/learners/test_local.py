@@ -257,6 +257,16 @@ def test_a_certificate_scales_with_the_losses():
     assert large.certificate().value == pytest.approx(8.0 * small.certificate().value)
 
 
+def test_a_grid_is_certified_against_its_best_arm_and_takes_no_logs():
+    grid = sb.Exp3Grid(Interval(0, 10), 4, rate=0.5, baseline=None, seed=0)
+    grid.tell(grid.ask(), 1.0)
+    certificate = grid.certificate()
+    assert certificate.learning == pytest.approx(np.log(4) / 0.5 + grid.gap_sum)
+    assert certificate.value == 1.0  # no more than was paid
+    with pytest.raises(ValueError, match="cannot learn from whole functions"):
+        grid.learn_from([PiecewiseConstant([0, 10], [0.5])])
+
+
 # -- priors and warm starts -----------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit.functions import Piecewise, PiecewiseConstant
+from semibandit.learners.certificates import Certificate
 from semibandit.learners.learner import Learner
 from semibandit.learners.rates import Rate
 from semibandit.learners.trials import Trial
@@ -108,6 +109,19 @@ class Exp3Grid(Learner):
         shares = super().density().values
         edges = np.linspace(lo, hi, self.n_arms + 1)
         return PiecewiseConstant(edges, shares * (self.n_arms / (hi - lo)))
+
+    def certificate(self, dispersion: Any = None) -> Certificate:
+        """A bound on the expected regret so far against the best arm, for which dispersion plays no part."""
+        one_arm = super().certificate()
+        learning = (
+            one_arm.learning + (math.log(self.n_arms) - math.log(100.0)) * self.high / self.current_rate
+        )
+        paid = self.high * self._loss_mean * self.n_told
+        return Certificate(min(learning + one_arm.clips, paid), learning, one_arm.clips, 0.0, 0.5)
+
+    def learn_from(self, functions: Any, weight: float = 1.0) -> None:
+        """A grid learns from single losses only: an `Exp3Set` starts from logged functions."""
+        raise ValueError("an Exp3Grid cannot learn from whole functions; an Exp3Set can")
 
     def _comparator(self) -> str:
         return f"the {self.n_arms} arms"
