@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,12 @@ from semibandit.learners.learner import Learner
 from semibandit.learners.rates import Rate
 from semibandit.learners.trials import Trial
 from semibandit.spaces import Line, Space
-from semibandit.weights import IntervalTree, Seen
+from semibandit.weights import Cells, IntervalTree, Seen
 
 __all__ = ["Exp3Grid"]
 
 _ONE_SET = np.zeros(1, np.int64)
+_MOST_CELLS = 4096
 
 
 class Exp3Grid(Learner):
@@ -79,6 +81,14 @@ class Exp3Grid(Learner):
         if self.n_arms % rows:
             raise ValueError(f"n_arms must be a multiple of the {rows} rows, got {self.n_arms}")
         return Line(0.0, float(self.n_arms // rows), n_rows=rows)
+
+    @cached_property
+    def _cells(self) -> Cells:
+        """The arms, unless there are very many of them."""
+        if self.n_arms > _MOST_CELLS:
+            return super()._cells
+        leaf = (1 << (self.n_arms - 1).bit_length()) + np.arange(self.n_arms)
+        return Cells(np.arange(self.n_arms + 1.0), leaf, len(self.space.alphas) > 1)
 
     def _initial_weights(self) -> IntervalTree:
         return IntervalTree.from_pieces(np.arange(self.n_arms + 1.0), np.zeros(self.n_arms))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,14 +14,12 @@ from semibandit.learners.rates import AdaptiveRate, Rate
 from semibandit.learners.trials import Trial
 from semibandit.spaces import Space
 from semibandit.weights import (
-    Cells,
     Drift,
     IntervalTree,
     LocalPieces,
     Seen,
     Weights,
     WholeSoFar,
-    dyadic_cells,
     n_nodes,
 )
 
@@ -89,7 +86,7 @@ class Exp3Set(Learner):
     ...     else:
     ...         learner.tell(trial, PiecewiseConstant([0.5, 1], [0.2]))
     >>> learner.recommend()
-    Recommendation(rho=0.75, interval=(0.5, 1.0))
+    Recommendation(rho=0.75, interval=(0.5, 1.0)): 0.2 ± 0 in 198 rounds
     """
 
     baselines = ("local", "low", None)
@@ -124,10 +121,6 @@ class Exp3Set(Learner):
             max_pieces=max_pieces,
             seed=seed,
         )
-
-    @cached_property
-    def _cells(self) -> Cells:
-        return dyadic_cells(self._line, self.space.shape)
 
     def _default_rate(self) -> Rate | None:
         if self.baseline != "local":

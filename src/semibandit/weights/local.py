@@ -139,7 +139,7 @@ class LocalPieces:
             a[[k.COUNT, k.LOSS], :n] *= keep
             tree *= keep
             losses = keep * losses[0], losses[1], keep * losses[2]
-            learned = learned._replace(kept=1.0 - drift.share, speed=drift.speed)
+            learned = learned._replace(kept=1.0 - drift.share, remembered=keep, speed=drift.speed)
         return learned._replace(weights=self._with(_trimmed(a, n), _tree=tree, _losses=losses, _drift=drift))
 
     def _leaf(self, x: float) -> int:
