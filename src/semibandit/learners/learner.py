@@ -18,7 +18,7 @@ from semibandit.learners import storage
 from semibandit.learners.certificates import Certificate, certify
 from semibandit.learners.rates import Rate, as_rate
 from semibandit.learners.trials import Epoch, Trial
-from semibandit.spaces import Alpha, Line, Space
+from semibandit.spaces import Alpha, Boxes, Line, Parameters, Space, parameters_of, values_of
 from semibandit.weights import IntervalTree, Rule, Seen, Weights, united
 
 __all__ = ["Learner", "Recommendation"]
@@ -54,23 +54,40 @@ class _Deployed(NamedTuple):
 class Recommendation(_Deployed):
     """The value to deploy, and the interval that it stands for; on `Strips` also the `alpha` of its row.
 
+    On `Knobs` all of it by name is in `values`; the interval is that of the knob along the rows.
+
     Unpacks as (rho, interval).
     """
 
     alpha: Alpha | None
+    names: tuple[str, ...]
 
-    def __new__(cls, rho: float, interval: tuple[float, float], alpha: Alpha | None = None) -> Self:
-        """The pair of rho and interval, with alpha as an attribute."""
+    def __new__(
+        cls,
+        rho: float,
+        interval: tuple[float, float],
+        alpha: Alpha | None = None,
+        names: tuple[str, ...] = (),
+    ) -> Self:
+        """The pair of rho and interval, with alpha and the names of knobs as attributes."""
         recommendation = super().__new__(cls, rho, interval)
         recommendation.alpha = alpha
+        recommendation.names = names
         return recommendation
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        """What a problem's methods take: (rho,), or (rho, alpha)."""
-        return (self.rho,) if self.alpha is None else (self.rho, self.alpha)
+    def values(self) -> dict[str, Any]:
+        """What to deploy, by name."""
+        return values_of(self.names, self.rho, self.alpha)
+
+    @property
+    def parameters(self) -> Parameters:
+        """What a problem's methods take: (rho,), (rho, alpha), or the values by name."""
+        return parameters_of(self.names, self.rho, self.alpha)
 
     def __repr__(self) -> str:
+        if self.names:
+            return f"Recommendation(values={self.values!r}, interval={self.interval!r})"
         alpha = "" if self.alpha is None else f", alpha={self.alpha!r}"
         return f"Recommendation(rho={self.rho!r}, interval={self.interval!r}{alpha})"
 
@@ -97,7 +114,7 @@ class Learner:
         seed: int | None = None,
     ) -> None:
         if not isinstance(space, Space):
-            raise TypeError(f"space must be an Interval or Strips, got {space!r}")
+            raise TypeError(f"space must be an Interval, Strips or Knobs, got {space!r}")
         if baseline not in self.baselines:
             names = ", ".join(map(repr, self.baselines[:-1]))
             raise ValueError(f"baseline must be {names} or {self.baselines[-1]!r}, got {baseline!r}")
@@ -188,15 +205,19 @@ class Learner:
 
     def _trial(self, trial_id: int, positions: tuple[float, ...]) -> Trial:
         rho, alpha = self._parameters(positions[0])
+        names = self.space.names
         probes: tuple[Any, ...] = ()
         if len(positions) > 1:
             others = map(self._parameters, positions[1:])
-            probes = tuple(x if a is None else (x, a) for x, a in others)
-        return Trial(trial_id, rho, self._name, positions, alpha, probes)
+            if names:
+                probes = tuple(parameters_of(names, x, a) for x, a in others)
+            else:
+                probes = tuple(x if a is None else (x, a) for x, a in others)
+        return Trial(trial_id, rho, self._name, positions, alpha, probes, names)
 
-    def _parameters(self, position: float) -> tuple[float, Alpha | None]:
+    def _parameters(self, position: float) -> tuple[Any, Alpha | None]:
         row, x = self._line.read(self._standing(position))
-        return self._rho(x), self.space.alphas[row]
+        return self.space.line.value(self._rho(x)), self.space.alphas[row]
 
     def _standing(self, position: float) -> float:
         """The point of the line that is played for a draw."""
@@ -388,8 +409,8 @@ class Learner:
         alike = self._epoch.weights.alike
         behind = log.of_ends(log.edges, *(np.where(end >= -alike, 0.0, -end) for end in log.ends))
         row, (lo, hi) = self._line.argmin(behind)
-        lo, hi = self._rho(lo), self._rho(hi)
-        return Recommendation(0.5 * lo + 0.5 * hi, (lo, hi), self.space.alphas[row])
+        stretch = self.space.line.stretch(self._rho(lo), self._rho(hi))
+        return Recommendation(*stretch, self.space.alphas[row], self.space.names)
 
     @property
     def guarantee(self) -> str:
@@ -429,7 +450,7 @@ class Learner:
         if getattr(self, "drift", None) is not None:
             raise ValueError("a learner with drift has no certificate: its rate may rise")
         return certify(
-            length=self._line.ends[1] - self._line.ends[0],
+            length=self._line.extent,
             rounds=self.n_told,
             rate=self.current_rate,
             gaps=self.gap_sum + self.explore_sum + self.join_error / self.current_rate,
@@ -461,7 +482,7 @@ class Learner:
 
     def _whole(self, i: int, function: Any) -> Piecewise:
         """A logged function on the line, as losses in [0, 1]."""
-        if not isinstance(function, Piecewise):
+        if not isinstance(function, Piecewise | Boxes):
             raise TypeError(f"functions[{i}] must be a piecewise function, got {function!r}")
         laid = self._line.lay(function)
         if not laid.whole or (float(laid.edges[0]), float(laid.edges[-1])) != self._line.ends:
