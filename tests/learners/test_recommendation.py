@@ -12,7 +12,7 @@ from semibandit.learners.evidence import Paid, stretches
 from semibandit.weights import Cells, dyadic_cells
 
 UNIT = sb.Interval(0, 1)
-CELLS = dyadic_cells(UNIT.line, ())
+CELLS = dyadic_cells(UNIT)
 
 
 def naive_not_worse(cells, rounds):
@@ -45,7 +45,7 @@ def naive_not_worse(cells, rounds):
 def test_parts_that_are_worse_are_those_of_the_naive_rule(seed):
     rng = np.random.default_rng(seed)
     space = sb.Strips(3, UNIT) if seed % 3 == 0 else UNIT
-    cells = dyadic_cells(space.line, space.shape)
+    cells = dyadic_cells(space)
     lo, hi = space.line.ends
     paid, rounds = Paid(cells), []
     for _ in range(int(rng.integers(0, 300))):
@@ -119,7 +119,9 @@ def test_a_grid_deploys_an_arm():
     assert best.evidence.mean == pytest.approx(8.5, abs=0.1)
     assert best.evidence.rounds > 100
     assert repr(best).startswith(f"Recommendation(rho={rho!r}, interval={interval!r}): 8.")
-    assert sb.Exp3Grid(UNIT, 5000, seed=0)._cells.leaf.size == 64
+    many = sb.Exp3Grid(sb.Strips(3, UNIT), 15000, seed=0)._cells
+    assert many.leaf.size == 3 * (4096 // 3)
+    assert set(range(0, 15001, 5000)) <= set(many.edges.tolist())
 
 
 def test_evidence_is_saved_and_copied(tmp_path):

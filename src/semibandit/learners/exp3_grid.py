@@ -14,7 +14,7 @@ from semibandit.learners.certificates import Certificate
 from semibandit.learners.learner import Learner
 from semibandit.learners.rates import Rate
 from semibandit.learners.trials import Trial
-from semibandit.spaces import Line, Space
+from semibandit.spaces import Boxes, Line, Space, call
 from semibandit.weights import Cells, IntervalTree, Seen
 
 __all__ = ["Exp3Grid"]
@@ -84,19 +84,21 @@ class Exp3Grid(Learner):
 
     @cached_property
     def _cells(self) -> Cells:
-        """The arms, unless there are very many of them."""
-        if self.n_arms > _MOST_CELLS:
-            return super()._cells
-        leaf = (1 << (self.n_arms - 1).bit_length()) + np.arange(self.n_arms)
-        return Cells(np.arange(self.n_arms + 1.0), leaf, len(self.space.alphas) > 1)
+        """The arms, or groups of neighbours in a row where there are very many of them."""
+        rows = self._line.n_rows
+        parts = min(self.n_arms // rows, max(_MOST_CELLS // rows, 1))
+        inner = np.round(np.linspace(0.0, self._line.hi, parts + 1))[:-1]
+        edges = np.append((self._line.starts[:-1, None] + inner).ravel(), self.n_arms)
+        leaf = (1 << (rows * parts - 1).bit_length()) + np.arange(rows * parts)
+        return Cells(edges, leaf, rows > 1)
 
     def _initial_weights(self) -> IntervalTree:
         return IntervalTree.from_pieces(np.arange(self.n_arms + 1.0), np.zeros(self.n_arms))
 
     def _rho(self, x: float) -> float:
-        interval = self.space.interval
-        rho = interval.lo + interval.width * (x / self._line.hi)
-        return min(max(rho, interval.lo), interval.hi)
+        line = self.space.line
+        rho = line.lo + (line.hi - line.lo) * (x / self._line.hi)
+        return min(max(rho, line.lo), line.hi)
 
     def _cell(self, position: float) -> float:
         """The left end of the cell that a point of the line lies in."""
@@ -106,8 +108,9 @@ class Exp3Grid(Learner):
         return self._cell(position) + 0.5
 
     def _read(self, trial: Trial, look: int, home: float, seen: Any) -> Seen:
-        if isinstance(seen, Piecewise):
-            seen = seen(self.space.place(*trial.looks[look]))
+        if isinstance(seen, Piecewise | Boxes):
+            x = call(self.space.place, trial.looks[look])
+            seen = self.space.line.on_rows(seen, x)(x)
         value = _validate.number("the loss told", seen, low=0.0, high=self.high)
         loss = float(self._scaled(value))
         cell, losses = self._cell(trial.positions[look]), np.array([loss])

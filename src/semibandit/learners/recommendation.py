@@ -8,7 +8,7 @@ import numpy as np
 
 from semibandit._validate import FloatArray
 from semibandit.learners.evidence import NOTHING, Evidence, Paid, stretches
-from semibandit.spaces import Alpha, Line
+from semibandit.spaces import Alpha, Line, Parameters, parameters_of, values_of
 from semibandit.weights import Weights
 
 __all__ = ["Recommendation", "at_the_minimum", "by_mass"]
@@ -24,11 +24,14 @@ class _Deployed(NamedTuple):
 class Recommendation(_Deployed):
     """The value to deploy, and the interval that it stands for; on `Strips` also the `alpha` of its row.
 
+    On `Knobs` all of it by name is in `values`; the interval is that of the knob along the rows.
+
     Unpacks as (rho, interval). `evidence` is what was paid in the rounds that were played there (in the cells
     that the interval touches, a 64th of an interval each): the mean, its standard error, and their number.
     """
 
     alpha: Alpha | None
+    names: tuple[str, ...]
     evidence: Evidence
 
     def __new__(
@@ -36,25 +39,35 @@ class Recommendation(_Deployed):
         rho: float,
         interval: tuple[float, float],
         alpha: Alpha | None = None,
+        names: tuple[str, ...] = (),
         evidence: Evidence = NOTHING,
     ) -> Self:
         """The pair of rho and interval, with the rest as attributes."""
         recommendation = super().__new__(cls, rho, interval)
         recommendation.alpha = alpha
+        recommendation.names = names
         recommendation.evidence = evidence
         return recommendation
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        return *self, self.alpha, self.evidence
+        return *self, self.alpha, self.names, self.evidence
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        """What a problem's methods take: (rho,), or (rho, alpha)."""
-        return (self.rho,) if self.alpha is None else (self.rho, self.alpha)
+    def values(self) -> dict[str, Any]:
+        """What to deploy, by name."""
+        return values_of(self.names, self.rho, self.alpha)
+
+    @property
+    def parameters(self) -> Parameters:
+        """What a problem's methods take: (rho,), (rho, alpha), or the values by name."""
+        return parameters_of(self.names, self.rho, self.alpha)
 
     def __repr__(self) -> str:
         alpha = "" if self.alpha is None else f", alpha={self.alpha!r}"
-        return f"Recommendation(rho={self.rho!r}, interval={self.interval!r}{alpha}): {self.evidence}"
+        what = f"rho={self.rho!r}, interval={self.interval!r}{alpha}"
+        if self.names:
+            what = f"values={self.values!r}, interval={self.interval!r}"
+        return f"Recommendation({what}): {self.evidence}"
 
 
 def at_the_minimum(weights: Weights, line: Line, paid: Paid) -> Choice:

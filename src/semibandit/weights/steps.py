@@ -72,8 +72,8 @@ class Learned(NamedTuple):
     clipped: float = 0.0
     most_clipped: float = 0.0
     kept: float = 1.0
-    remembered: float = 1.0
     speed: float = 0.0
+    remembered: float = 1.0
 
 
 def united(looks: list[tuple[float, Seen]]) -> Seen:
