@@ -215,9 +215,10 @@ class Exp3Set(Learner):
             raise ValueError(f"the values told must be in [0, {self.high:g}], got {value!r}")
         if status == NOT_COVERED:
             raise ValueError(f"the function told must cover {trial.named(look)}, got {seen!r}")
-        left = self._scaled(left)
-        losses = left, left if steps else self._scaled(right)
-        return Seen(edges, losses, sets, float(self._scaled(value)), home, whole)
+        if self.maximize or self.high != 1.0:
+            left, value = self._scaled(left), float(self._scaled(value))
+            right = left if steps else self._scaled(right)
+        return Seen(edges, (left, right), sets, value, home, whole)
 
     def _read_point(self, home: float, seen: Any) -> Seen:
         """A single loss stands for the cell that the parameter lies in: cells are a partition as well."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from semibandit._validate import FloatArray
@@ -16,8 +16,7 @@ from semibandit.weights import Weights
 __all__ = ["Epoch", "Trial"]
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(msgspec.Struct, frozen=True):
     """One question: play `rho` (and `alpha`, on `Strips`), then tell the learner what was seen.
 
     On `Knobs` play `values`, which are by name; rho is that of the knob along the rows, alpha those of the
