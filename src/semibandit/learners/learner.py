@@ -405,7 +405,7 @@ class Learner:
 
         On `Strips` together with the alpha of the row that the interval is in.
         """
-        log = self._epoch.weights.log()
+        log = self._line.level(self._epoch.weights.log())
         alike = self._epoch.weights.alike
         behind = log.of_ends(log.edges, *(np.where(end >= -alike, 0.0, -end) for end in log.ends))
         row, (lo, hi) = self._line.argmin(behind)
