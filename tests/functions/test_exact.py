@@ -14,7 +14,22 @@ from semibandit.functions import _digits
 from semibandit.functions.exact import ExactSum
 
 DOUBLES = st.floats(allow_nan=False, allow_infinity=False, width=64)
-NASTY = [0.0, -0.0, 5e-324, -5e-324, 2.2e-308, 1e-300, 1.0, -1.0, 2.0**53, 2.0**53 + 2, 1e300, -1e300, 0.1, 2.0**31]
+NASTY = [
+    0.0,
+    -0.0,
+    5e-324,
+    -5e-324,
+    2.2e-308,
+    1e-300,
+    1.0,
+    -1.0,
+    2.0**53,
+    2.0**53 + 2,
+    1e300,
+    -1e300,
+    0.1,
+    2.0**31,
+]
 
 
 def nearest(fraction):

@@ -77,13 +77,13 @@ def joined(parts: Sequence[Digits]) -> Digits:
 
 
 def total(a: Digits, b: Digits) -> Digits:
-    """a + b, number by number."""
+    """The sums a + b, number by number."""
     first, last = _range((a, b))
     return Digits(first, _spread(a, first, last) + _spread(b, first, last))
 
 
 def difference(a: Digits, b: Digits) -> Digits:
-    """a - b, number by number."""
+    """The differences a - b, number by number."""
     return total(a, Digits(b.first, -b.array))
 
 

@@ -74,7 +74,9 @@ class ExactSum:
             values = np.concatenate([function.ends[0] for function in functions])
             jumps = _digits.difference(_digits.of(values), _digits.of(_before(values, firsts)))
             slopes = None
-        changes = jumps.array.any(axis=1) | (slopes.array.any(axis=1) if slopes is not None else False)
+        changes = np.asarray(jumps.array.any(axis=1))
+        if slopes is not None:
+            changes |= slopes.array.any(axis=1)
         changes[firsts] = True
         return cls._grouped(
             len(functions),

@@ -116,7 +116,7 @@ class Outline:
 
 
 def _bounds(function: Piecewise, cells: FloatArray, breaks: IntArray) -> tuple[Piecewise, Piecewise]:
-    """The two bounds on one function. O(pieces · log cells): cells without a break have their edges left out."""
+    """The two bounds on one function. O(pieces · log cells), as they say nothing of cells without a break."""
     inner = function.edges[1:-1]
     place = np.searchsorted(cells, inner, side="right") - 1
     np.add.at(breaks, place, 1)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
 from itertools import chain, islice
 from threading import Lock
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from semibandit import _validate
 
@@ -23,7 +24,8 @@ FAN = 8
 MOST_DEATHS = 3
 
 
-class Chunk(NamedTuple):
+@dataclass(frozen=True)
+class Chunk:
     """Consecutive items of a log, and the place of the first."""
 
     start: int

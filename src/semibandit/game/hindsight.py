@@ -17,7 +17,6 @@ from semibandit.spaces import Alpha, Interval
 __all__ = ["Hindsight", "best_for", "best_in_hindsight", "best_of", "mean_loss", "mean_of", "unwatched"]
 
 
-
 @dataclass(frozen=True)
 class Hindsight:
     """The widest interval of best fixed parameters, the mean loss there, and on strips the alpha of its row.
@@ -96,8 +95,9 @@ def mean_loss(problems: Iterable[Any], *, maximize: bool = False) -> tuple[Piece
 def _searched(problems: Iterable[Any], maximize: bool, max_pieces: float) -> tuple[Piecewise, Hindsight]:
     maximize = _validate.boolean("maximize", maximize)
     log = Log(problems)
-    space = getattr(log.first(Reader()), "space", None)
-    search = Search(log, engine_for(None, None), unwatched, maximize=maximize, max_pieces=max_pieces)
+    reader = Reader()
+    space = getattr(log.first(reader), "space", None)
+    search = Search(log, engine_for(None, None), unwatched, reader, maximize, max_pieces)
     found = search.run()
     return mean_of(found.function, found.tally.count, maximize), best_of(
         found.function, found.tally.count, space, maximize

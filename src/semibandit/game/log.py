@@ -54,11 +54,15 @@ class Log:
                 return problem
         return None
 
-    def chunks(self, size: int | None, workers: int, start: int = 0, stop: int | None = None) -> Iterator[Chunk]:
-        """The problems from `start` up to `stop`; where there is no length, `start` is 0 or the last `stop`."""
+    def chunks(
+        self, size: int | None, workers: int, start: int = 0, stop: int | None = None
+    ) -> Iterator[Chunk]:
+        """The problems from `start` to `stop`; where there is no length, `start` is 0 or the last `stop`."""
         if self.length is not None:
             stop = self.length if stop is None else stop
-            size = size or max(1, min(math.ceil((stop - start) / (_CHUNKS_PER_WORKER * workers)), _LARGEST_CHUNK))
+            size = size or max(
+                1, min(math.ceil((stop - start) / (_CHUNKS_PER_WORKER * workers)), _LARGEST_CHUNK)
+            )
             for a in range(start, stop, size):
                 yield self._chunk(a, min(a + size, stop))
             return
@@ -92,7 +96,7 @@ class Reader:
         return (math.floor((i + 1) * self.holdout) > math.floor(i * self.holdout)) == self.held
 
     def read(self, chunk: Chunk, bad: list[Unreadable]) -> Iterator[tuple[int, Any]]:
-        """The problems of a chunk with their places; those that cannot be read are an error, or go to `bad`."""
+        """The problems of a chunk with their places; those that cannot be read raise, or go to `bad`."""
         for k in range(len(chunk.items)):
             if not self.wanted(chunk.start + k):
                 continue

@@ -162,7 +162,7 @@ def _reduced(functions: Iterable[Piecewise], of: Callable[[Any], Any], merge: Ca
 
 @dataclass(frozen=True)
 class Found:
-    """The sum of all functions, nan where its minimum was ruled out, with its tally and the passes it took."""
+    """The sum of all functions, nan where its minimum was ruled out; its tally, and the passes it took."""
 
     function: Piecewise
     tally: Tally
@@ -182,7 +182,7 @@ class Search:
     log: Log
     engine: Engine
     watch: Watch
-    reader: Reader = Reader()
+    reader: Reader
     maximize: bool = False
     max_pieces: float = math.inf
     chunk: int | None = None
@@ -215,7 +215,8 @@ class Search:
         while True:
             passes += 1
             tally = self._pass(
-                Pass(self.reader, self.maximize, self.at, cells=cells, outlined=True), f"narrowing, pass {passes}"
+                Pass(self.reader, self.maximize, self.at, cells=cells, outlined=True),
+                f"narrowing, pass {passes}",
             )
             assert tally.outline is not None
             cells = cells.keep(tally.outline.possible(cells))
