@@ -1,4 +1,7 @@
-"""Theorem 3: its bound is minimised, right in hand-made cases, and kept by `Exp3Set` because it learns."""
+"""Theorem 3: its bound is minimised, right in hand-made cases, and kept by `Exp3Set` because it learns.
+
+So is the bound of `AdaptiveRate`.
+"""
 
 import math
 
@@ -122,6 +125,36 @@ def test_theorem_3_on_play(name, exploration):
             regrets.append(regret_of(stream, seed, rate=factor * bound.rate, exploration=exploration))
     assert mean_limits(played[1.0])[1] <= bound.value
     assert mean_limits(played[0.02])[0] > bound.value
+
+
+def adaptive_bound(rate, T, M, f):
+    """The theorem of `AdaptiveRate` on [0, 1], least over r."""
+    gaps = math.sqrt(rate.c * T * M)
+    radii = np.geomspace(1e-6, 0.25, 100)
+    return min(2 * math.log(1 / (2 * r)) / rate.c * (1 + gaps) + gaps + f(T, r) for r in radii)
+
+
+@pytest.mark.parametrize("rate", [sb.AdaptiveRate(), sb.AdaptiveRate(600)])
+@pytest.mark.parametrize("name", PLACES)
+def test_the_theorem_of_the_adaptive_rate_on_play(name, rate):
+    """The learner stays below its bound, and so do the steps of the proof; one that hardly learns does not."""
+    T, M, (draw, density) = 600, 2, PLACES[name]
+
+    def f(T, eps):
+        return bounds.worst_interval(T * min(1.0, density * eps), T, 1)
+
+    bound = adaptive_bound(rate, T, M, f)
+    regrets, stuck, gaps = [], [], []
+    for seed in range(4):
+        stream = falling(draw(np.random.default_rng(seed), T))
+        learner = sb.Exp3Set(UNIT, baseline=None, rate=rate, seed=seed)
+        regrets.append(sb.play(learner, stream).regret()[-1])
+        gaps.append(learner.gap_sum)
+        assert 1.0 <= rate.c / (1.0 + learner.gap_sum) / learner.current_rate < 2.0
+        stuck.append(regret_of(stream, seed, rate=1e-4))
+    assert mean_limits(gaps)[1] <= math.sqrt(rate.c * T * M)
+    assert mean_limits(regrets)[1] <= bound
+    assert mean_limits(stuck)[0] > bound
 
 
 @pytest.mark.parametrize("H", [0.01, 100.0])

@@ -161,6 +161,35 @@ def test_rows_of_two_parameters():
     )
 
 
+class Named:
+    """A problem with two knobs: best at alpha = 10^-2 with mode "b"."""
+
+    space = sb.Knobs(alpha=sb.Real(1e-4, 1, log=True), mode=sb.Choice("a", "b"))
+
+    def __init__(self, x):
+        self.x = x
+
+    def loss(self, alpha, mode):
+        return (0.2 if mode == "b" else 0.5) + (0.1 if alpha < self.x else 0.0)
+
+    def losses(self):
+        from semibandit.spaces import Boxes
+
+        steps = [sb.PiecewiseConstant([1e-4, self.x, 1], [v + 0.1, v]) for v in (0.5, 0.2)]
+        return Boxes([(steps[0], {"mode": "a"}), (steps[1], {"mode": "b"})])
+
+
+def test_knobs_by_name():
+    log = [Named(x) for x in (1e-3, 1e-2, 1e-1, 1e-3)]
+    result = sb.fit(log, default={"alpha": 1e-4, "mode": "a"}, holdout=0.25)
+    best = sb.best_in_hindsight(log[:3])
+    assert result.values == best.values
+    assert result.values["mode"] == "b"
+    assert result.interval == best.interval == pytest.approx((0.1, 1.0))
+    assert result.confidence.gap.value == pytest.approx(0.6 - 0.2)
+    assert repr(result).startswith("<Fit: alpha=0.316228, mode='b'; best on [0.1, 1)")
+
+
 # -- what cannot be read -------------------------------------------------------------------------------
 
 

@@ -17,7 +17,7 @@ SPACES = [sb.Interval(0, 1), sb.Strips(3, sb.Interval(0, 2)), sb.Interval(-1, 1,
 
 
 def fresh(space, rate=RATE, budget=4096):
-    return LocalPieces(dyadic_cells(space.line, space.shape), rate, budget)
+    return LocalPieces(dyadic_cells(space), rate, budget)
 
 
 def flat(weights):
@@ -179,7 +179,7 @@ def test_nothing_is_lost_far_behind():
 @pytest.mark.parametrize("space", SPACES, ids=repr)
 def test_whole_functions_are_hedge_on_exact_pieces_until_something_is_seen_in_part(space):
     rng = np.random.default_rng(5)
-    cells = dyadic_cells(space.line, space.shape)
+    cells = dyadic_cells(space)
     weights, tree = WholeSoFar(cells, 512), IntervalTree(*space.line.ends)
     rule = RULE._replace(floor=-np.inf)
     for _ in range(200):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from semibandit.functions import Piecewise
 from semibandit.game.engines import Chunk
 from semibandit.game.log import Reader, Unreadable
+from semibandit.spaces import Parameters, call
 
 __all__ = ["Check", "Checked", "Confidence", "Estimate", "Range"]
 
@@ -127,8 +128,8 @@ class Check:
     """The work of the pass over the problems that were held out: a plain run for each parameter."""
 
     reader: Reader
-    chosen: tuple[Any, ...]
-    default: tuple[Any, ...] | None
+    chosen: Parameters
+    default: Parameters | None
     maximize: bool
 
     def __call__(self, chunk: Chunk) -> Checked:
@@ -158,5 +159,5 @@ class Check:
         )
 
 
-def _loss(problem: Any, parameters: tuple[Any, ...]) -> float:
-    return float(problem(*parameters) if isinstance(problem, Piecewise) else problem.loss(*parameters))
+def _loss(problem: Any, parameters: Parameters) -> float:
+    return float(call(problem if isinstance(problem, Piecewise) else problem.loss, parameters))

@@ -19,7 +19,7 @@ from semibandit.game.hindsight import Hindsight, best_of, mean_of, unwatched
 from semibandit.game.log import Log, Reader, Unreadable
 from semibandit.game.losses import whole_loss
 from semibandit.game.search import Found, Search, Watch
-from semibandit.spaces import Interval
+from semibandit.spaces import Interval, Parameters, call
 
 __all__ = ["Fit", "fit", "watching"]
 
@@ -59,12 +59,12 @@ class Fit(Hindsight):
 
     def __repr__(self) -> str:
         lo, hi = self.interval
-        alpha = "" if self.alpha is None else f", alpha={self.alpha!r}"
+        values = ", ".join(f"{name}={_shown(value)}" for name, value in self.values.items())
         sure = self.confidence
         gap = "" if sure.gap is None else f", gap to the default {sure.gap}"
         bad = f", {len(self.unreadable)} unreadable" if self.unreadable else ""
         return (
-            f"<Fit: rho={self.rho:.6g} of [{lo:.6g}, {hi:.6g}){alpha}, mean loss {self.mean_loss:.4g} on "
+            f"<Fit: {values}; best on [{_shown(lo)}, {_shown(hi)}), mean loss {self.mean_loss:.4g} on "
             f"{self.count:,} problems; {sure.level:.0%} {sure.method}: loss {sure.loss}{gap}{bad}>"
         )
 
@@ -72,6 +72,7 @@ class Fit(Hindsight):
         """Plain data, ready for JSON."""
         sure = self.confidence
         return {
+            "values": self.values,
             "rho": self.rho,
             "interval": list(self.interval),
             "alpha": self.alpha,
@@ -125,7 +126,8 @@ def fit(
     client
         A `dask.distributed.Client`, instead: the work is done by its workers.
     default
-        A parameter to compare with, such as the one in use: ρ, or the tuple that a problem's methods take.
+        A parameter to compare with, such as the one in use: ρ, or what a problem's methods take, as a tuple
+        (ρ, α) or, for `Knobs`, a dict.
     holdout
         The share of problems, evenly spread through the log, by which the parameter is not chosen but
         checked: on these the bounds are narrower. By default it is chosen by all.
@@ -155,7 +157,7 @@ def fit(
     options = _Options(
         engine_for(n_jobs, client),
         _validate.choice("unreadable", unreadable, ("raise", "skip")) == "skip",
-        default if default is None or isinstance(default, tuple) else (default,),
+        default if default is None or isinstance(default, tuple | dict) else (default,),
         _validate.number("holdout", holdout, low=0.0, high=math.nextafter(1.0, 0.0)),
         _validate.number("level", level, low=0.0, high=1.0, open=True),
         None if high is None else _validate.number("high", high, low=0.0, open=True),
@@ -170,11 +172,15 @@ def fit(
         return _fit(log, options, watch)
 
 
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, int | float) else repr(value)
+
+
 @dataclass(frozen=True)
 class _Options:
     engine: Engine
     skip: bool
-    default: tuple[Any, ...] | None
+    default: Parameters | None
     holdout: float
     level: float
     high: float | None
@@ -212,14 +218,14 @@ def _fit(log: Log, options: _Options, watch: Watch) -> Fit:
     )
 
 
-def _place(first: Any, space: Any, parameters: tuple[Any, ...] | None) -> float | None:
+def _place(first: Any, space: Any, parameters: Parameters | None) -> float | None:
     """Where on the line a parameter is; an error if it is not in the space."""
     if parameters is None or first is None:
         return None
     if space is None:
         space = Interval(*(float(end) for end in whole_loss(first).edges[[0, -1]]))
     try:
-        return float(space.place(*parameters))
+        return float(call(space.place, parameters))
     except TypeError as error:
         raise TypeError(f"default must be a parameter of {space!r}, got {parameters!r}: {error}") from None
 

@@ -74,7 +74,7 @@ def problems_needed(radius: float, breaks: int, *, width: float = 1.0, level: fl
     """The least number of problems, with so many breaks each, for which `uniform_radius` is at most this.
 
     >>> problems_needed(0.05, 20)
-    36155
+    34289
     """
     radius = _validate.number("radius", radius, low=0.0, open=True)
     breaks = _validate.integer("breaks", breaks, low=0)

@@ -12,7 +12,7 @@ from semibandit.functions import Piecewise
 from semibandit.game.engines import Advance, engine_for
 from semibandit.game.log import Log, Reader
 from semibandit.game.search import Search, add_up
-from semibandit.spaces import Alpha, Interval
+from semibandit.spaces import Alpha, Interval, Line, Parameters, parameters_of, values_of
 
 __all__ = ["Hindsight", "best_for", "best_in_hindsight", "best_of", "mean_loss", "mean_of", "unwatched"]
 
@@ -21,24 +21,31 @@ __all__ = ["Hindsight", "best_for", "best_in_hindsight", "best_of", "mean_loss",
 class Hindsight:
     """The widest interval of best fixed parameters, the mean loss there, and on strips the alpha of its row.
 
+    On `Knobs` the interval is that of the knob along the rows; all values by name are in `values`.
+
     It unpacks into two: `interval, mean_loss = best_in_hindsight(problems)`.
     """
 
     interval: tuple[float, float]
     mean_loss: float
     alpha: Alpha | None = None
+    names: tuple[str, ...] = ()
+    middle: float | None = None
 
     @property
     def rho(self) -> float:
-        """The middle of the interval."""
-        lo, hi = self.interval
-        middle = 0.5 * lo + 0.5 * hi
-        return middle if middle < hi else lo  # of two neighbouring doubles, the first
+        """The middle of the interval; on the scale of a knob, its own."""
+        return Line(*self.interval).stretch(*self.interval)[0] if self.middle is None else self.middle
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
+    def values(self) -> dict[str, Any]:
+        """The best parameters by name."""
+        return values_of(self.names, self.rho, self.alpha)
+
+    @property
+    def parameters(self) -> Parameters:
         """What a problem's methods take."""
-        return (self.rho,) if self.alpha is None else (self.rho, self.alpha)
+        return parameters_of(self.names, self.rho, self.alpha)
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.interval, self.mean_loss))
@@ -118,9 +125,10 @@ def mean_of(total: Piecewise, count: int, maximize: bool) -> Piecewise:
 def best_of(total: Piecewise, count: int, space: Any, maximize: bool) -> Hindsight:
     """Where the sum of `count` functions is smallest; `space` is None for bare functions."""
     space = Interval(*total.edges[[0, -1]]) if space is None else space
-    row, interval = space.line.argmin(total)
+    row, found = space.line.argmin(total)
+    middle, interval = space.line.stretch(*found)
     best = total.min() / count
-    return Hindsight(interval, -best if maximize else best, space.alphas[row])
+    return Hindsight(interval, -best if maximize else best, space.alphas[row], space.names, middle)
 
 
 def best_for(functions: Iterable[Piecewise], spaces: list[Any], maximize: bool) -> Hindsight:

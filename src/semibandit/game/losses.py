@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from semibandit.functions import Piecewise
+from semibandit.spaces import Boxes, Line
 
 __all__ = ["require_whole", "whole_functions", "whole_loss"]
 
@@ -39,9 +40,10 @@ def whole_loss(problem: Any) -> Piecewise:
     if not callable(losses):
         raise TypeError(f"problems must be functions, or have a method `losses`, got {problem!r}")
     function = losses()
-    if not isinstance(function, Piecewise):
+    if not isinstance(function, Piecewise | Boxes):
         raise TypeError(
             f"`losses` must return the loss as a PiecewiseConstant (or a PiecewiseLinear), got {function!r} "
             f"from {problem!r}"
         )
-    return function
+    space = getattr(problem, "space", None)
+    return (Line(0.0, 1.0) if space is None else space.line).on_rows(function)  # type: ignore[no-any-return]

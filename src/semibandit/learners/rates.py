@@ -100,12 +100,13 @@ class AdaptiveRate(msgspec.Struct, frozen=True, tag=True):
     so that a single tiny probability cannot make the rate collapse. c is `log_term`, or else ln T where the
     horizon is given, and 10 where it is not.
 
-    For unbiased estimates, told promptly and on partitions, with steps of a factor q (a half, see below)
+    For unbiased estimates, told promptly and on partitions into M sets, with steps down to powers of two,
 
-        E R ≤ (ln(|C|/2r)/c)·(1 + √(c·T·M/q)) + √(c·T·M/q) + T·L·r + f(T, r):
+        E R ≤ (2·ln(|C|/2r)/c)·(1 + √(c·T·M)) + √(c·T·M) + T·L·r + f(T, r).
 
-    since the rate never rises, Σ⟨p, ℓ̂⟩ is at most the average of Σ ℓ̂ over a ball of radius r, plus
-    ln(|C|/2r)/λ_T + Σ δ; and δ_t ≤ λ_t/2·⟨p_t, ℓ̂_t²⟩, whose expectation is at most λ_t/2·M.
+    Since the rate never rises, Σ⟨p, ℓ̂⟩ is at most the average of Σ ℓ̂ over a ball of radius r, plus
+    ln(|C|/2r)/λ_T + Σ δ, and λ_T is more than half of c / (1 + Σ δ). As δ_t ≤ min(1, λ_t/2·⟨p_t, ℓ̂_t²⟩) and
+    λ_t ≤ c / (1 + the gaps before), Σ δ ≤ √(c·Σ⟨p, ℓ̂²⟩), and the expectation of ⟨p, ℓ̂²⟩ is at most M.
 
     A change of the rate can cost O(P), so it happens only when the exact value has fallen below the current
     one, and then goes down to a power of two; or by `step`, which weights may ask for.
