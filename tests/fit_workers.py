@@ -46,3 +46,7 @@ def safe():
 
 def deadly(marker):
     return Stream(Deadly(str(marker)), ROUNDS, seed=0)
+
+
+def learner(seed):
+    return sb.Exp3Set(sb.Interval(0, 1), seed=seed)

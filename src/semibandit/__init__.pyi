@@ -22,6 +22,7 @@ from .game import best_blocks as best_blocks
 from .game import best_in_hindsight as best_in_hindsight
 from .game import fit as fit
 from .game import play as play
+from .game import play_many as play_many
 from .game import rounds as rounds
 from .learners import AdaptiveRate as AdaptiveRate
 from .learners import Exp3Grid as Exp3Grid
