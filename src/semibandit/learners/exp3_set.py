@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,14 +14,12 @@ from semibandit.learners.rates import AdaptiveRate, Rate
 from semibandit.learners.trials import Epoch, Trial
 from semibandit.spaces import Boxes, Space
 from semibandit.weights import (
-    Cells,
     Drift,
     IntervalTree,
     LocalPieces,
     Seen,
     Weights,
     WholeSoFar,
-    dyadic_cells,
     n_nodes,
 )
 
@@ -90,7 +87,7 @@ class Exp3Set(Learner):
     ...     else:
     ...         learner.tell(trial, PiecewiseConstant([0.5, 1], [0.2]))
     >>> learner.recommend()
-    Recommendation(rho=0.75, interval=(0.5, 1.0))
+    Recommendation(rho=0.75, interval=(0.5, 1.0)): 0.2 ± 0 in 198 rounds
     """
 
     baselines = ("local", "low", None)
@@ -125,10 +122,6 @@ class Exp3Set(Learner):
             max_pieces=max_pieces,
             seed=seed,
         )
-
-    @cached_property
-    def _cells(self) -> Cells:
-        return dyadic_cells(self.space)
 
     def _default_rate(self) -> Rate | None:
         if self.baseline != "local":
@@ -175,6 +168,7 @@ class Exp3Set(Learner):
         self.space, parents = finer
         self._line = self._lay_out(self.space)
         del self.__dict__["_cells"]
+        self._paid = self._paid.with_rows(self._cells)
         # Rows keep their places: pending trials stand where they stood, and have the old weights.
         self._epoch = Epoch(weights.split(parents, self._line, self._cells, self._budget))
 

@@ -88,6 +88,10 @@ class Line:
         """Where a row begins and ends on the weights' line."""
         return float(self._outer_starts[row]), float(self._outer_starts[row + 1])
 
+    def shift(self, row: int) -> float:
+        """What is added to rho in a row of the weights' line."""
+        return self._shifts[row]
+
     # -- points ------------------------------------------------------------------------------------
 
     def read(self, x: float) -> tuple[int, float]:

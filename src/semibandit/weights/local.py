@@ -141,7 +141,7 @@ class LocalPieces:
         delta = seen.paid - mean
         mean += delta / (count + 1)
         losses = count + 1, mean, squares + delta * (seen.paid - mean)
-        kept, speed = 1.0, 0.0
+        kept, remembered, speed = 1.0, 1.0, 0.0
         if drift is not None:
             drift = drift.remembering(tree - self._tree)
             k.spread(a, n, drift.share, rule.rate)
@@ -149,9 +149,9 @@ class LocalPieces:
             a[[k.COUNT, k.LOSS], :n] *= keep
             tree *= keep
             losses = keep * losses[0], losses[1], keep * losses[2]
-            kept, speed = 1.0 - drift.share, drift.speed
+            kept, remembered, speed = 1.0 - drift.share, keep, drift.speed
         after = self._with(_trimmed(a, n), _tree=tree, _losses=losses, _drift=drift)
-        return Learned(after, p, gap, None, raised, 0.0, kept, speed)
+        return Learned(after, p, gap, None, raised, 0.0, kept, speed, remembered)
 
     def _room_for(self, edges: FloatArray) -> FloatArray:
         """Where the pieces can be copied to, cut at each of these edges."""
