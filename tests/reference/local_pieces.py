@@ -41,7 +41,7 @@ class FlatLocal:
                 ]
                 return
 
-    def expected(self, piece):
+    def expected(self, piece, single):
         """The baseline of a piece: means shrunk from the root down, with optimism."""
         mean = sum(self.paid) / len(self.paid) if self.paid else 0.0
         deviation = math.sqrt(sum((x - mean) ** 2 for x in self.paid) / len(self.paid)) if self.paid else 0.0
@@ -49,22 +49,22 @@ class FlatLocal:
         path = next(path for (lo, hi), path in self.cells if lo <= piece.lo < hi)
         for node in path:
             seen = self.seen_in.get(node, [])
-            k = 4 if self.rows else 1
+            k = 4 if self.rows else 3 if single else 1
             b = (sum(seen) + k * b) / (len(seen) + k)
         hope = max(deviation, 0.3 * mean)
         if self.rows:  # statistics of cells alone
             return max(b - 0.2 * hope / math.sqrt(len(seen) + 1), 0.0)
-        b = (piece.losses + b) / (piece.count + 1)
-        return max(b - 0.7 * hope / (piece.count + 1), 0.0)
+        b = (piece.losses + k * b) / (piece.count + k)
+        return max(b - (1.0 if single else 0.7) * hope / (piece.count + 1), 0.0)
 
-    def tell(self, sets, paid, draws=1, clip=True):
+    def tell(self, sets, paid, draws=1, clip=True, single=False):
         """`sets` are lists of (lo, hi, loss); returns their chances and the mixability gap."""
         for pieces in sets:
             for lo, hi, _ in pieces:
                 self.cut(lo)
                 self.cut(hi)
         shares = self.shares()
-        base = [self.expected(piece) for piece in self.pieces]
+        base = [self.expected(piece, single) for piece in self.pieces]
         level = sum(s * b for s, b in zip(shares, base, strict=True))
         estimates = [b - level for b in base]
         chances = []

@@ -43,18 +43,18 @@ def drawn_piece(rng, weights, edges):
     return int(np.searchsorted(edges, weights.draw(rng.random()), side="right")) - 1
 
 
-def seen_part(edges, losses, sets, paid, draws=1):
+def seen_part(edges, losses, sets, paid, draws=1, single=False):
     """What the sets, lists of pieces, show of a function."""
     shown = np.full(losses.size, -1)
     for i, members in enumerate(sets):
         shown[members] = i
     values = np.where(shown >= 0, losses, np.nan)
-    return Seen(edges, (values, values), shown, paid, 0.0, n_sets=len(sets), draws=draws)
+    return Seen(edges, (values, values), shown, paid, 0.0, n_sets=len(sets), draws=draws, single=single)
 
 
 @pytest.mark.parametrize("space", SPACES, ids=repr)
-@pytest.mark.parametrize("draws", [1, 3])
-def test_rounds_against_the_flat_version(space, draws):
+@pytest.mark.parametrize(("draws", "single"), [(1, False), (3, False), (1, True)])
+def test_rounds_against_the_flat_version(space, draws, single):
     rng = np.random.default_rng(1)
     weights = fresh(space)
     slow = flat(weights)
@@ -64,9 +64,9 @@ def test_rounds_against_the_flat_version(space, draws):
         drawn = [sets[drawn_piece(rng, weights, edges)] for _ in range(draws)]
         groups = [np.flatnonzero(sets == i) for i in dict.fromkeys(drawn)]
         paid = float(losses[groups[0][0]])
-        learned = weights.learn(seen_part(edges, losses, groups, paid, draws), RULE)
+        learned = weights.learn(seen_part(edges, losses, groups, paid, draws, single), RULE)
         told = [[(edges[i], edges[i + 1], losses[i]) for i in group] for group in groups]
-        chances, gap = slow.tell(told, paid, draws)
+        chances, gap = slow.tell(told, paid, draws, single=single)
         assert learned.p.tolist() == pytest.approx(chances, rel=1e-9)
         assert learned.gap == pytest.approx(gap, rel=1e-9, abs=1e-12)
         weights = learned.weights

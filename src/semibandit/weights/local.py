@@ -85,14 +85,16 @@ class LocalPieces:
         weights._a = a
         return weights
 
-    def _outlook(self, drift: Drift | None) -> k.Outlook:
+    def _outlook(self, drift: Drift | None, single: bool) -> k.Outlook:
         count, mean, squares = self._losses
         deviation = math.sqrt(squares / count) if count else 0.0
         speed = 0.0 if drift is None else drift.speed
         # On rows the sets seen are much narrower than cells: pieces know too little of themselves.
         if self._cells.along_rows:
             return k.Outlook(mean, deviation, False, 4.0, 0.2 * (1.0 - 0.5 * speed))
-        return k.Outlook(mean, deviation, True, 1.0, 0.7 * (1.0 - 0.7 * speed))
+        # Single losses are few and noisy: neighbours count for more, and bad luck must not lock a piece out.
+        shrink, hope = (3.0, 1.0) if single else (1.0, 0.7)
+        return k.Outlook(mean, deviation, True, shrink, hope * (1.0 - 0.7 * speed))
 
     def _with(self, a: FloatArray, **changes: Any) -> LocalPieces:
         weights = LocalPieces.__new__(LocalPieces)
@@ -125,7 +127,7 @@ class LocalPieces:
         drift = None if self._drift is None else self._drift.told(self._leaf(seen.home), seen.paid)
         n, gap, raised = k.learn(
             a, n, told, left, seen.sets, asked, seen.draws, p, self._cells.edges, self._cells.leaf, tree,
-            np.array(self._outlook(drift)), np.array(rule), seen.whole, self._budget,
+            np.array(self._outlook(drift, seen.single)), np.array(rule), seen.whole, self._budget,
         )  # fmt: skip
         count, mean, squares = self._losses
         delta = seen.paid - mean

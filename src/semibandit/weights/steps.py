@@ -34,6 +34,7 @@ class Seen(NamedTuple):
     draws: int = 1  # parameters looked at in the round; a set is seen if one of them falls into it
     p: FloatArray | None = None  # the probability that each set is seen, where it is on record
     shares_at_ask: Callable[[FloatArray], FloatArray] | None = None  # between edges, where a tell is late
+    single: bool = False  # only the loss at a point was told, and is taken to hold nearby
 
     def chances(self) -> FloatArray:
         """A fresh array of the probabilities that the sets are seen; negative: still to be computed."""
@@ -107,6 +108,7 @@ def united(looks: list[tuple[float, Seen]]) -> Seen:
         False,
         len(distinct),
         len(looks),
+        single=all(seen.single for seen in distinct),
     )
 
 
