@@ -301,7 +301,7 @@ BROKEN = {
     OtherRowWrong: r"OtherRowWrong: (losses\(\)|reveal).* is 0\.\d+, but",
     RowMissing: r"RowMissing: losses\(\)\(1.0\) must be in \[0, high\] = \[0, 1\], got nan",
     NoLosses: "a problem must have a method 'losses'",
-    NoSpace: r"the space must be an Interval or Strips, got \(0, 1\)",
+    NoSpace: r"the space must be an Interval, Strips or Knobs, got \(0, 1\)",
     RightEndFails: r"the right end of the space, 1.0, cannot be played: ZeroDivisionError",
     LeftEndIsAnother: r"reveal\(0.0\) at the left end is 0.2, but loss\(0.0\) is 0.9",
     TooLarge: r"must be in \[0, high\] = \[0, 0.8\], got 0.9",

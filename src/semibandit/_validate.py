@@ -96,53 +96,6 @@ def vector(name: str, values: Any, *, length: int | None = None, low: float = -m
     return array
 
 
-def distances(name: str, values: Any) -> FloatArray:
-    """A fresh, exactly symmetric square matrix of distances, from one or from scipy's condensed form.
-
-    Asymmetries and diagonals within rounding (1e-12 of the largest distance) are evened out.
-    """
-    unmasked(name, values)
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"{name} must be a matrix of numbers, got {values!r}") from None
-    bad = ~(array >= 0.0) | np.isinf(array)
-    if bad.any():
-        where = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise ValueError(f"{name} must be finite and >= 0, got {name}{list(where)} = {array[where]!s}")
-    if array.ndim == 1:
-        return _from_condensed(name, array)
-    if array.ndim != 2 or array.shape[0] != array.shape[1] or array.size == 0:
-        raise ValueError(f"{name} must be a square matrix or a condensed one, got shape {array.shape}")
-    slack = 1e-12 * array.max()
-    if (np.diagonal(array) > slack).any():
-        i = int(np.flatnonzero(np.diagonal(array) > slack)[0])
-        raise ValueError(f"{name} must be zero on the diagonal, got {name}[{i}, {i}] = {array[i, i]!s}")
-    if np.array_equal(array, array.T):
-        square = np.array(array, order="C")
-    else:
-        i, j = (int(k) for k in np.unravel_index(np.abs(array - array.T).argmax(), array.shape))
-        if abs(array[i, j] - array[j, i]) > slack:
-            raise ValueError(
-                f"{name} must be symmetric, got {name}[{i}, {j}] = {array[i, j]!s} "
-                f"and {name}[{j}, {i}] = {array[j, i]!s}"
-            )
-        square = 0.5 * array + 0.5 * array.T
-    np.fill_diagonal(square, 0.0)
-    return square
-
-
-def _from_condensed(name: str, array: FloatArray) -> FloatArray:
-    n = round((1.0 + math.sqrt(1.0 + 8.0 * array.size)) / 2.0)
-    if n * (n - 1) // 2 != array.size:
-        raise ValueError(f"{name} must have n(n - 1)/2 entries if condensed, got {array.size}")
-    square = np.zeros((n, n))
-    upper = np.triu_indices(n, 1)
-    square[upper] = array
-    square.T[upper] = array
-    return square
-
-
 def _shown(value: Any) -> str:
     """A value in an error: Python refuses to write integers of thousands of digits, and nobody reads them."""
     if isinstance(value, int) and abs(value) >= 1 << 4000:

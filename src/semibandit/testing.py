@@ -26,7 +26,7 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit.functions import Piecewise
-from semibandit.spaces import Interval, Space
+from semibandit.spaces import Boxes, Parameters, Space, call
 
 __all__ = [
     "CHECKS",
@@ -43,23 +43,26 @@ _ROUNDING = 1e-9  # relative to the width of the space for places, to the larges
 
 
 class Point(NamedTuple):
-    """A parameter rho in a row of the space, and what names the row; an `Interval` is one row, alpha None."""
+    """A place in a row of the line of the space, which is rho but on the scale of a knob."""
 
     row: int
     rho: float
-    alpha: Any
+    parameters: Parameters
 
     def __str__(self) -> str:
-        return repr(self.rho) if self.alpha is None else f"{self.rho!r}, {self.alpha!r}"
+        if isinstance(self.parameters, dict):
+            return ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        return ", ".join(map(repr, self.parameters))
 
 
 class Stretch(NamedTuple):
-    """An interval of a row."""
+    """An interval of a row, what names the row, and the ends of the interval as values."""
 
     row: int
     lo: float
     hi: float
     alpha: Any
+    ends: tuple[Any, Any]
 
     def holds(self, point: Point) -> bool:
         """Whether a point lies in the interval, ends and all."""
@@ -67,7 +70,8 @@ class Stretch(NamedTuple):
 
     def __str__(self) -> str:
         at = "" if self.alpha is None else f" at alpha = {self.alpha!r}"
-        return f"[{self.lo!r}, {self.hi!r}]{at}"
+        lo, hi = self.ends
+        return f"[{lo!r}, {hi!r}]{at}"
 
 
 Stretches = tuple[Stretch, ...]
@@ -112,10 +116,10 @@ def check_ends(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float
     """Both ends of the space, or of each of its rows, can be played."""
     it = _Subject(problem, n_points, seed, tolerance)
     for row in range(it.n_rows):
-        for name, rho in (("left", it.interval.lo), ("right", it.interval.hi)):
+        for name, rho in (("left", it.line.lo), ("right", it.line.hi)):
             end = it.point(row, rho)
             try:
-                problem.loss(*it.parameters(end))
+                call(problem.loss, end.parameters)
                 seen = it.reveal(end)
             except Exception as error:
                 it.fail(f"the {name} end of the space, {end}, cannot be played: {error!r}", error)
@@ -147,7 +151,7 @@ def check_repeatable(problem: Any, n_points: int = 50, seed: int = 0, tolerance:
 def check_losses(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float | None = None) -> None:
     """`losses` is seen on the whole space and agrees with `loss` and `reveal`."""
     it = _Subject(problem, n_points, seed, tolerance)
-    whole = tuple(it.stretch(row, it.interval.lo, it.interval.hi) for row in range(it.n_rows))
+    whole = tuple(it.stretch(row, it.line.lo, it.line.hi) for row in range(it.n_rows))
     if it.domain(it.losses) != whole:
         it.fail(f"losses() must be seen on the whole space {_show(whole)}, got {_show(it.domain(it.losses))}")
     for point in it.points:
@@ -206,20 +210,22 @@ class _Subject:
                 self.fail(f"a problem must have a method {method!r}")
         space = getattr(problem, "space", None)
         if not isinstance(space, Space):
-            self.fail(f"the space must be an Interval or Strips, got {space!r}")
+            self.fail(f"the space must be an Interval, Strips or Knobs, got {space!r}")
         self.space: Space = space
-        self.interval: Interval = self.space.interval
+        self.line = self.space.line
+        self.width = self.line.hi - self.line.lo
         self.n_rows = len(self.space.alphas)
         self.high = float(getattr(problem, "high", 1.0))
         if tolerance is None:
-            tolerance = getattr(problem, "tolerance", _ROUNDING * self.interval.width)
+            tolerance = getattr(problem, "tolerance", _ROUNDING * self.width)
         self.tolerance = _validate.number("tolerance", tolerance, low=0.0)
-        self.step = 4.0 * self.tolerance + 1e-12 * self.interval.width  # how far "beside" is
-        self.losses = problem.losses()
-        if not isinstance(self.losses, Piecewise):
-            self.fail(f"losses() must return a PiecewiseConstant (or a PiecewiseLinear), got {self.losses!r}")
+        self.step = 4.0 * self.tolerance + 1e-12 * self.width  # how far "beside" is
+        losses = problem.losses()
+        if not isinstance(losses, Piecewise | Boxes):
+            self.fail(f"losses() must return a PiecewiseConstant (or a PiecewiseLinear), got {losses!r}")
+        self.losses = self.line.on_rows(losses)
         # The values of rho in each row at which the loss may change, both ends among them.
-        self.edges = [row.edges for row in self.space.line.rows(self.losses)]
+        self.edges = [row.edges for row in self.line.rows(self.losses)]
         self.random = np.random.default_rng(_validate.seed("seed", seed))
         self.points = self._draw(_validate.integer("n_points", n_points, low=1))
 
@@ -230,46 +236,52 @@ class _Subject:
         rows = np.repeat(np.arange(self.n_rows), [edges.size - 1 for edges in self.edges])
         piece = self.random.integers(rows.size, size=n_points)
         u = self.random.random(n_points)
-        anywhere = self.interval.lo + u * self.interval.width
+        anywhere = self.line.lo + u * self.width
         in_pieces = lo[piece] + u * (hi[piece] - lo[piece])
         beside_edges = np.where(u < 0.5, lo[piece] + self.step, hi[piece] - self.step)
         drawn = np.choose(np.arange(n_points) % 3, [anywhere, in_pieces, beside_edges])
         points = map(self.point, rows[piece].tolist(), drawn.tolist())
-        return [point for point in points if point.rho in self.interval and self.is_clear(point)]
+        return [point for point in points if self.is_inside(point.rho) and self.is_clear(point)]
 
     # -- playing ---------------------------------------------------------------------------------
 
     def loss(self, point: Point) -> float:
         """The loss of one plain run."""
-        loss = self.problem.loss(*self.parameters(point))
+        loss = call(self.problem.loss, point.parameters)
         if not isinstance(loss, int | float | np.floating | np.integer):
             self.fail(f"loss({point}) must be a number, got {loss!r}")
         return float(loss)
 
     def reveal(self, point: Point) -> Any:
-        """What one run with bookkeeping sees."""
-        return self.problem.reveal(*self.parameters(point))
+        """What one run with bookkeeping sees, on the line."""
+        seen = call(self.problem.reveal, point.parameters)
+        if not isinstance(seen, Piecewise | Boxes):
+            self.fail(f"reveal({point}) must return a PiecewiseConstant or PiecewiseLinear, got {seen!r}")
+        return self.line.on_rows(seen, self.at(point))
 
-    def parameters(self, point: Point) -> tuple[Any, ...]:
-        """What the methods of the problem take."""
-        return self.space.parameters(point.row, point.rho)
+    def at(self, point: Point) -> float:
+        """Where the parameters of a point lie on the line."""
+        return float(call(self.space.place, point.parameters))
 
     def value(self, function: Any, point: Point) -> float:
         """The value of a function on the line of the space."""
-        return float(function(self.space.line.at(point.row, point.rho)))
+        return float(function(self.at(point)))
 
     def domain(self, function: Any) -> Stretches:
         """Where a function on the line of the space is seen, row by row."""
-        rows = enumerate(self.space.line.rows(function))
+        rows = enumerate(self.line.rows(function))
         return tuple(self.stretch(row, lo, hi) for row, part in rows for lo, hi in part.domain)
 
     # -- points to try ---------------------------------------------------------------------------
 
     def point(self, row: int, rho: float) -> Point:
-        return Point(row, rho, self.space.alphas[row])
+        return Point(row, rho, self.space.parameters(row, rho))
 
     def stretch(self, row: int, lo: float, hi: float) -> Stretch:
-        return Stretch(row, lo, hi, self.space.alphas[row])
+        return Stretch(row, lo, hi, self.space.alphas[row], self.line.stretch(lo, hi)[1])
+
+    def is_inside(self, rho: float) -> bool:
+        return self.line.lo <= rho <= self.line.hi
 
     def is_clear(self, point: Point) -> bool:
         """Whether a point is further from all edges of the loss than ends may be off."""
@@ -277,7 +289,7 @@ class _Subject:
 
     def inside(self, stretches: Stretches) -> Iterator[Point]:
         """Two points in each stretch, clear of its ends."""
-        for row, lo, hi, _ in stretches:
+        for row, lo, hi, *_ in stretches:
             for u in self.random.random(2).tolist():
                 point = self.point(row, lo + u * (hi - lo))
                 clear = min(point.rho - lo, hi - point.rho) > 2.0 * self.tolerance
@@ -286,11 +298,12 @@ class _Subject:
 
     def just_outside(self, stretches: Stretches) -> Iterator[Point]:
         """The points next to the ends of the stretches."""
-        for row, lo, hi, _ in stretches:
+        for row, lo, hi, *_ in stretches:
             for rho in (lo - self.step, hi + self.step):
-                point = self.point(row, rho)
-                if rho in self.interval and not any(stretch.holds(point) for stretch in stretches):
-                    yield point
+                if self.is_inside(rho) and not any(
+                    stretch.row == row and stretch.lo <= rho <= stretch.hi for stretch in stretches
+                ):
+                    yield self.point(row, rho)
 
     def same_place(self, ours: Stretches, theirs: Stretches) -> bool:
         """Whether two sets have the same ends in the same rows, to the tolerance."""
@@ -305,12 +318,10 @@ class _Subject:
         raise AssertionError(f"{self.name}: {message}") from cause
 
     def require_covered(self, point: Point, seen: Any) -> None:
-        if not isinstance(seen, Piecewise):
-            self.fail(f"reveal({point}) must return a PiecewiseConstant or PiecewiseLinear, got {seen!r}")
         stretches = self.domain(seen)
         if not any(stretch.holds(point) for stretch in stretches):
             self.fail(f"reveal({point}) must be seen at rho, but is seen on {_show(stretches)}")
-        lo, hi = self.space.line.span
+        lo, hi = self.line.span
         if seen.domain[0][0] < lo or seen.domain[-1][1] > hi:
             self.fail(f"reveal({point}) must stay in {self.space!r}, but is seen on {seen.domain}")
 

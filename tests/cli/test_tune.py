@@ -89,7 +89,60 @@ def test_failed_rounds_are_counted_with_their_reasons(folder):
     assert result.exit_code == 0, result.output
     assert "35 rounds, 35 runs, 5 rounds failed" in result.output
     assert "failed 5 times: exit status 3: broken" in result.output
-    assert "--failed-loss" in result.output
+    assert "From 5 failed rounds nothing was learned; --failed high changes that." in result.output
+    assert "Warning" not in result.output
+
+
+def test_failures_that_come_from_the_knob(folder):
+    fails_on_the_right = "case $1 in 0.[89]*) exit 3;; esac; echo 0.5"
+    command = f"/bin/sh -c '{fails_on_the_right}' sh {{rho}} {{instance}}"
+    result = tune("--arms", "5", command=command)
+    assert "Warning: of the runs with ρ from 0.8 to 1, " in result.output
+    assert "If ρ is the reason, --failed high counts that as a loss." in result.output
+    skipped = sum(row.failure is not None for row in rounds())
+    # What was learned is said of the rounds as they were learned, whatever is asked for now.
+    result = tune("--arms", "5", "--failed", "high", "--again", command=command)
+    learned = sum(row.failure is not None for row in rounds()) - skipped
+    assert f"From {skipped} failed rounds nothing was learned" in result.output
+    assert f"From {learned} failed round" in result.output
+    assert "a loss was learned." in result.output
+    assert {row.loss for row in rounds() if row.failure is not None} == {None, 1.0}
+
+
+def test_limits_are_losses(folder):
+    command = "/bin/sh -c 'case $2 in *[02468].txt) sleep 60;; *) echo 30;; esac' sh {rho} {instance}"
+    result = tune("--high", "20", "--timeout", "1", instances=["inst/0[0-3].txt"], command=command)
+    assert result.exit_code == 0, result.output
+    assert "2 rounds over 20: the worst loss was learned." in result.output
+    assert "2 rounds killed at the timeout: the worst loss was learned." in result.output
+    assert {row.loss for row in rounds()} == {20.0}
+    os.remove("knob.json")
+    options = ("--loss-from", "time", "--timeout", "0.1")
+    assert tune(*options, instances=["a"], command="/bin/sh -c 'sleep 60' {rho} {instance}").exit_code == 0
+    assert [row.loss for row in rounds()] == [0.1]
+
+
+def test_the_range_of_losses_may_be_left_to_it(folder):
+    command = "/bin/sh -c 'echo 4000' sh {rho} {instance}"
+    result = tune(command=command)
+    assert result.exit_code == 1
+    assert "the first 10 losses were all over 1: 4000.0. Give --high, or --high auto" in result.output
+    os.remove("knob.json")
+    result = tune("--high", "auto", instances=["inst/0*.txt"], command=command)
+    assert "Losses are taken to lie in [0, 8000], twice the largest of the first 10." in result.output
+    os.remove("knob.json")
+    result = tune("--high", "auto", instances=["inst/00.txt"], command=command)
+    assert "Nothing is learned before 10 rounds" in result.output
+
+
+def test_statuses_and_integers(folder):
+    (folder / "sat.sh").write_text("case $1 in *.*) exit 1;; esac; echo 0.5; exit 10")
+    options = ("--ok-status", "10,20", "--integer", "--arms", "31")
+    result = tune(*options, space="2:32", command="/bin/sh sat.sh {rho} {instance}")
+    assert result.exit_code == 0, result.output
+    assert "failed" not in result.output
+    assert {row.rho for row in rounds()} <= set(range(2, 33))
+    assert (parse_space("2:3", True).lo, parse_space("2:3", True).hi) == pytest.approx((1.5, 3.5))
 
 
 def test_only_failed_rounds_is_a_failure(folder):
@@ -137,6 +190,10 @@ MISTAKES = [
     (["--timeout", "1e999"], "timeout must be finite and > 0, got inf"),
     (["--state", "/dev/full"], "/dev/full: not a file"),
     (["--probes", "2", "--feedback", "black-box"], "probes go with bandit feedback, got 'black-box'"),
+    (["--high", "much"], "--high must be a number or auto, got 'much'"),
+    (["--failed", "no"], "--failed must be a number or skip or high, got 'no'"),
+    (["--ok-status", "ten"], "--ok-status must be integers, such as 10,20, got 'ten'"),
+    (["--integer", "--space", "0:2.5"], "--space must be two integers, the lower one first, got '0:2.5'"),
     (["--probes", "2", "--arms", "5"], "n_arms goes without probes, got 5 and 2"),
 ]
 

@@ -106,10 +106,10 @@ def test_a_lease_is_renewed_while_the_command_runs(storage, monkeypatch):
 
 
 def test_failures_are_told_with_their_reason(storage):
-    with make(storage, "sh -c 'echo {rho} {instance}; exit 3'", failed_loss=None) as tuner:
+    with make(storage, "sh -c 'echo {rho} {instance}; exit 3'") as tuner:
         assert [record.failure for record in tuner.rounds(names(2))] == ["exit status 3"] * 2
         assert tuner.summary().failures == Counter({"exit status 3": 2})
-    with make(storage, "sh -c 'echo {rho} {instance}; exit 3'", failed_loss=1.0) as tuner:
+    with make(storage, "sh -c 'echo {rho} {instance}; exit 3'", failed=1.0) as tuner:
         assert [record.loss for record in tuner.rounds(names(3))] == [1.0]
         assert tuner.summary().n_failed == 3
 

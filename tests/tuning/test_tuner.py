@@ -9,34 +9,15 @@ import numpy as np
 import pytest
 
 import semibandit as sb
-from semibandit.tuning import Command, Journal, Outcome, StoppedError, Tuner
+from commands import Fake, names
+from semibandit.tuning import Command, Journal, StoppedError, Tuner
 
 SPACE = sb.Interval(0, 1)
-
-
-class Fake(Command):
-    """A command that is a function: loss(instance, rho), or an exception for a failed run."""
-
-    def __init__(self, loss, output=None, high=1.0):
-        super().__init__("echo {rho} {instance}", high=high)
-        self.function, self.output, self.calls = loss, output, []
-
-    def run(self, instance, rho):
-        self.calls.append((instance, rho))
-        try:
-            loss = self.function(instance, rho)
-        except ZeroDivisionError as error:
-            return Outcome(None, str(error), None, 0.0)
-        return Outcome(loss, None, self.output(instance, rho) if self.output else loss, 0.0)
 
 
 def good_in_the_middle(instance, rho):
     edge = 0.2 + 0.01 * (int(instance) % 20)
     return 0.9 if rho < edge else 0.1 if rho < edge + 0.3 else 0.7
-
-
-def names(n):
-    return [str(i) for i in range(n)]
 
 
 def played(tuner):
@@ -95,7 +76,7 @@ def test_interrupted_and_continued_it_is_the_same_learner(tmp_path, feedback):
 
 
 def in_the_first_format(data):
-    return re.sub(rb',"crc":"........"}', b"}", data.replace(b'"version":2', b'"version":1'))
+    return re.sub(rb',"crc":"........"}', b"}", data.replace(b'"version":3', b'"version":1'))
 
 
 @pytest.mark.parametrize("feedback", ["bandit", "black-box"])
@@ -205,7 +186,7 @@ def test_failed_rounds_are_counted_and_leave_the_learner_as_it_was(tmp_path, fee
 
 @pytest.mark.parametrize("feedback", ["bandit", "black-box"])
 def test_a_loss_for_failed_rounds_keeps_away_from_them(tmp_path, feedback):
-    options = {"feedback": feedback, "horizon": 100, "failed_loss": 1.0}
+    options = {"feedback": feedback, "horizon": 100, "failed": 1.0}
     with Tuner(Fake(fails_on_the_left), SPACE, tmp_path / "knob", **options) as tuner:
         rows = list(tuner.rounds(names(100)))
         summary = tuner.summary()
@@ -244,7 +225,7 @@ def test_ten_failures_alike_at_the_start_stop_it(tmp_path):
         tuner.command = Fake(good_in_the_middle)
         list(tuner.rounds(names(50), retry_failed=True))
         assert tuner.todo(names(50), retry_failed=True) == []
-    with Tuner(Fake(fails), SPACE, tmp_path / "learned", failed_loss=1.0) as tuner:
+    with Tuner(Fake(fails), SPACE, tmp_path / "learned", failed="high") as tuner:
         assert len(list(tuner.rounds(names(50)))) == 50, "failures are what is to be learned"
     kinds = itertools.cycle(["exit status 3", "exit status 4"])
     with Tuner(Fake(lambda *_: divide(next(kinds))), SPACE, tmp_path / "mixed") as tuner:
@@ -323,8 +304,9 @@ def test_a_default_that_fails_is_not_compared(tmp_path):
 
 
 def test_maximize_and_high(tmp_path):
-    command = Fake(lambda instance, rho: 40.0 * good_in_the_middle(instance, rho), high=40.0)
-    with Tuner(command, SPACE, tmp_path / "knob", maximize=True, horizon=150, n_arms=5) as tuner:
+    command = Fake(lambda instance, rho: 40.0 * good_in_the_middle(instance, rho))
+    options = {"maximize": True, "high": 40.0, "horizon": 150, "n_arms": 5}
+    with Tuner(command, SPACE, tmp_path / "knob", **options) as tuner:
         list(tuner.rounds(names(150)))
         assert tuner.summary().recommendation.interval in {(0.0, 0.2), (0.2, 0.4)}
 
@@ -345,7 +327,9 @@ def test_other_settings_are_refused(tmp_path):
     [
         ({"default": 2}, r"default must be in \[0, 1\]"),
         ({"default_share": 1.5}, r"default_share must be in \[0, 1\]"),
-        ({"failed_loss": 3}, r"failed_loss must be in \[0, 1\]"),
+        ({"failed": 3}, r"failed must be in \[0, 1\]"),
+        ({"failed": "never"}, "failed must be one of"),
+        ({"high": -1}, "high must be finite and > 0"),
         ({"feedback": "full"}, "feedback must be one of"),
         ({"tolerance": 0.1}, "tolerance goes with black-box feedback"),
         ({"tolerance": 0.0, "feedback": "black-box"}, r"tolerance must be in \(0, 1\)"),

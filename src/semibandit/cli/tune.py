@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import glob
+import math
 import signal
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -77,14 +79,25 @@ def tune(
         str | None, typer.Option(metavar="PATH", help="Compare this file instead; as --loss-file.")
     ] = None,
     high: Annotated[
-        float | None,
-        typer.Option(help="The largest loss; if not given 1, or the timeout for --loss-from time."),
+        str | None,
+        typer.Option(
+            metavar="LOSS|auto",
+            help="The largest loss, which larger ones and killed runs count as; auto: learned from the first "
+            "ten. If not given 1, or the timeout for --loss-from time.",
+        ),
     ] = None,
     maximize: Annotated[bool, typer.Option("--maximize", help="What is read is to be large.")] = False,
     timeout: Annotated[float | None, typer.Option(help="Seconds after which a run is killed.")] = None,
-    failed_loss: Annotated[
-        float | None, typer.Option(help="Learn this loss from a failed run; if not given, nothing.")
-    ] = None,
+    failed: Annotated[
+        str,
+        typer.Option(
+            metavar="skip|high|LOSS",
+            help="What is learned from a run that failed: nothing, --high, or a loss.",
+        ),
+    ] = "skip",
+    ok_status: Annotated[
+        str, typer.Option(metavar="N,N", help="Exit statuses that are no failure, such as 10,20.")
+    ] = "0",
     default: Annotated[float | None, typer.Option(help="A ρ to compare with.")] = None,
     default_share: Annotated[
         float, typer.Option(help="Share of the instances on which --default is run, too.")
@@ -109,7 +122,10 @@ def tune(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run instances again that have only failed so far.")
     ] = False,
-    shell: Annotated[bool, typer.Option("--shell", help="Let /bin/sh run the command.")] = False,
+    integer: Annotated[
+        bool, typer.Option("--integer", help="ρ is an integer; the ends of --space are values, too.")
+    ] = False,
+    shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the command.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the learner.")] = 0,
 ) -> None:
     """Tune a command with a knob: run it on each instance, learn from its loss, go on where it stopped."""
@@ -117,15 +133,16 @@ def tune(
 
     names = expand(instances)
     if high is None:
-        high = timeout if loss_from == "time" and timeout is not None else 1.0
+        high = repr(timeout) if loss_from == "time" and timeout is not None else "1"
     runner = Command(
         command,
         loss_from=str(loss_from),
         loss_file=loss_file,
         compare="file" if compare_file else "output" if compare_output else "loss",
         compare_file=compare_file,
-        high=high,
         timeout=timeout,
+        ok_status=parse_numbers("--ok-status", ok_status),
+        integer=integer,
         shell=shell,
     )
     options = {
@@ -133,14 +150,15 @@ def tune(
         "maximize": maximize,
         "default": default,
         "default_share": default_share,
-        "failed_loss": failed_loss,
+        "high": parse_loss("--high", high, "auto"),
+        "failed": parse_loss("--failed", failed, "skip", "high"),
         "n_arms": arms,
         "tolerance": tolerance,
         "probes": probes,
         "horizon": len(names),
         "seed": seed,
     }
-    with _tuner(runner, parse_space(space), state, storage, study, jobs, options) as tuner:
+    with _tuner(runner, parse_space(space, integer), state, storage, study, jobs, options) as tuner:
         ended = _run(tuner, names, again=again, retry_failed=retry_failed)
         _report(tuner, ended)
         if ended == _INTERRUPTED:
@@ -173,15 +191,37 @@ def _tuner(
     return Tuner(command, space, state, **options)
 
 
-def parse_space(text: str) -> Interval:
-    """An interval from "LO:HI"."""
+def parse_space(text: str, integer: bool = False) -> Interval:
+    """An interval from "LO:HI"; for integers one whose points, rounded, are LO to HI in equal shares."""
     from semibandit.spaces.interval import Interval
 
     try:
         lo, hi = map(float, text.split(":"))
     except ValueError:
         raise ValueError(f"--space must be LO:HI, such as 0:1, got {text!r}") from None
-    return Interval(lo, hi)
+    if not integer:
+        return Interval(lo, hi)
+    if not (lo.is_integer() and hi.is_integer() and lo < hi):
+        raise ValueError(f"--space must be two integers, the lower one first, got {text!r}")
+    return Interval(math.nextafter(lo - 0.5, lo), math.nextafter(hi + 0.5, hi))
+
+
+def parse_numbers(option: str, text: str) -> list[int]:
+    """Integers from "10,20"."""
+    try:
+        return [int(word) for word in text.split(",")]
+    except ValueError:
+        raise ValueError(f"{option} must be integers, such as 10,20, got {text!r}") from None
+
+
+def parse_loss(option: str, text: str, *words: str) -> float | str:
+    """A number, or one of the words."""
+    if text in words:
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{option} must be a number or {' or '.join(words)}, got {text!r}") from None
 
 
 def expand(instances: list[str]) -> list[str]:
@@ -234,18 +274,47 @@ def _report(tuner: Tuner, ended: str | None) -> None:
     out = console(highlight=False)
     summary = tuner.summary()
     out.print(_table(tuner, summary))
-    if summary.n_failed:
-        for reason, count in summary.failures.most_common(3):
-            times = "time" if count == 1 else "times"
-            out.print(plain(f"failed {count} {times}: {reason}"), markup=False, soft_wrap=True)
-        if tuner.failed_loss is None:
-            out.print("[dim]From failed rounds nothing is learned; --failed-loss changes that.[/dim]")
+    for line in _remarks(tuner, summary):
+        out.print(plain(line), markup=False, soft_wrap=True)
     if ended:
         out.print(
             f"{ended}. {summary.n_rounds} rounds are in {tuner.where}; the same command goes on from there.",
             markup=False,
             soft_wrap=True,
         )
+
+
+def _remarks(tuner: Tuner, summary: Summary) -> Iterator[str]:
+    """What happened to the rounds of the file: limits, failures, and what was learned from them."""
+    from semibandit.tuning.losses import FIRST_ROUNDS, cluster
+
+    settings, high = tuner.settings, tuner.rules.high
+    if settings.high is None:
+        if high is None:
+            yield f"Nothing is learned before {FIRST_ROUNDS} rounds have shown the range of the losses."
+        else:
+            yield f"Losses are taken to lie in [0, {high:g}], twice the largest of the first {FIRST_ROUNDS}."
+    for why, count in summary.clipped.items():
+        what = f"over {high:g}" if why == "over" and high is not None else "killed at the timeout"
+        yield f"{_times(count, 'round')} {what}: the worst loss was learned."
+    for reason, count in summary.failures.most_common(3):
+        yield f"failed {_times(count, 'time')}: {reason}"
+    if learned := summary.n_failed - summary.n_skipped:
+        yield f"From {_times(learned, 'failed round')} a loss was learned."
+    if summary.n_skipped:
+        skipped = _times(summary.n_skipped, "failed round")
+        yield f"From {skipped} nothing was learned; --failed high changes that."
+        runs = [(record.rho, record.failure is not None) for record in tuner.finished]
+        if (found := cluster(runs, settings.lo, settings.hi)) is not None:
+            yield (
+                f"Warning: of the runs with ρ from {found.lo:.4g} to {found.hi:.4g}, {found.failed} of "
+                f"{found.runs} failed, elsewhere {found.failed_elsewhere} of {found.runs_elsewhere}. "
+                "If ρ is the reason, --failed high counts that as a loss."
+            )
+
+
+def _times(count: int, what: str) -> str:
+    return f"{count} {what}" + ("" if count == 1 else "s")
 
 
 def _table(tuner: Tuner, summary: Summary) -> Table:

@@ -11,7 +11,7 @@ import numpy as np
 from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise, PiecewiseConstant
-from semibandit.spaces import Alpha, Interval
+from semibandit.spaces import Alpha, Boxes, Interval, Line, Parameters, parameters_of, values_of
 
 __all__ = ["Hindsight", "best_in_hindsight", "mean_loss"]
 
@@ -24,24 +24,31 @@ _CELLS = 4096
 class Hindsight:
     """The widest interval of best fixed parameters, the mean loss there, and on strips the alpha of its row.
 
+    On `Knobs` the interval is that of the knob along the rows; all values by name are in `values`.
+
     It unpacks into two: `interval, mean_loss = best_in_hindsight(problems)`.
     """
 
     interval: tuple[float, float]
     mean_loss: float
     alpha: Alpha | None = None
+    names: tuple[str, ...] = ()
+    middle: float | None = None
 
     @property
     def rho(self) -> float:
-        """The middle of the interval."""
-        lo, hi = self.interval
-        middle = 0.5 * lo + 0.5 * hi
-        return middle if middle < hi else lo  # of two neighbouring doubles, the first
+        """The middle of the interval; on the scale of a knob, its own."""
+        return Line(*self.interval).stretch(*self.interval)[0] if self.middle is None else self.middle
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
+    def values(self) -> dict[str, Any]:
+        """The best parameters by name."""
+        return values_of(self.names, self.rho, self.alpha)
+
+    @property
+    def parameters(self) -> Parameters:
         """What a problem's methods take."""
-        return (self.rho,) if self.alpha is None else (self.rho, self.alpha)
+        return parameters_of(self.names, self.rho, self.alpha)
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.interval, self.mean_loss))
@@ -118,9 +125,10 @@ def _best_of(running: _RunningSum, spaces: list[Any], maximize: bool) -> Hindsig
         raise ValueError("problems must hold at least one problem, got none")
     total = running.result()
     space = Interval(*total.edges[[0, -1]]) if spaces[0] is None else spaces[0]
-    row, interval = space.line.argmin(total)
+    row, found = space.line.argmin(total)
+    middle, interval = space.line.stretch(*found)
     best = total.min() / running.count
-    return Hindsight(interval, -best if maximize else best, space.alphas[row])
+    return Hindsight(interval, -best if maximize else best, space.alphas[row], space.names, middle)
 
 
 def best_for(functions: Iterable[Piecewise], spaces: list[Any], maximize: bool) -> Hindsight:
@@ -154,12 +162,13 @@ def whole_loss(problem: Any) -> Piecewise:
     if not callable(losses):
         raise TypeError(f"problems must be functions, or have a method `losses`, got {problem!r}")
     function = losses()
-    if not isinstance(function, Piecewise):
+    if not isinstance(function, Piecewise | Boxes):
         raise TypeError(
             f"`losses` must return the loss as a PiecewiseConstant (or a PiecewiseLinear), got {function!r} "
             f"from {problem!r}"
         )
-    return function
+    space = getattr(problem, "space", None)
+    return (Line(0.0, 1.0) if space is None else space.line).on_rows(function)  # type: ignore[no-any-return]
 
 
 class _RunningSum:

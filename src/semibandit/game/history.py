@@ -10,13 +10,14 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.game.blocks import BestBlocks, best_blocks
 from semibandit.game.hindsight import Hindsight, best_in_hindsight
 from semibandit.learners import Learner
-from semibandit.spaces import Alpha, Space
+from semibandit.spaces import Alpha, Parameters, Space, call, parameters_of, values_of
 
 __all__ = ["History", "Round"]
 
@@ -50,7 +51,7 @@ class _Column:
     def __get__(self, history: History, owner: type | None = None) -> FloatArray:
         if history is None:
             raise AttributeError(self.name)
-        if self.name not in history.columns:
+        if self.name == "alpha" and history.space.alphas == (None,):
             raise AttributeError(f"a history on {history.space!r} has no {self.name}")
         column = history._arrays.get(self.name)
         if column is None:
@@ -65,7 +66,8 @@ class History:
 
     `t`, `rho`, `loss`, `lo`, `hi` (the interval seen), `probability` (of the set seen, when it was drawn),
     `learner_seconds`, `feedback_seconds` and `runs` (of the algorithm: one, and one for each probe) are
-    arrays with one entry per round; on strips `alpha`, too.
+    arrays with one entry per round; on strips `alpha`, too. On knobs rho, lo and hi are those of the knob
+    along the rows, and `values` has all of them by name.
     """
 
     t = _Column()
@@ -135,9 +137,17 @@ class History:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
+        """The names of the columns; on knobs each has its own, in the place of rho and alpha."""
         names = tuple(field.name for field in fields(Round))
+        if self.space.names:
+            return (names[0], *map(_column_of, self.space.names), *names[2:-1])
         return names[:-1] if self.space.alphas == (None,) else names
+
+    @property
+    def values(self) -> dict[str, npt.NDArray[Any]]:
+        """What was played, by name."""
+        played = [values_of(self.space.names, row.rho, row.alpha) for row in self.rows]
+        return {name: np.array([each[name] for each in played]) for name in (played[0] if played else ())}
 
     @property
     def widths(self) -> FloatArray:
@@ -167,32 +177,42 @@ class History:
             known = self._best_blocks = best_blocks(self.problems, blocks, maximize=self.maximize)
         return BestBlocks(known.totals[:blocks], known.sequences[:blocks])
 
-    def regret(self, rho: float | None = None, alpha: Any = None, *, blocks: int | None = None) -> FloatArray:
+    def regret(
+        self,
+        rho: float | None = None,
+        alpha: Any = None,
+        *,
+        blocks: int | None = None,
+        values: dict[str, Any] | None = None,
+    ) -> FloatArray:
         """The cumulative regret after each round, against the best fixed parameter in hindsight.
 
-        With `rho` (and `alpha`, on strips), against that fixed parameter instead. With `blocks`, against the
+        With `rho` (and `alpha`, on strips; `values` by name, on knobs), against that fixed parameter
+        instead. With `blocks`, against the
         best sequence of at most so many parameters, each played on a block of consecutive rounds: that of
         the whole game, all along the curve. Costs one plain run per round, and the whole loss functions once
         where the best parameter is not known yet (for blocks see `best_blocks`); less for problems that are
         `Kept`.
         """
         runs = [getattr(problem, "fixed", problem.loss) for problem in self.problems]
-        against = self._comparator(rho, alpha, blocks)
-        fixed = [run(*parameters) for run, parameters in zip(runs, against, strict=True)]
+        against = self._comparator(rho, alpha, blocks, values)
+        fixed = [call(run, parameters) for run, parameters in zip(runs, against, strict=True)]
         paid = self.loss - np.array(fixed)
         return np.cumsum(-paid if self.maximize else paid)
 
-    def _comparator(self, rho: float | None, alpha: Any, blocks: int | None) -> list[tuple[Any, ...]]:
+    def _comparator(
+        self, rho: float | None, alpha: Any, blocks: int | None, values: dict[str, Any] | None
+    ) -> list[Parameters]:
         """The parameters to compare each round with."""
         if blocks is not None:
-            if rho is not None:
+            if rho is not None or values is not None:
                 raise ValueError(f"give rho or blocks, not both, got rho = {rho!r} and blocks = {blocks!r}")
             sequence = self.best_blocks(blocks).sequences[-1]
             return [best.parameters for start, stop, best in sequence for _ in range(start, stop)]
-        if rho is None:
+        if rho is None and values is None:
             return [self.best().parameters] * len(self)
-        against = (rho,) if alpha is None else (rho, alpha)
-        self.space.place(*against)  # raises where that is not in the space
+        against = parameters_of((), rho, alpha) if values is None else values
+        call(self.space.place, against)  # raises where that is not in the space
         return [against] * len(self)
 
     # -- densities -------------------------------------------------------------------------------
@@ -210,7 +230,7 @@ class History:
 
     def _bins(self) -> FloatArray:
         n = _BINS if len(self.space.alphas) == 1 else _ROW_BINS
-        return np.linspace(self.space.interval.lo, self.space.interval.hi, n + 1)
+        return np.linspace(self.space.line.lo, self.space.line.hi, n + 1)
 
     def _binned(self, density: Any) -> FloatArray:
         """The probability in equal bins of each row; what lies in a margin counts to the end bins."""
@@ -225,12 +245,14 @@ class History:
 
     def table(self) -> Iterator[list[Any]]:
         """The entries of the columns, one list per round."""
-        columns = self.columns
-        return ([getattr(row, name) for name in columns] for row in self.rows)
+        return map(list, zip(*self.to_dict().values(), strict=True))
 
     def to_dict(self) -> dict[str, list[Any]]:
         """The columns as lists of plain numbers, by name."""
-        return {name: [getattr(row, name) for row in self.rows] for name in self.columns}
+        columns = {name: [getattr(row, name, None) for row in self.rows] for name in self.columns}
+        if self.space.names:
+            columns |= {_column_of(name): played.tolist() for name, played in self.values.items()}
+        return columns
 
     def to_pandas(self) -> Any:
         """The columns as a pandas DataFrame, one row per round. Needs pandas."""
@@ -246,3 +268,11 @@ class History:
             writer = csv.writer(file)
             writer.writerow(self.columns)
             writer.writerows(self.table())
+
+
+_FIELDS = frozenset(field.name for field in fields(Round))
+
+
+def _column_of(name: str) -> str:
+    """The column of a knob, which must not be taken for another one."""
+    return f"knob_{name}" if name in _FIELDS - {"rho", "alpha"} else name

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from semibandit.functions import Piecewise
+from semibandit.spaces import Boxes, call
 
 __all__ = ["Kept"]
 
@@ -23,19 +24,21 @@ class Kept:
 
     def __init__(self, problem: Any) -> None:
         self.problem = problem
-        self._function: Piecewise | None = None
+        self._function: Piecewise | Boxes | None = None
 
-    def losses(self) -> Piecewise:
+    def losses(self) -> Piecewise | Boxes:
         """The whole loss function."""
         if self._function is None:
             self._function = self.problem.losses()
         return self._function
 
-    def fixed(self, *parameters: Any) -> float:
+    def fixed(self, *args: Any, **values: Any) -> float:
         """The loss of a fixed parameter: read off the whole function where it is known, else by a run."""
+        parameters = values or args
         if self._function is None:
-            return float(self.problem.loss(*parameters))
-        return float(self._function(self.problem.space.place(*parameters)))
+            return float(call(self.problem.loss, parameters))
+        space = self.problem.space
+        return float(space.line.on_rows(self._function)(call(space.place, parameters)))
 
     def __getattr__(self, name: str) -> Any:
         if name == "problem":  # while a copy is being made

@@ -10,7 +10,7 @@ from semibandit import _validate
 from semibandit.functions import Piecewise
 from semibandit.game.history import History, Round
 from semibandit.learners import Learner, Trial
-from semibandit.spaces import Space
+from semibandit.spaces import Boxes, Parameters, Space, call
 
 __all__ = ["FEEDBACK", "play", "rounds"]
 
@@ -101,16 +101,16 @@ def _rounds(learner: Learner, problems: Iterable[Any], feedback: str, probes: in
         )
 
 
-def _look(problem: Any, parameters: tuple[Any, ...], feedback: str) -> Any:
+def _look(problem: Any, parameters: Parameters, feedback: str) -> Any:
     """Run the problem: what the learner is told of it."""
     method = _METHODS[feedback]
     run = getattr(problem, method, None)
     if not callable(run):
         raise TypeError(f"{feedback} feedback needs problems with a method `{method}`, got {problem!r}")
     if feedback == "bandit":
-        return _validate.number("what `loss` returns", run(*parameters))
-    seen = run() if feedback == "full" else run(*parameters)
-    if not isinstance(seen, Piecewise):
+        return _validate.number("what `loss` returns", call(run, parameters))
+    seen = run() if feedback == "full" else call(run, parameters)
+    if not isinstance(seen, Piecewise | Boxes):
         raise TypeError(
             f"`{method}` must return the loss as a PiecewiseConstant (or a PiecewiseLinear), got {seen!r} "
             f"from {problem!r}"
@@ -122,8 +122,9 @@ def _played(space: Space, trial: Trial, seen: Any) -> tuple[float, tuple[float, 
     """The loss paid, and the interval around rho that was seen."""
     if isinstance(seen, float):
         return seen, (trial.rho, trial.rho)
-    x = space.place(*trial.parameters)
-    return float(seen(x)), space.line.around(seen, x)
+    x = call(space.place, trial.parameters)
+    seen = space.line.on_rows(seen, x)
+    return float(seen(x)), space.line.stretch(*space.line.around(seen, x))[1]
 
 
 def _require_learner(learner: Any) -> None:

@@ -13,7 +13,7 @@ from semibandit.learners.certificates import Certificate
 from semibandit.learners.learner import Learner
 from semibandit.learners.rates import Rate
 from semibandit.learners.trials import Trial
-from semibandit.spaces import Line, Space
+from semibandit.spaces import Boxes, Line, Space, call
 from semibandit.weights import IntervalTree, Seen
 
 __all__ = ["Exp3Grid"]
@@ -84,9 +84,9 @@ class Exp3Grid(Learner):
         return IntervalTree.from_pieces(np.arange(self.n_arms + 1.0), np.zeros(self.n_arms))
 
     def _rho(self, x: float) -> float:
-        interval = self.space.interval
-        rho = interval.lo + interval.width * (x / self._line.hi)
-        return min(max(rho, interval.lo), interval.hi)
+        line = self.space.line
+        rho = line.lo + (line.hi - line.lo) * (x / self._line.hi)
+        return min(max(rho, line.lo), line.hi)
 
     def _cell(self, position: float) -> float:
         """The left end of the cell that a point of the line lies in."""
@@ -96,8 +96,9 @@ class Exp3Grid(Learner):
         return self._cell(position) + 0.5
 
     def _read(self, trial: Trial, look: int, home: float, seen: Any) -> Seen:
-        if isinstance(seen, Piecewise):
-            seen = seen(self.space.place(*trial.looks[look]))
+        if isinstance(seen, Piecewise | Boxes):
+            x = call(self.space.place, trial.looks[look])
+            seen = self.space.line.on_rows(seen, x)(x)
         value = _validate.number("the loss told", seen, low=0.0, high=self.high)
         loss = float(self._scaled(value))
         cell, losses = self._cell(trial.positions[look]), np.array([loss])

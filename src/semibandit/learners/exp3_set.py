@@ -14,7 +14,7 @@ from semibandit.learners._survey import NOT_COVERED, OUT_OF_RANGE, survey
 from semibandit.learners.learner import Learner
 from semibandit.learners.rates import AdaptiveRate, Rate
 from semibandit.learners.trials import Trial
-from semibandit.spaces import Space
+from semibandit.spaces import Boxes, Space
 from semibandit.weights import (
     Cells,
     Drift,
@@ -130,7 +130,7 @@ class Exp3Set(Learner):
 
     @cached_property
     def _cells(self) -> Cells:
-        return dyadic_cells(self._line, self.space.shape)
+        return dyadic_cells(self.space)
 
     def _default_rate(self) -> Rate | None:
         if self.baseline != "local":
@@ -177,14 +177,14 @@ class Exp3Set(Learner):
         return super()._config() | {"drift": self.drift, "prior": self.prior}
 
     def _read(self, trial: Trial, look: int, home: float, seen: Any) -> Seen:
-        if not isinstance(seen, Piecewise):
+        if not isinstance(seen, Piecewise | Boxes):
             if isinstance(seen, int | float | np.floating | np.integer) and not isinstance(seen, bool):
                 return self._read_point(home, seen)
             raise TypeError(
                 f"seen must be a PiecewiseConstant or PiecewiseLinear that covers {trial.named(look)}, "
                 f"a single loss, or None for a failed run, got {seen!r}"
             )
-        laid = self._line.lay(seen)
+        laid = self._line.lay(seen, home)
         # Copies, as numba takes much longer to look at arrays that are read-only.
         edges = laid.edges.copy()
         left, right = laid.ends
@@ -197,9 +197,10 @@ class Exp3Set(Learner):
             raise ValueError(f"the values told must be in [0, {self.high:g}], got {value!r}")
         if status == NOT_COVERED:
             raise ValueError(f"the function told must cover {trial.named(look)}, got {seen!r}")
-        left = self._scaled(left)
-        losses = left, left if steps else self._scaled(right)
-        return Seen(edges, losses, sets, float(self._scaled(value)), home, whole)
+        if self.maximize or self.high != 1.0:
+            left, value = self._scaled(left), float(self._scaled(value))
+            right = left if steps else self._scaled(right)
+        return Seen(edges, (left, right), sets, value, home, whole)
 
     def _read_point(self, home: float, seen: Any) -> Seen:
         """A single loss stands for the cell around its parameter: cells are a partition as well."""

@@ -6,7 +6,7 @@ import functools
 import math
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from os import PathLike
 from typing import Any, ClassVar, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
@@ -18,7 +18,7 @@ from semibandit.learners import storage
 from semibandit.learners.certificates import Certificate, certify
 from semibandit.learners.rates import Rate, as_rate
 from semibandit.learners.trials import Epoch, Trial
-from semibandit.spaces import Alpha, Line, Space
+from semibandit.spaces import Alpha, Boxes, Line, Parameters, Space, parameters_of, values_of
 from semibandit.weights import IntervalTree, Rule, Seen, Weights, united
 
 __all__ = ["Learner", "Recommendation"]
@@ -54,23 +54,40 @@ class _Deployed(NamedTuple):
 class Recommendation(_Deployed):
     """The value to deploy, and the interval that it stands for; on `Strips` also the `alpha` of its row.
 
+    On `Knobs` all of it by name is in `values`; the interval is that of the knob along the rows.
+
     Unpacks as (rho, interval).
     """
 
     alpha: Alpha | None
+    names: tuple[str, ...]
 
-    def __new__(cls, rho: float, interval: tuple[float, float], alpha: Alpha | None = None) -> Self:
-        """The pair of rho and interval, with alpha as an attribute."""
+    def __new__(
+        cls,
+        rho: float,
+        interval: tuple[float, float],
+        alpha: Alpha | None = None,
+        names: tuple[str, ...] = (),
+    ) -> Self:
+        """The pair of rho and interval, with alpha and the names of knobs as attributes."""
         recommendation = super().__new__(cls, rho, interval)
         recommendation.alpha = alpha
+        recommendation.names = names
         return recommendation
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        """What a problem's methods take: (rho,), or (rho, alpha)."""
-        return (self.rho,) if self.alpha is None else (self.rho, self.alpha)
+    def values(self) -> dict[str, Any]:
+        """What to deploy, by name."""
+        return values_of(self.names, self.rho, self.alpha)
+
+    @property
+    def parameters(self) -> Parameters:
+        """What a problem's methods take: (rho,), (rho, alpha), or the values by name."""
+        return parameters_of(self.names, self.rho, self.alpha)
 
     def __repr__(self) -> str:
+        if self.names:
+            return f"Recommendation(values={self.values!r}, interval={self.interval!r})"
         alpha = "" if self.alpha is None else f", alpha={self.alpha!r}"
         return f"Recommendation(rho={self.rho!r}, interval={self.interval!r}{alpha})"
 
@@ -97,7 +114,7 @@ class Learner:
         seed: int | None = None,
     ) -> None:
         if not isinstance(space, Space):
-            raise TypeError(f"space must be an Interval or Strips, got {space!r}")
+            raise TypeError(f"space must be an Interval, Strips or Knobs, got {space!r}")
         if baseline not in self.baselines:
             names = ", ".join(map(repr, self.baselines[:-1]))
             raise ValueError(f"baseline must be {names} or {self.baselines[-1]!r}, got {baseline!r}")
@@ -151,7 +168,6 @@ class Learner:
 
     # -- the protocol ----------------------------------------------------------------------------
 
-    @_one_at_a_time
     def ask(self, *, probes: int = 0, position: Any = None) -> Trial:
         """Draw a parameter from the current density. O(log P).
 
@@ -164,39 +180,49 @@ class Learner:
             the draws fall, and the draws are used up. Told the same again, a learner relearns, and goes on as
             it would have.
         """
-        if probes != 0:  # the usual case at the least cost
-            probes = _validate.integer("probes", probes, low=0)
-        if position is None:
-            weights, random = self._epoch.weights, self._random.random
-            return self._asked([weights.draw(random()) for _ in range(1 + probes)])
+        with self._lock:
+            if position is not None:
+                positions = self._on_record(position)
+            elif probes == 0:  # the usual case at the least cost
+                positions = (self._epoch.weights.draw(self._random.random()),)
+            else:
+                probes = _validate.integer("probes", probes, low=0)
+                draws = self._random.random(1 + probes).tolist()
+                positions = tuple(map(self._epoch.weights.draw, draws))
+            trial = self._trial(self.n_asked, positions)
+            self.n_asked += 1
+            self._pending[trial.id] = trial, self._epoch
+            self._epoch.asked_at[trial.id] = self._epoch.n_updates
+            return trial
+
+    def _on_record(self, position: Any) -> tuple[float, ...]:
+        """The positions of a trial on record; uses up as many draws."""
         lo, hi = self._line.ends
-        positions = position if isinstance(position, list | tuple) else [position]
-        positions = [_validate.number("position", x, low=lo, high=hi) for x in positions]
+        given = position if isinstance(position, list | tuple) else [position]
+        positions = tuple(_validate.number("position", x, low=lo, high=hi) for x in given)
         self._random.random(len(positions))
-        return self._asked(positions)
+        return positions
 
-    def _asked(self, positions: list[float]) -> Trial:
-        trial = self._trial(self.n_asked, positions)
-        self.n_asked += 1
-        self._pending[trial.id] = trial, self._epoch
-        self._epoch.asked_at[trial.id] = self._epoch.n_updates
-        return trial
-
-    def _trial(self, trial_id: int, positions: Sequence[float]) -> Trial:
+    def _trial(self, trial_id: int, positions: tuple[float, ...]) -> Trial:
         rho, alpha = self._parameters(positions[0])
-        others = [self._parameters(position) for position in positions[1:]]
-        probes = tuple(x if a is None else (x, a) for x, a in others)
-        return Trial(trial_id, rho, self._name, tuple(positions), alpha, probes)
+        names = self.space.names
+        probes: tuple[Any, ...] = ()
+        if len(positions) > 1:
+            others = map(self._parameters, positions[1:])
+            if names:
+                probes = tuple(parameters_of(names, x, a) for x, a in others)
+            else:
+                probes = tuple(x if a is None else (x, a) for x, a in others)
+        return Trial(trial_id, rho, self._name, positions, alpha, probes, names)
 
-    def _parameters(self, position: float) -> tuple[float, Alpha | None]:
+    def _parameters(self, position: float) -> tuple[Any, Alpha | None]:
         row, x = self._line.read(self._standing(position))
-        return self._rho(x), self.space.alphas[row]
+        return self.space.line.value(self._rho(x)), self.space.alphas[row]
 
     def _standing(self, position: float) -> float:
         """The point of the line that is played for a draw."""
         return position
 
-    @_one_at_a_time
     def tell(self, trial: Trial, seen: Any, *, probability: Any = None) -> None:
         """Learn from what a trial has shown; None: the run failed, which is counted and changes nothing else.
 
@@ -213,31 +239,34 @@ class Learner:
         probability
             That of a tell on record (`last_probabilities`), to be used again as it was.
         """
-        epoch = self._epoch_of(trial)
-        looks = self._looks(trial, seen)
-        if not looks:
-            self.n_failed += 1
-            self._finish(trial, epoch)
-            return
-        told = united(looks)
-        if probability is not None:
-            p = np.atleast_1d(_validate.floats("probability", probability))
-            told = told._replace(p=_validate.vector("probability", p, length=told.chances().size, low=0.0))
-        self._learn(trial, epoch, told)
+        with self._lock:
+            epoch = self._epoch_of(trial)
+            told = self._told(trial, seen)
+            if told is None:
+                self.n_failed += 1
+                self._finish(trial, epoch)
+                return
+            if probability is not None:
+                p = np.atleast_1d(_validate.floats("probability", probability))
+                p = _validate.vector("probability", p, length=told.chances().size, low=0.0)
+                told = told._replace(p=p)
+            self._learn(trial, epoch, told)
 
-    def _looks(self, trial: Trial, seen: Any) -> list[tuple[float, Seen]]:
-        """Where each look stands, and what it has shown; those that are missing left out."""
-        shown = seen if isinstance(seen, list | tuple) else [seen]
-        if len(shown) > len(trial.positions) or not shown:
+    def _told(self, trial: Trial, seen: Any) -> Seen | None:
+        """What the looks of a trial have shown together; None if all are missing."""
+        if not isinstance(seen, list | tuple):
+            home = self._line.home(trial.positions[0])
+            return None if seen is None else self._read(trial, 0, home, seen)
+        if len(seen) > len(trial.positions) or not seen:
             raise ValueError(
-                f"seen must be what each of {len(trial.positions)} looks has shown, got {len(shown)} of them"
+                f"seen must be what each of {len(trial.positions)} looks has shown, got {len(seen)} of them"
             )
         looks = []
-        for i, one in enumerate(shown):
+        for i, one in enumerate(seen):
             if one is not None:
                 home = self._line.home(trial.positions[i])
                 looks.append((home, self._read(trial, i, home, one)))
-        return looks
+        return united(looks) if looks else None
 
     @_one_at_a_time
     def forget(self, trial: Trial) -> None:
@@ -289,8 +318,8 @@ class Learner:
         rule = self._rule(seen.whole)
         learned = self._epoch.weights.learn(seen, rule)
         self._finish(trial, epoch)
-        if learned.weights is not self._epoch.weights:  # pending trials keep the old ones
-            self._epoch = Epoch(learned.weights)
+        if learned.weights is not self._epoch.weights:
+            self._go_on_with(learned.weights)
         elif self._epoch.asked_at and learned.factors is not None:
             self._epoch.append(seen.edges, learned.factors)
         else:
@@ -307,6 +336,13 @@ class Learner:
         self._loss_mean += delta / self.n_told
         self._loss_squares += delta * (seen.paid - self._loss_mean)
         self._adjust(learned.speed)
+
+    def _go_on_with(self, weights: Weights) -> None:
+        """Replace the weights; pending trials keep the old ones."""
+        if self._epoch.asked_at:
+            self._epoch = Epoch(weights)
+        else:
+            self._epoch.weights = weights
 
     def _rule(self, whole: bool) -> Rule:
         """How losses become estimates in the next step."""
@@ -334,17 +370,17 @@ class Learner:
 
     def _adjust(self, speed: float) -> None:
         """Follow a change of the rate, and keep to the limit on pieces; both rebuild the tree."""
-        step = self._epoch.weights.finest_rate_step
-        rate = self.rate.after(self.n_told, self.gap_sum, self.current_rate, step, speed)
+        weights = self._epoch.weights
+        rate = self.rate.after(self.n_told, self.gap_sum, self.current_rate, weights.finest_rate_step, speed)
         if rate != self.current_rate:
             power = rate / self.current_rate
-            self._epoch = Epoch(self._epoch.weights.raised_to(power))
+            self._go_on_with(weights.raised_to(power))
             self.join_error *= power
             self.current_rate = rate
         if self.max_pieces is not None and len(self._epoch.weights) > self.max_pieces:
             # Down to half, so that the cost of a join is spread over many rounds.
             weights, error = self._epoch.weights.joined(max(self.max_pieces // 2, 1))
-            self._epoch = Epoch(weights)
+            self._go_on_with(weights)
             self.join_error += error
 
     # -- reading off the weights -----------------------------------------------------------------
@@ -373,8 +409,8 @@ class Learner:
         alike = self._epoch.weights.alike
         behind = log.of_ends(log.edges, *(np.where(end >= -alike, 0.0, -end) for end in log.ends))
         row, (lo, hi) = self._line.argmin(behind)
-        lo, hi = self._rho(lo), self._rho(hi)
-        return Recommendation(0.5 * lo + 0.5 * hi, (lo, hi), self.space.alphas[row])
+        stretch = self.space.line.stretch(self._rho(lo), self._rho(hi))
+        return Recommendation(*stretch, self.space.alphas[row], self.space.names)
 
     @property
     def guarantee(self) -> str:
@@ -414,7 +450,7 @@ class Learner:
         if getattr(self, "drift", None) is not None:
             raise ValueError("a learner with drift has no certificate: its rate may rise")
         return certify(
-            length=self._line.ends[1] - self._line.ends[0],
+            length=self._line.extent,
             rounds=self.n_told,
             rate=self.current_rate,
             gaps=self.gap_sum + self.explore_sum + self.join_error / self.current_rate,
@@ -446,7 +482,7 @@ class Learner:
 
     def _whole(self, i: int, function: Any) -> Piecewise:
         """A logged function on the line, as losses in [0, 1]."""
-        if not isinstance(function, Piecewise):
+        if not isinstance(function, Piecewise | Boxes):
             raise TypeError(f"functions[{i}] must be a piecewise function, got {function!r}")
         laid = self._line.lay(function)
         if not laid.whole or (float(laid.edges[0]), float(laid.edges[-1])) != self._line.ends:

@@ -222,7 +222,7 @@ def _restore(saved: Saved) -> Learner:
         epochs.append(epoch)
     learner._epoch = epochs[-1]
     for trial_id, positions, place in saved.pending:
-        learner._pending[trial_id] = learner._trial(trial_id, positions), epochs[place]
+        learner._pending[trial_id] = learner._trial(trial_id, tuple(positions)), epochs[place]
     return learner
 
 

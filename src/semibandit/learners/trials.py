@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from semibandit._validate import FloatArray
 from semibandit.functions import PiecewiseConstant
-from semibandit.spaces import Alpha
+from semibandit.spaces import Alpha, Parameters, parameters_of, values_of
 from semibandit.weights import Weights
 
 __all__ = ["Epoch", "Trial"]
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(msgspec.Struct, frozen=True):
     """One question: play `rho` (and `alpha`, on `Strips`), then tell the learner what was seen.
 
-    `probes` are further parameters of the same instance to look at without playing them: values of rho, or
-    pairs (rho, alpha) on `Strips`. `positions` are the places on the line, the played one first.
+    On `Knobs` play `values`, which are by name; rho is that of the knob along the rows, alpha those of the
+    others. `probes` are further parameters of the same instance to look at without playing them: values of
+    rho, pairs (rho, alpha) on `Strips`, values by name on `Knobs`. `positions` are the places on the line,
+    the played one first.
     """
 
     id: int
@@ -30,6 +31,7 @@ class Trial:
     positions: tuple[float, ...]
     alpha: Alpha | None = None
     probes: tuple[Any, ...] = ()
+    names: tuple[str, ...] = ()
 
     @property
     def position(self) -> float:
@@ -37,23 +39,31 @@ class Trial:
         return self.positions[0]
 
     @property
-    def looks(self) -> tuple[tuple[Any, ...], ...]:
-        """What a problem's methods take, for the played parameter and for each probe."""
-        probes = ((probe,) for probe in self.probes) if self.alpha is None else self.probes
-        return (self.parameters, *probes)
+    def values(self) -> dict[str, Any]:
+        """What to play, by name."""
+        return values_of(self.names, self.rho, self.alpha)
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        """What a problem's methods take: (rho,), or (rho, alpha)."""
-        return (self.rho,) if self.alpha is None else (self.rho, self.alpha)
+    def looks(self) -> tuple[Parameters, ...]:
+        """What a problem's methods take, for the played parameter and for each probe."""
+        bare = self.alpha is None and not self.names
+        return (self.parameters, *(((probe,) for probe in self.probes) if bare else self.probes))
+
+    @property
+    def parameters(self) -> Parameters:
+        """What a problem's methods take: (rho,), (rho, alpha), or the values by name."""
+        return parameters_of(self.names, self.rho, self.alpha)
 
     def named(self, look: int = 0) -> str:
         """The parameters of a look, for messages."""
-        return ", ".join(
-            f"{name} = {x!r}" for name, x in zip(("rho", "alpha"), self.looks[look], strict=False)
-        )
+        shown = self.looks[look]
+        values = shown if isinstance(shown, dict) else dict(zip(("rho", "alpha"), shown, strict=False))
+        return ", ".join(f"{name} = {x!r}" for name, x in values.items())
 
     def __repr__(self) -> str:
+        if self.names:
+            probes = f", probes={self.probes!r}" if self.probes else ""
+            return f"Trial(id={self.id!r}, values={self.values!r}{probes})"
         alpha = "" if self.alpha is None else f", alpha={self.alpha!r}"
         probes = f", probes={self.probes!r}" if self.probes else ""
         return f"Trial(id={self.id!r}, rho={self.rho!r}{alpha}{probes})"

@@ -45,7 +45,7 @@ def marginal(history: History, ax: Any = None, *, of: str = "alpha") -> Any:
     image = ax.pcolormesh(right, at, np.sqrt(rows.T * rows.shape[1]), cmap="Blues", rasterized=True)
     ax.figure.colorbar(image, ax=ax, pad=0.01).set_label("√(density / uniform density)")
     best = history.best()
-    ax.axhline(best.parameters[1] if of == "alpha" else best.rho, color=ORANGE, lw=1.0, ls="--")
+    ax.axhline(best.alpha if of == "alpha" else best.rho, color=ORANGE, lw=1.0, ls="--")
     letter = "α" if of == "alpha" else "ρ"
     ax.set(title=f"Density over {letter} ({history.feedback})", xlabel="round", ylabel=letter)
     return ax
@@ -98,7 +98,8 @@ def _heat(ax: Any, space: Space, edges: FloatArray, values: FloatArray, colours:
 
 
 def _mark(ax: Any, history: History, chosen: Any) -> None:
-    rho, alpha = history.best().parameters
+    best = history.best()
+    rho, alpha = best.rho, best.alpha
     ax.plot([rho], [alpha], "x", color=ORANGE, ms=9, mew=2.5, label="best in hindsight", clip_on=False)
     if chosen is not None:
         ax.plot(

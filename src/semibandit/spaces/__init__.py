@@ -7,11 +7,34 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
+from semibandit._validate import FloatArray
+from semibandit.spaces.axes import Axis
+from semibandit.spaces.boxes import Boxes
 from semibandit.spaces.interval import Interval
+from semibandit.spaces.kinds import Choice, Integer, Real
+from semibandit.spaces.knobs import Knobs
 from semibandit.spaces.line import Line
+from semibandit.spaces.points import Parameters, call, parameters_of, values_of
 from semibandit.spaces.strips import Alpha, Strips
 
-__all__ = ["Alpha", "Interval", "Line", "Space", "Strips", "restore"]
+__all__ = [
+    "Alpha",
+    "Axis",
+    "Boxes",
+    "Choice",
+    "Integer",
+    "Interval",
+    "Knobs",
+    "Line",
+    "Parameters",
+    "Real",
+    "Space",
+    "Strips",
+    "call",
+    "parameters_of",
+    "restore",
+    "values_of",
+]
 
 
 @runtime_checkable
@@ -29,8 +52,13 @@ class Space(Protocol):
         ...
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """The number of rows along each further parameter."""
+    def directions(self) -> tuple[Axis, ...]:
+        """Where the rows lie along each further parameter."""
+        ...
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names by which problems are called, that of rho first; () where they are called by position."""
         ...
 
     @property
@@ -38,12 +66,16 @@ class Space(Protocol):
         """The line that a learner works on."""
         ...
 
-    def parameters(self, row: int, rho: float) -> tuple[Any, ...]:
-        """What the methods of a problem take."""
+    def parameters(self, row: int, x: float) -> Parameters:
+        """What the methods of a problem take, for the place x of a row."""
         ...
 
-    def place(self, *parameters: Any) -> float:
+    def place(self, *args: Any, **values: Any) -> float:
         """The point of the line that functions are on which stands for the parameters."""
+        ...
+
+    def finer(self, shares: FloatArray) -> tuple[Any, list[int]] | None:
+        """The space with its heavy rows split, and of which row each new one is; None: none was."""
         ...
 
     def describe(self) -> str:
@@ -62,5 +94,6 @@ def restore(data: dict[str, Any]) -> Space:
     >>> restore(space.to_dict()) == space
     True
     """
-    kind = Strips.from_dict if "interval" in data else lambda data: Interval(**data)
-    return kind(data)
+    if "knobs" in data:
+        return Knobs.from_dict(data)
+    return Strips.from_dict(data) if "interval" in data else Interval(**data)

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from semibandit import _validate
+from semibandit._validate import FloatArray
+from semibandit.spaces.axes import Axis
 from semibandit.spaces.line import Line
 
 __all__ = ["Interval"]
@@ -81,9 +83,18 @@ class Interval:
         return (None,)
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """The number of rows along each further parameter: there are none."""
+    def directions(self) -> tuple[Axis, ...]:
+        """Where the rows lie along each further parameter: there are none."""
         return ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Problems are called by position."""
+        return ()
+
+    def finer(self, shares: FloatArray) -> None:
+        """There is nothing to split."""
+        return None
 
     @cached_property
     def line(self) -> Line:

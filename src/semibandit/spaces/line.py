@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from semibandit._validate import FloatArray
-from semibandit.functions import Piecewise
+from semibandit.functions import Piecewise, PiecewiseConstant
 
 __all__ = ["Line"]
 
@@ -112,19 +113,52 @@ class Line:
     def place(self, rows: npt.NDArray[np.int64], rho: FloatArray) -> FloatArray:
         """The first points of the functions' line whose rho is at least the one given.
 
-        So [lo, hi) keeps its points. The right end of the interval is placed at the end of the row.
+        So [lo, hi) keeps its points. The ends of the interval are placed at those of the row.
         """
         offsets = self.offsets[rows]
         at = rho + offsets
         at = np.where(at - offsets < rho, np.nextafter(at, math.inf), at)
-        at = np.maximum(at, self.starts[rows])
+        at = np.where(rho <= self.lo, self.starts[rows], np.maximum(at, self.starts[rows]))
         placed: FloatArray = np.where(rho >= self.hi, self.starts[rows + 1], at)
         return placed
 
+    # -- values ------------------------------------------------------------------------------------
+
+    def value(self, x: float) -> Any:
+        """The value of the parameter at the place x of a row: x itself."""
+        return x
+
+    def stretch(self, lo: float, hi: float) -> tuple[Any, tuple[Any, Any]]:
+        """The value in the middle of the stretch [lo, hi) of a row, and the values at its ends."""
+        middle = 0.5 * lo + 0.5 * hi
+        return middle if middle < hi else lo, (lo, hi)  # of two neighbouring doubles, the first
+
+    @property
+    def size(self) -> float:
+        """Into how many parts a row can be cut at most."""
+        return math.inf
+
+    def cuts(self, n: int) -> FloatArray:
+        """Where to cut a row into n parts of the same length."""
+        return np.asarray(self.lo + (self.hi - self.lo) * (np.arange(1, n) / n))
+
+    @property
+    def extent(self) -> float:
+        """The length of the line, if all rows were as likely to begin with as the least likely one."""
+        return self.ends[1] - self.ends[0]
+
     # -- functions ---------------------------------------------------------------------------------
 
-    def lay(self, function: Piecewise) -> Piecewise:
+    def on_rows(self, function: Any, at: float | None = None) -> Any:
+        """What a problem shows, as a function on the functions' line: that is what it is already.
+
+        Where it is not, the point `at` says which row was looked at; None: all of them.
+        """
+        return function
+
+    def lay(self, function: Any, at: float | None = None) -> Piecewise:
         """What was seen, as a function on the weights' line: what touches an end covers its margin."""
+        function = self.on_rows(function, at)
         a, b = self.span
         if function.edges[0] < a or function.edges[-1] > b:
             rows = f", {self.n_rows} rows laid end to end" if self.n_rows > 1 else ""
@@ -133,10 +167,10 @@ class Line:
                 f"got one on [{float(function.edges[0])!r}, {float(function.edges[-1])!r}]"
             )
         if not self.margin:
-            return function
+            return function  # type: ignore[no-any-return]
         if self.n_rows == 1:
             lo, hi = float(function.edges[0]), float(function.edges[-1])
-            return function.continued(
+            return function.continued(  # type: ignore[no-any-return]
                 self.ends[0] if lo == self.lo else lo, self.ends[1] if hi == self.hi else hi
             )
         edges: list[FloatArray] = []
@@ -156,7 +190,45 @@ class Line:
             edges.append(moved)
             left.append(outer.ends[0])
             right.append(outer.ends[1])
-        return function.of_ends(np.concatenate(edges), np.concatenate(left), np.concatenate(right))
+        laid: Piecewise = function.of_ends(*map(np.concatenate, (edges, left, right)))
+        return laid
+
+    def pieces(
+        self, rows: npt.NDArray[Any], lo: FloatArray, hi: FloatArray, values: FloatArray
+    ) -> PiecewiseConstant:
+        """Values on [lo, hi) in rows, given as arrays in any order, as a function on the line. O(m log m)."""
+        edges = np.empty(2 * rows.size)
+        edges[::2], edges[1::2] = lo, hi
+        edges = self.place(np.repeat(rows, 2), edges)
+        if rows.size > 1:
+            order = np.argsort(edges[::2], kind="stable")
+            edges, values, rows = edges.reshape(-1, 2)[order].ravel(), values[order], rows[order]
+        if not (edges[1:] > edges[:-1]).all():
+            ends = self.place(rows, np.full(rows.size, self.hi))
+            return self._laid_close(edges[::2].copy(), edges[1::2].copy(), ends, values)
+        steps = np.full(edges.size - 1, math.nan)
+        steps[::2] = values
+        return PiecewiseConstant.trusted(edges, steps)
+
+    def _laid_close(
+        self, left: FloatArray, right: FloatArray, ends: FloatArray, values: FloatArray
+    ) -> PiecewiseConstant:
+        """The same where intervals touch, or are narrower than the doubles of the line."""
+        # At the end of its row an interval without a point of the line gets the last one of the row.
+        late = left >= ends
+        left[late], right[late] = np.nextafter(ends[late], -math.inf), ends[late]
+        right[:-1] = np.where(late[1:], np.minimum(right[:-1], left[1:]), right[:-1])
+        # What has no point of the line is given one, if there is room for it.
+        right = np.maximum(right, np.nextafter(left, math.inf))
+        overlap = left[1:] < right[:-1]
+        if (left[1:] < np.nextafter(right[:-1], -math.inf)).any():
+            raise ValueError("the intervals of a row must not overlap")
+        keep = np.append(~overlap, left[-1] < self.span[1])
+        left, right, values = left[keep], right[keep], values[keep]
+        edges, steps = np.empty(2 * left.size), np.full(2 * left.size - 1, math.nan)
+        edges[::2], edges[1::2], steps[::2] = left, right, values
+        wide = np.append(edges[1:] > edges[:-1], True)
+        return PiecewiseConstant(edges[wide], steps[wide[:-1]])
 
     def rows(self, function: Piecewise) -> list[Piecewise]:
         """A function on the line as one function of rho for each row; nan where it is not seen.

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise, PiecewiseConstant
+from semibandit.spaces.axes import Axis
 from semibandit.spaces.interval import Interval
 from semibandit.spaces.line import Line
 
@@ -109,6 +110,21 @@ class Strips:
     def alphas(self) -> tuple[Alpha, ...]:
         """The alpha of each row: a number, or a tuple where there are several further parameters."""
         return self.axes[0] if len(self.axes) == 1 else tuple(product(*self.axes))
+
+    @cached_property
+    def directions(self) -> tuple[Axis, ...]:
+        """Where the rows lie along each further parameter."""
+        index = np.indices(self.shape).reshape(len(self.shape), -1)
+        return tuple(Axis(index[i] / n, float(n)) for i, n in enumerate(self.shape))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Problems are called by position."""
+        return ()
+
+    def finer(self, shares: FloatArray) -> None:
+        """Rows stay as they are."""
+        return None
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -234,38 +250,7 @@ class Strips:
             raise ValueError(
                 f"an interval must satisfy {a:g} <= lo < hi <= {b:g}, got lo = {lo[i]!s}, hi = {hi[i]!s}"
             )
-        edges = np.empty(2 * rows.size)
-        edges[::2], edges[1::2] = lo, hi
-        edges = self.line.place(np.repeat(rows, 2), edges)
-        if rows.size > 1:
-            order = np.argsort(edges[::2], kind="stable")
-            edges, values, rows = edges.reshape(-1, 2)[order].ravel(), values[order], rows[order]
-        if not (edges[1:] > edges[:-1]).all():
-            ends = self.line.place(rows, np.full(rows.size, b))
-            return self._laid_close(edges[::2].copy(), edges[1::2].copy(), ends, values)
-        steps = np.full(edges.size - 1, math.nan)
-        steps[::2] = values
-        return PiecewiseConstant.trusted(edges, steps)
-
-    def _laid_close(
-        self, left: FloatArray, right: FloatArray, ends: FloatArray, values: FloatArray
-    ) -> PiecewiseConstant:
-        """The same where intervals touch, or are narrower than the doubles of the line."""
-        # At the end of its row an interval without a point of the line gets the last one of the row.
-        late = left >= ends
-        left[late], right[late] = np.nextafter(ends[late], -math.inf), ends[late]
-        right[:-1] = np.where(late[1:], np.minimum(right[:-1], left[1:]), right[:-1])
-        # What has no point of the line is given one, if there is room for it.
-        right = np.maximum(right, np.nextafter(left, math.inf))
-        overlap = left[1:] < right[:-1]
-        if (left[1:] < np.nextafter(right[:-1], -math.inf)).any():
-            raise ValueError("the intervals of a row must not overlap")
-        keep = np.append(~overlap, left[-1] < self.span[1])
-        left, right, values = left[keep], right[keep], values[keep]
-        edges, steps = np.empty(2 * left.size), np.full(2 * left.size - 1, math.nan)
-        edges[::2], edges[1::2], steps[::2] = left, right, values
-        wide = np.append(edges[1:] > edges[:-1], True)
-        return PiecewiseConstant(edges[wide], steps[wide[:-1]])
+        return self.line.pieces(rows, lo, hi, values)
 
 
 def _numbers_of_rows(n_rows: Any, n_axes: int, horizon: int | None) -> tuple[int, ...]:

@@ -33,7 +33,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def of(cls, space: Space, learner: str, seed: int | None, options: dict[str, Any]) -> Settings:
         """Take arguments apart."""
         if not isinstance(space, Space):
-            raise TypeError(f"space must be an Interval or Strips, got {space!r}")
+            raise TypeError(f"space must be an Interval, Strips or Knobs, got {space!r}")
         _validate.choice("learner", learner, tuple(LEARNERS))
         # Through JSON, so that what is given compares equal to what comes out of a log.
         text = msgspec.json.encode([space.to_dict(), options], enc_hook=_plain)

@@ -51,6 +51,8 @@ class SharedTuner(Tuner):
         self, command: Command, space: Interval, storage: str, name: str, *, jobs: int = 1, **options: Any
     ) -> None:
         self.settings = self._configure(command, space, **options)
+        if self.settings.high is None:
+            raise ValueError("a study must be given high; the range is learned with a state file only")
         self._jobs = _validate.integer("jobs", jobs, low=1)
         self._again = command, space, storage, name, options  # what another process needs for the same
         self.study = self._open(storage, name)
@@ -179,7 +181,7 @@ class SharedTuner(Tuner):
             except BaseException:
                 self.study.forget(trial)
                 raise
-        names = ("seconds", "runs", "default_loss", "default_failure")
+        names = ("seconds", "runs", "clipped", "default_loss", "default_failure")
         info = {name: getattr(record, name) for name in names if getattr(record, name) is not None}
         seen: PiecewiseConstant | float | None = record.loss
         if record.loss is not None and record.lo is not None and record.hi is not None:
@@ -232,6 +234,6 @@ def _record(record: history.Round) -> Round:
     info.setdefault("seconds", record.seconds)
     if record.failure is not None:
         info["failure"] = record.failure
-    names = ("instance", "seconds", "runs", "failure", "default_loss", "default_failure")
+    names = ("instance", "seconds", "runs", "failure", "clipped", "default_loss", "default_failure")
     kept = {name: info[name] for name in names if name in info}
     return Round(rho=record.rho, position=0.0, loss=record.loss, **kept)

@@ -9,9 +9,12 @@ import re
 import shlex
 import shutil
 import stat
+import subprocess
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 
 from semibandit import _validate
 from semibandit.tuning.process import Finished, Tail, execute
@@ -27,6 +30,7 @@ _QUOTED = re.compile(r"""\\. | '[^']*' | "(?:\\.|[^"\\])*" """, re.VERBOSE | re.
 # Seconds before another attempt to start a command: an update may be replacing it just now.
 _PAUSES = (0.1, 0.3, 1.0, 3.0)
 _SHELL_CANNOT_START = (126, 127)
+_UNREAD = 128 + 13  # of a shell: SIGPIPE has ended a part of the pipe
 _LONGEST_FAILURE = 200
 
 
@@ -42,12 +46,13 @@ class Outcome:
     failure: str | None
     output: bytes | float | None
     seconds: float
+    late: str | None = None  # that it was killed at the timeout
+    clipped: str | None = None  # why the loss is the limit, and not what was read
 
     def same(self, other: Outcome) -> bool:
-        """Whether both did the same thing: gave the same output, or failed."""
-        if self.failure is not None or other.failure is not None:
-            return self.failure is not None and other.failure is not None
-        return self.output == other.output
+        """Whether both did the same thing: gave the same output, or failed, or came to no end."""
+        ours, theirs = ((o.failure is not None, o.late is not None) for o in (self, other))
+        return ours == theirs and (any(ours) or self.output == other.output)
 
 
 class Command:
@@ -69,13 +74,16 @@ class Command:
         What tells two runs apart: all of the standard "output", the "loss" alone, or the content of a "file".
     compare_file
         A path with the same placeholders.
-    high
-        Losses must lie in [0, high].
     timeout
         Seconds after which the command, and all that it has started, is killed.
+    ok_status
+        Exit statuses that are no failure, such as 10 and 20 of SAT solvers.
+    integer
+        Write the parameter as an integer, the nearest one.
     shell
-        Let /bin/sh run the template. {instance} must not stand inside of quotes: the shell gets the name as
-        a parameter of its own, which it does not look into.
+        Let a shell run the template. {instance} must not stand inside of quotes: the shell gets the name as
+        a parameter of its own, which it does not look into. A failure anywhere in a pipe is one of the run;
+        that a program goes on writing when nobody reads any more (`| head -1`) is none.
 
     Raises
     ------
@@ -99,8 +107,9 @@ class Command:
         loss_file: str | None = None,
         compare: str = "output",
         compare_file: str | None = None,
-        high: float = 1.0,
         timeout: float | None = None,
+        ok_status: Iterable[int] = (0,),
+        integer: bool = False,
         shell: bool = False,
     ) -> None:
         for placeholder in ("{rho}", "{instance}"):
@@ -111,8 +120,9 @@ class Command:
         self.compare = _validate.choice("compare", compare, COMPARE)
         self.loss_file = _needed("loss_file", loss_file, self.loss_from == "file")
         self.compare_file = _needed("compare_file", compare_file, self.compare == "file")
-        self.high = _validate.number("high", high, low=0.0, open=True)
         self.timeout = None if timeout is None else _validate.number("timeout", timeout, low=0.0, open=True)
+        self.ok_status = frozenset(_validate.integer("ok_status", each, low=0) for each in ok_status)
+        self.integer = _validate.boolean("integer", integer)
         self._words = _for_shell(template) if shell else _split(template)
 
     def run(self, instance: str, rho: float) -> Outcome:
@@ -124,7 +134,9 @@ class Command:
         try:
             done = self._execute(words)
             seconds = done.seconds
-            self._require_success(done)
+            if done.status is None:
+                return self._late(seconds)
+            self._require_success(done, done.status)
             for path in files:
                 if _stamp(path) in (None, before[path]):
                     raise _FailureError(f"the command did not write {path}")
@@ -133,8 +145,16 @@ class Command:
         except _FailureError as failed:
             return Outcome(None, str(failed)[:_LONGEST_FAILURE], None, seconds)
 
+    def value(self, rho: float) -> float:
+        """What the command is run with in the place of rho."""
+        return float(round(rho)) if self.integer else float(rho)
+
+    def written(self, rho: float) -> str:
+        """What {rho} becomes: all digits of the number, or those of an integer."""
+        return str(round(rho)) if self.integer else repr(float(rho))
+
     def _fill(self, text: str, instance: str, rho: float) -> str:
-        values = {"rho": repr(float(rho)), "instance": instance}
+        values = {"rho": self.written(rho), "instance": instance}
         return _PLACEHOLDER.sub(lambda match: values[match[1]], text)
 
     def _execute(self, words: list[str]) -> Finished:
@@ -156,14 +176,18 @@ class Command:
 
     # -- reading ---------------------------------------------------------------------------------
 
-    def _require_success(self, done: Finished) -> None:
-        if done.status is None:
-            raise _FailureError(f"no end after {self.timeout:g} seconds")
-        if done.status < 0:
+    def _late(self, seconds: float) -> Outcome:
+        """Killed at the timeout: what is known is how long it took."""
+        loss = seconds if self.loss_from == "time" else None
+        return Outcome(loss, None, None, seconds, late=f"no end after {self.timeout:g} seconds")
+
+    def _require_success(self, done: Finished, status: int) -> None:
+        if status < 0:
             raise _FailureError(f"killed by {done.signal}")
-        if done.status > 0 and self.loss_from != "exit":
-            last = done.complaints.last_line
-            raise _FailureError(f"exit status {done.status}" + (f": {last}" if last else ""))
+        if self.loss_from == "exit" or status in self.ok_status or (self.shell and status == _UNREAD):
+            return
+        last = done.complaints.last_line
+        raise _FailureError(f"exit status {status}" + (f": {last}" if last else ""))
 
     def _read_loss(self, done: Finished, instance: str, rho: float) -> float:
         if self.loss_from == "output":
@@ -174,8 +198,8 @@ class Command:
             loss = _parse(_tail(path).last_line, path)
         else:
             loss = done.seconds if self.loss_from == "time" else float(done.status or 0)
-        if not 0.0 <= loss <= self.high:
-            raise _FailureError(f"the loss must be in [0, {self.high:g}], got {loss!r}")
+        if loss < 0.0:
+            raise _FailureError(f"the loss must be at least 0, got {loss!r}")
         return loss
 
     def _compared(self, output: Tail, loss: float, instance: str, rho: float) -> bytes | float:
@@ -206,7 +230,20 @@ def _for_shell(template: str) -> list[str]:
     """
     if quoted := next((word for word in _QUOTED.findall(template) if "{instance}" in word), None):
         raise ValueError(f"{{instance}} must not stand inside of quotes, it is quoted already, got {quoted}")
-    return ["/bin/sh", "-c", template.replace("{instance}", '"$1"'), "/bin/sh", "{instance}"]
+    script = template.replace("{instance}", '"$1"')
+    return [*_shell(), "-c", script, "/bin/sh", "{instance}"]
+
+
+@cache
+def _shell() -> list[str]:
+    """A shell in which a pipe fails with any of its parts; /bin/sh where there is none."""
+    for shell in ("/bin/sh", shutil.which("bash")):
+        if (
+            shell
+            and subprocess.run([shell, "-o", "pipefail", "-c", ":"], capture_output=True).returncode == 0
+        ):
+            return [shell, "-o", "pipefail"]
+    return ["/bin/sh"]
 
 
 def _tail(path: str) -> Tail:

@@ -22,11 +22,11 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["Journal", "Round", "Settings"]
+__all__ = ["Change", "Journal", "Round", "Settings"]
 
 # To be raised when rounds are drawn otherwise than before, as a file's rounds are compared with the draws.
-VERSION = 2
-READABLE = (1, 2)  # format 1 has no checksums
+VERSION = 3
+READABLE = (1, 2, 3)  # format 1 has no checksums, format 2 no changes
 MAGIC = b'{"semibandit":"tune","version":'
 
 _FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)
@@ -43,7 +43,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
     lo: float
     hi: float
     feedback: str
-    high: float
+    high: float | None  # None: to be learned from the first rounds
     maximize: bool
     seed: int
     n_arms: int | None
@@ -51,21 +51,31 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
     horizon: int
     margin: float = 0.0  # files of earlier versions do not have these
     probes: int = 0
+    integer: bool = False
 
     def differences(self, other: Settings) -> Iterator[str]:
         """What is not the same, in words; the horizon and the format of the file may differ."""
         for name in self.__struct_fields__:
             ours, theirs = getattr(self, name), getattr(other, name)
             if name not in ("horizon", "version") and ours != theirs:
+                theirs, ours = ("auto" if value is None else value for value in (theirs, ours))
                 yield f"{name} = {theirs} (it was {ours})"
+
+
+class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What has become known, or was grown, between two rounds: the rounds after it depend on it."""
+
+    high: float | None = None
+    horizon: int | None = None
 
 
 class Round(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What happened in one round.
 
-    `loss` is what the learner was told, None for nothing; `failure` says why a run failed. `lo` and `hi` are
-    the ends of the interval that was found around rho. `probed` holds the losses that were learned from the
-    probes. `default_loss` is the loss of the default parameter on the same instance, where it was run.
+    `loss` is what the learner was told, None for nothing; `failure` says why a run failed, `clipped` why the
+    loss is the limit. `lo` and `hi` are the ends of the interval that was found around rho. `probed` holds
+    the losses that were learned from the probes. `default_loss` is the loss of the default parameter on the
+    same instance, where it was run. While the range is not known, losses are as they were read.
     """
 
     instance: str
@@ -75,6 +85,7 @@ class Round(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     runs: int = 1
     loss: float | None = None
     failure: str | None = None
+    clipped: str | None = None
     lo: float | None = None
     hi: float | None = None
     default_loss: float | None = None
@@ -104,10 +115,15 @@ class Journal:
             if not stat.S_ISREG(os.fstat(self._handle).st_mode):
                 raise ValueError(f"{self.path}: not a file")
             self._lock()
-            self.settings, self.rounds = self._read()
+            self.settings, self.records = self._read()
         except BaseException:
             self.close()
             raise
+
+    @property
+    def rounds(self) -> list[Round]:
+        """The rounds without what has changed between them. O(n)."""
+        return [record for record in self.records if isinstance(record, Round)]
 
     def begin(self, settings: Settings) -> None:
         """Write the first line."""
@@ -117,11 +133,11 @@ class Journal:
         _sync_folder(self.path.parent)
         self.settings = settings
 
-    def append(self, record: Round) -> None:
-        """Write a round; it is on the disk when this returns."""
+    def append(self, record: Round | Change) -> None:
+        """Write a round, or a change; it is on the disk when this returns."""
         self.keep()
         self._write(record)
-        self.rounds.append(record)
+        self.records.append(record)
 
     def keep(self) -> None:
         """See to it that the file is where it should be: one that was deleted meanwhile is written anew."""
@@ -176,7 +192,7 @@ class Journal:
 
     # -- lines -----------------------------------------------------------------------------------
 
-    def _read(self) -> tuple[Settings | None, list[Round]]:
+    def _read(self) -> tuple[Settings | None, list[Round | Change]]:
         data = _content(self._handle)
         if not (data.startswith(MAGIC) or MAGIC.startswith(data)):
             raise ValueError(f"{self.path}: not a state file of `semibandit tune`")
@@ -192,7 +208,7 @@ class Journal:
         for number, line in enumerate(lines, start=1):
             try:
                 payload, seal = _unsealed(line, self._seal, required=version > 1)
-                records.append(msgspec.json.decode(payload, type=Round if records else Settings))
+                records.append(msgspec.json.decode(payload, type=_kind(payload) if records else Settings))
                 self._seal = seal
             except (msgspec.DecodeError, ValueError) as error:
                 # A torn line has no checksum inside, as two have whose ends were lost.
@@ -201,8 +217,8 @@ class Journal:
                 torn += len(line) + 1  # power failed before all of the last line was on the disk
         if torn:
             os.ftruncate(self._handle, len(data) - torn)
-        settings, *rounds = records
-        return settings, rounds
+        settings, *rest_of_them = records
+        return settings, rest_of_them
 
     def _version(self, line: bytes) -> int:
         try:
@@ -215,7 +231,7 @@ class Journal:
             )
         return int(version)
 
-    def _write(self, record: Settings | Round) -> None:
+    def _write(self, record: Settings | Round | Change) -> None:
         payload = msgspec.json.encode(record)
         seal = zlib.crc32(payload, self._seal)
         self._append(payload[:-1] + b',"crc":"%08x"}\n' % seal)
@@ -231,6 +247,10 @@ class Journal:
         except BaseException:
             os.ftruncate(self._handle, end)
             raise
+
+
+def _kind(payload: bytes) -> type[Round | Change]:
+    return Round if payload.startswith(b'{"instance":') else Change
 
 
 def _unsealed(line: bytes, seal: int, required: bool) -> tuple[bytes, int]:

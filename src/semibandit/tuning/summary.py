@@ -30,6 +30,8 @@ class Summary:
     n_rounds: int
     n_runs: int
     failures: Counter[str]
+    n_skipped: int  # failed rounds from which nothing was learned
+    clipped: Counter[str]  # why the loss was the limit: "over", or "no end"
     mean_loss: float
     recommendation: Recommendation
     comparison: Comparison | None
@@ -47,10 +49,16 @@ def summarise(finished: Sequence[Round], recommendation: Recommendation) -> Summ
         n_rounds=len(finished),
         n_runs=sum(record.runs for record in finished),
         failures=Counter(record.failure for record in finished if record.failure is not None),
+        n_skipped=sum(record.failure is not None and record.loss is None for record in finished),
+        clipped=Counter(_why(record.clipped) for record in finished if record.clipped is not None),
         mean_loss=math.fsum(losses) / len(losses) if losses else math.nan,
         recommendation=recommendation,
         comparison=_comparison(finished),
     )
+
+
+def _why(clipped: str) -> str:
+    return "over" if clipped.startswith("over") else "no end"
 
 
 def _comparison(finished: Sequence[Round]) -> Comparison | None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from os import PathLike
 from time import perf_counter
 from types import TracebackType
 from typing import Any, Self
+
+import msgspec
 
 from semibandit import _validate
 from semibandit.families import BlackBox
@@ -16,7 +19,8 @@ from semibandit.functions import PiecewiseConstant
 from semibandit.learners import Exp3Grid, Exp3Set, Learner, Trial
 from semibandit.spaces import Interval
 from semibandit.tuning.command import Command, Outcome, StoppedError
-from semibandit.tuning.journal import VERSION, Journal, Round, Settings
+from semibandit.tuning.journal import VERSION, Change, Journal, Round, Settings
+from semibandit.tuning.losses import FIRST_ROUNDS, Hopeless, Rules, range_of
 from semibandit.tuning.summary import Summary, summarise
 
 __all__ = ["FEEDBACK", "Tuner"]
@@ -26,8 +30,8 @@ FEEDBACK = ("bandit", "black-box")
 # By default a search ends at this part of the width of the space: some 20 runs of the command.
 _TOLERANCE = 1e-3
 
-# What fails so often from the start, and always alike, is not worth all instances.
-_FAILURES_AT_START = 10
+# A grid is made anew when so many more rounds are to come than it was made for: with twice the arms.
+_OUTGROWN = 8
 _MOST_ARMS = 1_000_000
 _SAME_DRAW = 1e-9  # of the width: machines differ in the last digits of logarithms
 
@@ -38,7 +42,7 @@ class Tuner:
     Parameters
     ----------
     command
-        Run on each instance. Its `high` is that of the learner.
+        Run on each instance.
     space
         Where the parameter lives, with its margin.
     state
@@ -50,10 +54,14 @@ class Tuner:
         What the command reports is to be large.
     default, default_share
         A parameter to compare with, run in addition on this share of the instances, chosen at random.
-    failed_loss
-        Learn this loss from a failed run; by default nothing is learned.
+    high
+        The largest loss. One that is larger, or a run that was killed at the timeout, counts as this. "auto":
+        twice the largest of the first ten losses; until then nothing is learned.
+    failed
+        What is learned from a run that failed otherwise: "skip" (nothing), "high", or a loss.
     n_arms
-        The size of the grid, for bandit feedback; by default the third root of the number of instances.
+        The size of the grid, for bandit feedback; by default the third root of the number of instances, and
+        made anew, with what was learned on it left behind, when eight times as many are to be run.
     tolerance
         Where the bisection ends, for black-box feedback; by default a thousandth of the width of the space.
     probes
@@ -79,8 +87,7 @@ class Tuner:
         self.journal = Journal(state)
         try:
             self.settings = self._agree(settings)
-            self._learner = _learner(self.settings)
-            self._in_flight: Trial | None = None
+            self._begin(self.settings.high, self.settings.horizon)
             self._relearn()
         except BaseException:
             self.close()
@@ -95,7 +102,8 @@ class Tuner:
         maximize: bool = False,
         default: float | None = None,
         default_share: float = 0.25,
-        failed_loss: float | None = None,
+        high: float | str = 1.0,
+        failed: float | str = "skip",
         n_arms: int | None = None,
         tolerance: float | None = None,
         probes: int = 0,
@@ -106,26 +114,37 @@ class Tuner:
         self.command, self.space = command, space
         self.default = None if default is None else space.check(default, "default")
         self.default_share = _validate.number("default_share", default_share, low=0.0, high=1.0)
-        self.failed_loss = failed_loss
-        if failed_loss is not None:
-            self.failed_loss = _validate.number("failed_loss", failed_loss, low=0.0, high=command.high)
+        self.rules = Rules(
+            None if high == "auto" else _validate.number("high", high, low=0.0, open=True),
+            _validate.boolean("maximize", maximize),
+            failed,
+        )
         settings = Settings(
             version=VERSION,
             lo=space.lo,
             hi=space.hi,
             margin=space.margin,
             feedback=_validate.choice("feedback", feedback, FEEDBACK),
-            high=command.high,
-            maximize=_validate.boolean("maximize", maximize),
+            high=self.rules.high,
+            maximize=self.rules.maximize,
             seed=_validate.integer("seed", seed, low=0),  # of 64 bits, as JSON holds
             n_arms=n_arms,
             tolerance=tolerance,
             horizon=_validate.integer("horizon", horizon, low=1),
             probes=_validate.integer("probes", probes, low=0),
+            integer=command.integer,
         )
         _require_fitting(settings)
         _learner(settings)
         return settings
+
+    def _begin(self, high: float | None, horizon: int) -> None:
+        """A learner for losses up to `high` and so many rounds, which has not learned anything."""
+        self.rules = replace(self.rules, high=high)
+        self.horizon = horizon
+        self._learner = _learner(msgspec.structs.replace(self.settings, high=high, horizon=horizon))
+        self._in_flight: Trial | None = None
+        self._waiting: list[Round] = []  # rounds to learn from when the range is known
 
     @property
     def learner(self) -> Learner:
@@ -151,17 +170,39 @@ class Tuner:
 
     def _relearn(self) -> None:
         """Tell the learner the rounds of the file, each where its own draw says that it was played."""
-        for line, record in enumerate(self.journal.rounds, start=2):
+        for line, record in enumerate(self.journal.records, start=2):
             try:
-                # Files of the first format were drawn otherwise.
-                first = self.settings.version == 1
-                position = record.position if first else None
-                trial = self.learner.ask(probes=self.settings.probes, position=position)
-                for name in ("position", "rho"):
-                    _require_near(name, getattr(record, name), getattr(trial, name), self.space.width)
-                self._learn(trial, record)
+                if isinstance(record, Change):
+                    self._apply(record)
+                else:
+                    self._learn(self._trial_of(record), record)
             except (TypeError, ValueError) as error:
                 raise ValueError(f"{self.journal.path}: line {line} is damaged ({error})") from None
+
+    def _trial_of(self, record: Round) -> Trial:
+        """The trial that a round of the file was, which the learner must draw as it did then."""
+        # Files of the first format were drawn otherwise.
+        position = record.position if self.settings.version == 1 else None
+        trial = self.learner.ask(probes=self.settings.probes, position=position)
+        drawn = {"position": trial.position, "rho": self.command.value(trial.rho)}
+        for name, value in drawn.items():
+            _require_near(name, getattr(record, name), value, self.space.width)
+        return trial
+
+    def _change(self, change: Change) -> None:
+        """Write down what the rounds to come depend on, and go by it."""
+        self.journal.append(change)
+        self._apply(change)
+
+    def _apply(self, change: Change) -> None:
+        if change.horizon is not None:
+            self._begin(self.rules.high, change.horizon)
+        if change.high is not None:
+            waiting = self._waiting
+            self._begin(change.high, self.horizon)
+            # Draws do not depend on the range: these are the trials that were played.
+            for trial, record in [(self._trial_of(record), record) for record in waiting]:
+                self._learn(trial, record)
 
     def close(self) -> None:
         """Close the state file."""
@@ -210,25 +251,40 @@ class Tuner:
         ------
         StoppedError
             Where the command cannot be started, or where the first ten rounds fail in the same way and no
-            loss is learned from that.
+            loss is learned from that, or all have a loss over `high`.
         """
-        yield from self._unless_hopeless(map(self._round, self.todo(instances, again, retry_failed)))
+        todo = self.todo(instances, again, retry_failed)
+        self._grow(len(todo))
+        yield from self._unless_hopeless(map(self._round, todo))
+        self._set_range()
         self.journal.keep()
+
+    def _grow(self, n_todo: int) -> None:
+        """Make the grid anew where far more rounds are to come than it was made for.
+
+        The bounds are those of the doubling trick: what is left behind is an eighth of what comes.
+        """
+        of_a_grid = self.settings.feedback == "bandit" and not self.settings.probes
+        if of_a_grid and self.settings.n_arms is None and n_todo >= _OUTGROWN * self.horizon:
+            self._change(Change(horizon=n_todo))
+
+    def _set_range(self) -> None:
+        """Once enough losses were seen, what the largest one is taken to be."""
+        losses = [record.loss for record in self._waiting if record.loss is not None]
+        if self.rules.high is None and len(losses) >= FIRST_ROUNDS:
+            self._change(Change(high=range_of(losses)))
 
     def _unless_hopeless(self, rounds: Iterable[Round]) -> Iterator[Round]:
         """The same rounds, until it is clear that all of them fail."""
-        failed: list[Round] | None = []
+        hopeless = Hopeless(self.rules)
         for record in rounds:
             yield record
-            if failed is not None:
-                failed = _alike(failed, record)
-            if failed and len(failed) == _FAILURES_AT_START and self.failed_loss is None:
-                raise StoppedError(
-                    f"the first {_FAILURES_AT_START} rounds have failed in the same way: {failed[0].failure}"
-                )
+            if (reason := hopeless.verdict(record)) is not None:
+                raise StoppedError(reason)
 
     def _round(self, instance: str) -> Round:
         """One round. A trial whose round was interrupted is used again: a file opened anew would draw it."""
+        self._set_range()
         trial = self._in_flight = self._in_flight or self.learner.ask(probes=self.settings.probes)
         record = self._play(trial, instance)
         self.journal.append(record)
@@ -240,34 +296,34 @@ class Tuner:
         start = perf_counter()
         seen: dict[str, Any]
         if self.settings.feedback == "bandit":
-            outcome, seen, runs = self.command.run(instance, trial.rho), {}, 1
+            outcome, seen, runs = self._run_command(instance, trial.rho), {}, 1
         else:
             outcome, seen, runs = self._search(instance, trial.rho)
         if trial.probes:
-            others = [self.command.run(instance, rho) for rho in trial.probes]
-            seen["probed"] = tuple(self._to_learn(other) for other in others)
+            others = [self._run_command(instance, rho) for rho in trial.probes]
+            seen["probed"] = tuple(other.loss for other in others)
             runs += len(others)
         if self._default_is_due(trial.id):
             assert self.default is not None
-            other = self.command.run(instance, self.default)
+            other = self._run_command(instance, self.default)
             seen |= {"default_loss": other.loss, "default_failure": other.failure}
             runs += 1
-        loss = self._to_learn(outcome)
         return Round(
-            instance, trial.rho, trial.position, perf_counter() - start, runs, loss, outcome.failure, **seen
-        )
+            instance, self.command.value(trial.rho), trial.position, perf_counter() - start, runs,
+            outcome.loss, outcome.failure, outcome.clipped, **seen,
+        )  # fmt: skip
 
-    def _to_learn(self, outcome: Outcome) -> float | None:
-        return self.failed_loss if outcome.failure is not None else outcome.loss
+    def _run_command(self, instance: str, rho: float) -> Outcome:
+        return self.rules.judge(self.command.run(instance, rho))
 
     def _search(self, instance: str, rho: float) -> tuple[Outcome, dict[str, Any], int]:
         """The outcome at rho and the interval with the same one; no search where nothing can be learned."""
         box = BlackBox(
-            self.command.run, instance, self.space, lambda outcome: outcome.loss or 0.0,
+            self._run_command, instance, self.space, lambda outcome: outcome.loss or 0.0,
             self.settings.tolerance or _TOLERANCE * self.space.width, equal=Outcome.same,
         )  # fmt: skip
         outcome: Outcome = box.output(rho)
-        if outcome.failure is not None and self.failed_loss is None:
+        if outcome.loss is None:
             return outcome, {}, box.n_runs
         ((lo, hi),) = box.reveal(rho).domain
         return outcome, {"lo": lo, "hi": hi}, box.n_runs
@@ -280,11 +336,15 @@ class Tuner:
 
     def _learn(self, trial: Trial, record: Round) -> None:
         """Tell the learner a round, new or from the file: the very same step."""
-        seen: Any = record.loss
+        if self.rules.high is None:
+            self._waiting.append(record)
+            return
+        loss = self.rules.of(record)
+        seen: Any = loss
         if record.probed is not None:
-            seen = [record.loss, *record.probed]
-        elif record.loss is not None and record.lo is not None and record.hi is not None:
-            seen = PiecewiseConstant.constant(record.lo, record.hi, record.loss)
+            seen = [loss, *(each if each is None else min(each, self.rules.high) for each in record.probed)]
+        elif loss is not None and record.lo is not None and record.hi is not None:
+            seen = PiecewiseConstant.constant(record.lo, record.hi, loss)
         self.learner.tell(trial, seen)
 
     # -- where it stands -------------------------------------------------------------------------
@@ -298,25 +358,13 @@ def _learner(settings: Settings) -> Learner:
     space = Interval(settings.lo, settings.hi, settings.margin)
     common: dict[str, Any] = {
         "horizon": settings.horizon,
-        "high": settings.high,
+        "high": settings.high or 1.0,  # while it is not known nothing is told
         "maximize": settings.maximize,
         "seed": settings.seed,
     }
     if settings.feedback == "bandit" and not settings.probes:
         return Exp3Grid(space, settings.n_arms, **common)
     return Exp3Set(space, **common)
-
-
-def _alike(failed: list[Round], record: Round) -> list[Round] | None:
-    """The failed rounds at the start with one more; None once a round did not fail, or in another way."""
-    if record.failure is None or (failed and _kind(record.failure) != _kind(str(failed[0].failure))):
-        return None
-    return [*failed, record]
-
-
-def _kind(failure: str) -> list[str]:
-    """What is the same in failures alike, such as "exit status 3"; what follows may tell of the instance."""
-    return failure.replace(":", " ").split()[:3]
 
 
 def _require_near(name: str, recorded: float, drawn: float, width: float) -> None:

@@ -1,6 +1,6 @@
 """Kernels of weights with a local baseline: pieces in flat arrays, statistics on a tree of cells.
 
-Row by row, a column for each piece (the first row has one more, the end of the line):
+Row by row, a column for each piece, and one more for the end of the line:
 
     EDGE      where the piece begins
     PRIOR     its mass before anything was learned
@@ -8,7 +8,7 @@ Row by row, a column for each piece (the first row has one more, the end of the 
     RAISED    by how much clips and joins have made SUM larger than an unbiased estimate
     COUNT     the number of rounds that have seen the piece
     LOSS      the sum of the losses that they have seen there
-    MASS      prior · exp(-rate · (sum - least sum))
+    MASS      prior · exp(-rate · (sum - level)); the level, the least sum, stands behind the last sum
 
 A tree of cells in heap order (1 is the root, 2i and 2i + 1 are the halves of i) keeps counts and losses as
 well: `leaf[c]` is the node of the c-th cell of the line. Ends of cells are ends of pieces, always.
@@ -21,11 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from semibandit._jit import kernel
-from semibandit.weights.steps import Rule
 
 EDGE, PRIOR, SUM, RAISED, COUNT, LOSS, MASS = range(7)
 ROWS = 7
 
+SHARED = 0.8  # the part of what other looks say of the hardness of an instance that is believed
 LEAST_DEVIATION = 0.3  # of the mean: losses that are all alike must be told from unseen ones
 SMALLEST_SHARE = 2.0**-64
 
@@ -49,7 +49,7 @@ class Outlook(NamedTuple):
 
 @kernel
 def weigh(a: Any, n: int, rate: float) -> float:
-    """Compute all masses; return the logarithm of the total weight. O(P)."""
+    """Compute all masses; return their sum. O(P)."""
     least = a[SUM, 0]
     for i in range(1, n):
         least = min(least, a[SUM, i])
@@ -57,7 +57,8 @@ def weigh(a: Any, n: int, rate: float) -> float:
     for i in range(n):
         a[MASS, i] = a[PRIOR, i] * math.exp(-rate * (a[SUM, i] - least))
         total += a[MASS, i]
-    return float(math.log(total) - rate * least)
+    a[SUM, n] = least
+    return total
 
 
 @kernel
@@ -108,44 +109,57 @@ def shares(a: Any, edges: Any) -> Any:
 
 
 @kernel
-def refine(a: Any, edges: Any, sets: Any) -> tuple[Any, int, Any]:
-    """A copy, cut at the ends of what was seen; the number of its pieces, and the told piece of each.
+def refine(a: Any, edges: Any, sets: Any, b: Any, told: Any) -> int:
+    """Copy the pieces to b, cut at the ends of what was seen; return their number.
 
-    Halves inherit all but their prior and their mass, which are split by width. O(P + edges).
+    Writes to `told` which piece of what was seen each of them lies in, -1 where nothing was seen. Both must
+    have room for a cut at each edge. O(P + edges · log P).
     """
+    at = i = 0
+    x = a[EDGE, 0]
+    for j in range(sets.size):
+        if sets[j] >= 0:
+            i, at = copy_between(a, i, x, edges[j], b, at, told, -1)
+            i, at = copy_between(a, i, edges[j], edges[j + 1], b, at, told, j)
+            x = edges[j + 1]
     n = a.shape[1] - 1
-    b = np.empty((ROWS, n + edges.size + 1))
-    told = np.full(n + edges.size, -1, np.int64)
-    at = j = 0
-    for i in range(n):
-        lo, end = a[EDGE, i], a[EDGE, i + 1]
-        width = end - lo
-        while lo < end:
-            while j < sets.size and edges[j + 1] <= lo:
-                j += 1
-            hi = end
-            inside = j < sets.size and edges[j] <= lo
-            if j < sets.size:
-                nearest = edges[j + 1] if inside else edges[j]
-                # An edge between two pieces that were not seen cuts nothing.
-                bounds = sets[j] >= 0 or (inside and j + 1 < sets.size and sets[j + 1] >= 0)
-                if nearest < hi and bounds:
-                    hi = nearest
-                elif nearest < hi:
-                    j += 1
-                    continue
-            for row in range(ROWS):
-                b[row, at] = a[row, i]
-            b[EDGE, at] = lo
-            part = (hi - lo) / width
-            b[PRIOR, at] *= part
-            b[MASS, at] *= part
-            if inside and sets[j] >= 0:
-                told[at] = j
-            at += 1
-            lo = hi
-    b[EDGE, at] = a[EDGE, n]
-    return b, at, told[:at]
+    i, at = copy_between(a, i, x, a[EDGE, n], b, at, told, -1)
+    for row in range(ROWS):
+        b[row, at] = a[row, n]
+    return at
+
+
+@kernel
+def copy_between(
+    a: Any, i: int, lo: float, hi: float, b: Any, at: int, told: Any, label: int
+) -> tuple[int, int]:
+    """Copy what lies between lo, in piece i, and hi; return the piece that holds hi, and the next column."""
+    if not lo < hi:
+        return i, at
+    first, beyond = i, a.shape[1] - 1
+    while beyond - i > 1:  # the last piece that begins before hi
+        middle = (i + beyond) // 2
+        if a[EDGE, middle] < hi:
+            i = middle
+        else:
+            beyond = middle
+    m = i - first + 1
+    for row in range(ROWS):
+        b[row, at : at + m] = a[row, first : first + m]
+    told[at : at + m] = label
+    keep_part(a, first, b, at, lo, min(hi, a[EDGE, first + 1]))
+    if m > 1:
+        keep_part(a, i, b, at + m - 1, a[EDGE, i], min(hi, a[EDGE, i + 1]))
+    return (i if hi < a[EDGE, i + 1] else i + 1), at + m
+
+
+@kernel
+def keep_part(a: Any, i: int, b: Any, at: int, lo: float, hi: float) -> None:
+    """Of the copy of piece i only [lo, hi): it inherits all but prior and mass, which are split by width."""
+    part = (hi - lo) / (a[EDGE, i + 1] - a[EDGE, i])
+    b[EDGE, at] = lo
+    b[PRIOR, at] *= part
+    b[MASS, at] *= part
 
 
 @kernel
@@ -164,12 +178,12 @@ def baseline(a: Any, n: int, cells: Cells, tree: Any, outlook: Outlook) -> Any:
         while cells.edges[c + 1] <= a[EDGE, i]:
             c += 1
         leaf = cells.leaf[c]
-        b = nodes[leaf]
-        if outlook.by_piece:
-            b = (a[LOSS, i] + k * b) / (a[COUNT, i] + k) - hope / (a[COUNT, i] + 1.0)
-        else:
-            b -= hope / math.sqrt(tree[0, leaf] + 1.0)
-        out[i] = max(b, 0.0)
+        out[i] = nodes[leaf] if outlook.by_piece else nodes[leaf] - hope / math.sqrt(tree[0, leaf] + 1.0)
+    if outlook.by_piece:  # in a loop of its own, which the processor works off several pieces at a time
+        for i in range(n):
+            out[i] = (a[LOSS, i] + k * out[i]) / (a[COUNT, i] + k) - hope / (a[COUNT, i] + 1.0)
+    for i in range(n):
+        out[i] = max(out[i], 0.0)
     return out
 
 
@@ -219,42 +233,82 @@ def spread(a: Any, n: int, share: float, rate: float) -> None:
     for i in range(n):
         prior += a[PRIOR, i]
     even = share * total_mass(a, n) / prior
-    least = math.inf
-    for i in range(n):
-        least = min(least, a[SUM, i])
+    level = a[SUM, n]
     for i in range(n):
         if a[PRIOR, i] > 0.0:
-            weight = (1.0 - share) * math.exp(-rate * (a[SUM, i] - least)) + even
-            a[SUM, i] = least - math.log(weight) / rate
+            weight = (1.0 - share) * math.exp(-rate * (a[SUM, i] - level)) + even
+            a[SUM, i] = level - math.log(weight) / rate
             a[MASS, i] = a[PRIOR, i] * weight
 
 
 @kernel
 def estimate(
-    a: Any, n: int, told: Any, losses: Any, sets: Any, p: Any, base: Any, asked: Any, rule: Rule
+    a: Any, n: int, told: Any, losses: Any, sets: Any, factors: Any, base: Any, asked: Any, floor: float
 ) -> tuple[float, float]:
     """Add b + (loss - b) / p to the sums where it was seen, b elsewhere; relative to the mean of b.
 
-    `asked` are the shares at the time of the draw. Returns the mixability gap, and the mean by which the
-    floor has raised the estimates.
+    1/p, and what is to be taken off for several looks, are the two rows of `factors`; `asked` are the shares
+    at the time of the draw. Leaves in `base` what was added; returns the mean of it, and the mean by which
+    the floor has raised the estimates.
     """
     level = 0.0
     for i in range(n):
         level += asked[i] * base[i]
-    mean = mixed = raised = 0.0
+    mean = raised = 0.0
     for i in range(n):
         value = base[i] - level
         if told[i] >= 0:
-            exact = (losses[told[i]] - base[i]) / (p[sets[told[i]]] + rule.explore)
-            clipped = max(exact, rule.floor)
+            which = sets[told[i]]
+            exact = (losses[told[i]] - base[i]) * factors[0, which] - factors[1, which]
+            clipped = max(exact, floor)
             a[RAISED, i] += clipped - exact
             raised += asked[i] * (clipped - exact)
             value += clipped
         a[SUM, i] += value
         mean += asked[i] * value
-        mixed += asked[i] * math.expm1(-rule.rate * value)
-    gap = mean + math.log1p(max(mixed, 2.0**-53 - 1.0)) / rule.rate
-    return max(gap, 0.0), raised
+        base[i] = value
+    return mean, raised
+
+
+@kernel
+def paired(
+    n: int, told: Any, losses: Any, sets: Any, times: Any, p: Any, base: Any, asked: Any, explore: float
+) -> Any:
+    """By what to multiply loss - b on each set, and what to take off then.
+
+    One look divides by its chance p. Of several, each makes an estimate of its own, and the mean counts. The
+    others tell it whether the instance is a hard one: four fifths of the mean of their loss - b are taken
+    off, which is the same everywhere in expectation, as looks are drawn independently.
+    """
+    factors = np.zeros((2, p.size))
+    draws = times.sum()
+    if draws == 1:
+        factors[0] = 1.0 / (p + explore)
+        return factors
+    surprise, share = np.zeros(p.size), np.zeros(p.size)
+    for i in range(n):
+        if told[i] >= 0:
+            which = sets[told[i]]
+            surprise[which] += asked[i] * (losses[told[i]] - base[i])
+            share[which] += asked[i]
+    total = 0.0
+    for k in range(p.size):
+        surprise[k] = surprise[k] / share[k] if share[k] > 0.0 else 0.0
+        total += times[k] * surprise[k]
+    for k in range(p.size):
+        chance = -math.expm1(math.log1p(-p[k]) / draws) if p[k] < 1.0 else 1.0
+        factors[0, k] = times[k] / draws / (max(chance, SMALLEST_SHARE) + explore)
+        factors[1, k] = factors[0, k] * SHARED * (total - surprise[k]) / (draws - 1)
+    return factors
+
+
+@kernel
+def log_mixed(values: Any, asked: Any, rate: float) -> float:
+    """The logarithm of the mean of exp(-rate · value) by the shares at the time of the draw."""
+    mixed = 0.0
+    for i in range(values.size):
+        mixed += asked[i] * math.expm1(-rate * values[i])
+    return math.log1p(max(mixed, 2.0**-53 - 1.0))
 
 
 @kernel
@@ -278,7 +332,8 @@ def join(a: Any, n: int, target: int, cell_edges: Any, rate: float) -> tuple[int
                     a[row, at] = a[row, i]
                 i += 1
             at += 1
-        a[EDGE, at] = a[EDGE, n]
+        for row in range(ROWS):
+            a[row, at] = a[row, n]
         n = at
         if n == before:
             break
@@ -324,39 +379,8 @@ def merge(a: Any, i: int, at: int, rate: float) -> float:
 
 
 @kernel
-def learn(
-    a: Any,
-    n: int,
-    told: Any,
-    losses: Any,
-    sets: Any,
-    asked: Any,
-    draws: int,
-    p: Any,
-    cell_edges: Any,
-    leaf: Any,
-    tree: Any,
-    outlook_numbers: Any,
-    rule_numbers: Any,
-    whole: bool,
-    budget: int,
-) -> tuple[int, float, float]:
-    """One round on refined pieces, in place; completes `p`, the chances of the sets. O(P).
-
-    Returns the number of pieces, the mixability gap, and the mean by which the floor has raised estimates.
-    Takes the numbers of an `Outlook` and of a `Rule` in arrays: named tuples take long to hand over.
-    """
-    cells = Cells(cell_edges, leaf)
-    outlook = Outlook(
-        outlook_numbers[0],
-        outlook_numbers[1],
-        outlook_numbers[2] > 0.0,
-        outlook_numbers[3],
-        outlook_numbers[4],
-    )
-    rule = Rule(rule_numbers[0], rule_numbers[1], rule_numbers[2], rule_numbers[3])
-    if asked.size == 0:
-        asked = a[MASS, :n] / total_mass(a, n)
+def complete(p: Any, draws: int, n: int, told: Any, sets: Any, asked: Any) -> None:
+    """Write the chances that the sets are seen by one of several draws; what is not negative stays."""
     for k in range(p.size):
         if p[k] < 0.0:
             share = 0.0
@@ -366,15 +390,61 @@ def learn(
             share = min(share, 1.0)
             p[k] = share if draws == 1 or share == 1.0 else -math.expm1(draws * math.log1p(-share))
         p[k] = max(p[k], SMALLEST_SHARE)
-    base = baseline(a, n, cells, tree, outlook)
-    gap, raised = estimate(a, n, told, losses, sets, p, base, asked, rule)
+
+
+@kernel
+def learn(
+    old: Any,
+    a: Any,
+    edges: Any,
+    losses: Any,
+    sets: Any,
+    asked: Any,
+    times: Any,
+    p: Any,
+    cell_edges: Any,
+    leaf: Any,
+    tree: Any,
+    mean: float,
+    deviation: float,
+    by_piece: bool,
+    shrink: float,
+    optimism: float,
+    explore: float,
+    floor: float,
+    rate: float,
+    whole: bool,
+    budget: int,
+) -> tuple[int, float, float]:
+    """One round: from the old pieces to `a`, which has room for a cut at each edge. O(P).
+
+    Completes `p`, the chances of the sets, and adds to the tree. `asked` are the shares of the refined pieces
+    at the time of the draw, where that is past; with none given they are today's. Returns the number of
+    pieces, the mixability gap, and the mean by which the floor has raised estimates. Takes the numbers of an
+    `Outlook` and of a `Rule` one by one, as named tuples take long to hand over.
+    """
+    cells = Cells(cell_edges, leaf)
+    told = np.empty(a.shape[1], np.int64)
+    n = refine(old, edges, sets, a, told)
+    prompt = asked.size == 0
+    level, before = a[SUM, n], total_mass(a, n)
+    if prompt:
+        asked = a[MASS, :n] / before
+    complete(p, times.sum(), n, told, sets, asked)
+    values = baseline(a, n, cells, tree, Outlook(mean, deviation, by_piece, shrink, optimism))
+    factors = paired(n, told, losses, sets, times, p, values, asked, explore)
+    expected, raised = estimate(a, n, told, losses, sets, factors, values, asked, floor)
     if whole:
         remember_whole(a, n, told, losses, cells, tree)
     else:
         stamp = np.full(tree.shape[1], -1, np.int64)
         for k in range(p.size):
             remember(a, n, told, losses, sets, k, cells, tree, stamp)
-    weigh(a, n, rule.rate)
+    after = weigh(a, n, rate)
+    if prompt:  # the totals know it, without further exponentials
+        gap = expected + math.log(after / before) / rate - (a[SUM, n] - level)
+    else:
+        gap = expected + log_mixed(values, asked, rate) / rate
     if n > budget:
-        n, _ = join(a, n, 3 * budget // 4, cells.edges, rule.rate)
-    return n, gap, raised
+        n, _ = join(a, n, 3 * budget // 4, cells.edges, rate)
+    return n, max(gap, 0.0), raised

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from semibandit._validate import FloatArray, IntArray
-from semibandit.spaces import Line
+from semibandit.spaces import Line, Space
 
 __all__ = ["Cells", "dyadic_cells", "n_nodes"]
 
@@ -28,44 +28,53 @@ def n_nodes(cells: Cells) -> int:
     return 1 << int(cells.leaf.max()).bit_length()
 
 
-def dyadic_cells(line: Line, shape: tuple[int, ...]) -> Cells:
-    """The cells of a line whose rows are a grid of this shape, and their nodes in a binary tree.
+def dyadic_cells(space: Space) -> Cells:
+    """The cells of a space's line, and their nodes in a binary tree.
 
-    A node of the tree is halved along the parameter that has been halved least, rho first among equals, so
-    that the cells around a point grow in all directions alike.
+    First of all what has no neighbours is told apart. Then a node of the tree is halved along the parameter
+    that has been halved least, rho first among equals, so that the cells around a point grow in all
+    directions alike.
 
     >>> from semibandit.spaces import Interval, Strips
-    >>> dyadic_cells(Interval(0, 1).line, ()).leaf[:3]
+    >>> dyadic_cells(Interval(0, 1)).leaf[:3]
     array([64, 65, 66])
-    >>> space = Strips(4, Interval(0, 1))
-    >>> len(set(dyadic_cells(space.line, space.shape).leaf.tolist()))
+    >>> len(set(dyadic_cells(Strips(4, Interval(0, 1))).leaf.tolist()))
     64
     """
-    axes = (*shape, math.inf)
-    levels = [0] * len(axes)
-    order = []
-    for _ in range(_HALVINGS):
-        open_axes = [i for i, size in enumerate(axes) if 2 ** levels[i] < size]
-        axis = min(open_axes, key=lambda i: (levels[i], -i))
-        levels[axis] += 1
-        order.append(axis)
-    along = 2 ** levels[-1]
-    index = np.indices((*shape, along)).reshape(len(axes), -1)
-    sizes = (*shape, along)
-    bits = [(index[i] << levels[i]) // sizes[i] for i in range(len(axes))]
-    used = [0] * len(axes)
-    leaf = np.ones(index.shape[1], np.int64)
+    line, axes = space.line, space.directions
+    order = _halvings([axis.size for axis in axes] + [line.size], [axis.apart for axis in axes] + [False])
+    levels = [order.count(i) for i in range(len(axes) + 1)]
+    inner = line.cuts(2 ** levels[-1])
+    ends = np.concatenate(([line.lo], inner, [line.hi]))
+    middles = (0.5 * (ends[1:] + ends[:-1]) - line.lo) / (line.hi - line.lo)
+    places = [np.repeat(axis.places, middles.size) for axis in axes] + [np.tile(middles, line.n_rows)]
+    bits = [(place * 2**level).astype(np.int64) for place, level in zip(places, levels, strict=True)]
+    used = [0] * len(levels)
+    leaf = np.ones(middles.size * line.n_rows, np.int64)
     for axis in order:
         used[axis] += 1
         leaf = 2 * leaf + ((bits[axis] >> (levels[axis] - used[axis])) & 1)
-    return Cells(_edges(line, along), leaf, math.prod(shape) > 1)
+    return Cells(_edges(line, inner), leaf, line.n_rows > 1)
 
 
-def _edges(line: Line, along: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _halvings(sizes: list[float], apart: list[bool]) -> list[int]:
+    """The axis that is halved at each level of the tree."""
+    order = [i for i, size in enumerate(sizes) if apart[i] for _ in range(math.ceil(math.log2(size)))]
+    levels = [math.inf if alone else 0 for alone in apart]
+    for _ in range(_HALVINGS):
+        open_axes = [i for i, size in enumerate(sizes) if 2 ** levels[i] < size]
+        if not open_axes:
+            break
+        axis = min(open_axes, key=lambda i: (levels[i], -i))
+        levels[axis] += 1
+        order.append(axis)
+    return order
+
+
+def _edges(line: Line, inner: FloatArray) -> FloatArray:
     """The ends of the cells, on the line that carries weights: margins belong to the first and the last."""
     edges = []
     for row in range(line.n_rows):
-        inner = line.lo + (line.hi - line.lo) * (np.arange(1, along) / along)
         start, end = line.outer(row)
         shift = start - (line.lo - line.margin)
         edges.append(np.concatenate(([start], inner + shift)))

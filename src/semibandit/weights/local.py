@@ -22,6 +22,7 @@ from semibandit.weights.steps import Learned, Rule, Seen
 __all__ = ["LocalPieces", "WholeSoFar"]
 
 _HEADER = 14  # numbers before the arrays in a state
+_NONE = np.empty(0)
 
 
 class LocalPieces:
@@ -85,20 +86,22 @@ class LocalPieces:
         weights._a = a
         return weights
 
-    def _outlook(self, drift: Drift | None, single: bool) -> k.Outlook:
+    def _outlook(self, drift: Drift | None, single: bool) -> tuple[float, float, bool, float, float]:
+        """The numbers of an `Outlook`."""
         count, mean, squares = self._losses
         deviation = math.sqrt(squares / count) if count else 0.0
         speed = 0.0 if drift is None else drift.speed
         # On rows the sets seen are much narrower than cells: pieces know too little of themselves.
         if self._cells.along_rows:
-            return k.Outlook(mean, deviation, False, 4.0, 0.2 * (1.0 - 0.5 * speed))
+            return mean, deviation, False, 4.0, 0.2 * (1.0 - 0.5 * speed)
         # Single losses are few and noisy: neighbours count for more, and bad luck must not lock a piece out.
         shrink, hope = (3.0, 1.0) if single else (1.0, 0.7)
-        return k.Outlook(mean, deviation, True, shrink, hope * (1.0 - 0.7 * speed))
+        return mean, deviation, True, shrink, hope * (1.0 - 0.7 * speed)
 
     def _with(self, a: FloatArray, **changes: Any) -> LocalPieces:
         weights = LocalPieces.__new__(LocalPieces)
-        weights.__dict__.update(self.__dict__, _a=a, **changes)
+        weights.__dict__ = self.__dict__ | changes
+        weights._a = a
         return weights
 
     # -- draw, integrate, learn ------------------------------------------------------------------
@@ -121,19 +124,23 @@ class LocalPieces:
         if left is not right:
             logs = self.log()
             return ExponentialPieces(logs.edges, logs.values, logs.values).learn(seen, rule)
-        a, n, told = k.refine(self._a, seen.edges, seen.sets)
-        asked = np.empty(0) if seen.shares_at_ask is None else seen.shares_at_ask(a[k.EDGE, : n + 1])
         tree, p = self._tree.copy(), seen.chances()
         drift = None if self._drift is None else self._drift.told(self._leaf(seen.home), seen.paid)
+        a = self._room_for(seen.edges)
+        asked = _NONE
+        if seen.shares_at_ask is not None:
+            n = k.refine(self._a, seen.edges, seen.sets, a, np.empty(a.shape[1], np.int64))
+            asked = seen.shares_at_ask(a[k.EDGE, : n + 1])
         n, gap, raised = k.learn(
-            a, n, told, left, seen.sets, asked, seen.draws, p, self._cells.edges, self._cells.leaf, tree,
-            np.array(self._outlook(drift, seen.single)), np.array(rule), seen.whole, self._budget,
+            self._a, a, seen.edges, left, seen.sets, asked, seen.times, p,
+            self._cells.edges, self._cells.leaf, tree, *self._outlook(drift, seen.single),
+            rule.explore, rule.floor, rule.rate, seen.whole, self._budget,
         )  # fmt: skip
         count, mean, squares = self._losses
         delta = seen.paid - mean
         mean += delta / (count + 1)
         losses = count + 1, mean, squares + delta * (seen.paid - mean)
-        learned = Learned(self, p, float(gap), clipped=float(raised))
+        kept, speed = 1.0, 0.0
         if drift is not None:
             drift = drift.remembering(tree - self._tree)
             k.spread(a, n, drift.share, rule.rate)
@@ -141,8 +148,13 @@ class LocalPieces:
             a[[k.COUNT, k.LOSS], :n] *= keep
             tree *= keep
             losses = keep * losses[0], losses[1], keep * losses[2]
-            learned = learned._replace(kept=1.0 - drift.share, speed=drift.speed)
-        return learned._replace(weights=self._with(_trimmed(a, n), _tree=tree, _losses=losses, _drift=drift))
+            kept, speed = 1.0 - drift.share, drift.speed
+        after = self._with(_trimmed(a, n), _tree=tree, _losses=losses, _drift=drift)
+        return Learned(after, p, gap, None, raised, 0.0, kept, speed)
+
+    def _room_for(self, edges: FloatArray) -> FloatArray:
+        """Where the pieces can be copied to, cut at each of these edges."""
+        return np.empty((k.ROWS, self._a.shape[1] + edges.size))
 
     def _leaf(self, x: float) -> int:
         cell = int(np.searchsorted(self._cells.edges, x, side="right")) - 1
@@ -150,8 +162,8 @@ class LocalPieces:
 
     def warmed(self, total: Piecewise, count: int, weight: float, rate: float) -> LocalPieces:
         """As if so many whole functions had been seen, given by their sum, each for `weight` rounds."""
-        cuts = np.full(total.edges.size - 1, 0)
-        a, n, _ = k.refine(self._a, np.array(total.edges), cuts)
+        a, edges = self._room_for(total.edges), np.array(total.edges)
+        n = k.refine(self._a, edges, np.zeros(edges.size - 1, np.int64), a, np.empty(a.shape[1], np.int64))
         mean_of = total.middles[np.searchsorted(total.edges, a[k.EDGE, :n], side="right") - 1]
         a[k.SUM, :n] += weight * mean_of
         a[k.COUNT, :n] += weight * count
@@ -262,6 +274,8 @@ class LocalPieces:
             Drift(header[10], memory.reshape(2, 2, nodes).copy(), *header[11:]) if header[9] else None
         )
         weights._check()
+        if weights._a[k.SUM, -1] == 0.0:  # a file from before the level of the masses was kept
+            k.weigh(weights._a, n, weights._rate)
         return weights
 
     def _check(self) -> None:
@@ -281,9 +295,7 @@ class LocalPieces:
 
 def _trimmed(a: FloatArray, n: int) -> FloatArray:
     """The first n pieces, and the end of the line."""
-    out = a[:, : n + 1].copy()
-    out[1:, n] = 0.0
-    return out
+    return a if a.shape[1] == n + 1 else a[:, : n + 1].copy()
 
 
 class WholeSoFar(IntervalTree):

@@ -6,7 +6,7 @@ from typing import Any
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.families.linkage.limits import require_comparable
+from semibandit.families.linkage.distances import Distances, require_comparable
 from semibandit.families.linkage.trees import Cost, TreeCosts, Trees
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.spaces.interval import Interval
@@ -88,9 +88,9 @@ class Linkage:
         self.cost = cost
         self.space = Interval(0.0, 1.0)
         costs = TreeCosts(cost, in_order=partition == "sequence")
-        square = _validate.distances("distances", distances)
-        require_comparable("distances", "average" in linkage, square)
-        self._trees = Trees(square, linkage, costs)
+        read = Distances.read("distances", distances)
+        require_comparable("distances", "average" in linkage, read)
+        self._trees = Trees(read, linkage, costs)
 
     @property
     def distances(self) -> FloatArray:

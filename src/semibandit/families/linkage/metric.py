@@ -8,8 +8,8 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.families.linkage.limits import require_comparable
-from semibandit.families.linkage.trees import Cost, TreeCosts, Trees, power_of_two
+from semibandit.families.linkage.distances import Distances, power_of_two, require_comparable
+from semibandit.families.linkage.trees import Cost, TreeCosts, Trees
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.spaces.interval import Interval
 from semibandit.spaces.strips import Strips
@@ -97,18 +97,18 @@ class MetricLinkage:
         self.linkage = _validate.choice("linkage", linkage, LINKAGES)
         self.partition = _validate.choice("partition", partition, PARTITIONS)
         self.space = Strips(_DEFAULT_ROWS, Interval(0.0, 1.0)) if space is None else _checked(space)
-        self._d0 = _validate.distances("d0", d0)
-        self._d1 = _validate.distances("d1", d1)
+        both = Distances.read("d0", d0), Distances.read("d1", d1)
+        self._d0, self._d1 = (d.square for d in both)
         if self._d0.shape != self._d1.shape:
             raise ValueError(
                 f"d0 and d1 must be distances of the same points, got {self._d0.shape[0]} "
                 f"and {self._d1.shape[0]} points"
             )
-        require_comparable("d0 and d1", "average" in linkage, self._d0, self._d1)
+        require_comparable("d0 and d1", "average" in linkage, *both)
         self.cost = cost
         # Where the cost looks at the tree alone, what it says of a tree holds in all rows.
         self._shared = None if getattr(cost, "needs_distances", True) else TreeCosts(cost)
-        scale = power_of_two(self._d0, self._d1, exponent=_EXACT)
+        scale = power_of_two(*both, exponent=_EXACT)
         self._scaled = (self._d0, self._d1) if scale == 1.0 else (self._d0 * scale, self._d1 * scale)
         self._first = self._at(self._alphas[0])  # this checks that the cost fits the points
         self.n_runs = 0
@@ -180,7 +180,7 @@ class MetricLinkage:
 
     def _at(self, alpha: float) -> Trees:
         """The trees at a fixed alpha."""
-        return Trees(self.distances(alpha), self.linkage, self._shared or TreeCosts(self.cost))
+        return Trees(Distances.of(self.distances(alpha)), self.linkage, self._shared or TreeCosts(self.cost))
 
     def _costs(self) -> Callable[[Run, int], float]:
         """The cost of a tree in a row, by the distances of that row where the cost looks at them."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -14,26 +13,15 @@ from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.clustering.costs import TreeCost
 from semibandit.clustering.trees import diameters, layout
+from semibandit.families.linkage.distances import Distances, power_of_two
 from semibandit.functions.constant import PiecewiseConstant
 
 if TYPE_CHECKING:
     from semibandit.families.linkage.pieces import Engine, Run
 
-__all__ = ["Cost", "TreeCosts", "Trees", "power_of_two"]
+__all__ = ["Cost", "TreeCosts", "Trees"]
 
 Cost = Callable[[FloatArray, FloatArray], float]
-
-# Distances in this range (or 0) are compared exactly; others are scaled into it by a power of two.
-_EXACT = 400
-
-
-def power_of_two(*distances: FloatArray, exponent: int = _EXACT) -> float:
-    """The power of two that brings distances between 2^-exponent and 2^exponent; 1 if they are there."""
-    largest = max(float(d.max()) for d in distances)
-    smallest = min(float(d.min(where=d > 0.0, initial=largest)) for d in distances)
-    if largest == 0.0 or (smallest >= 2.0**-exponent and largest <= 2.0**exponent):
-        return 1.0
-    return float(2.0 ** min(exponent - 1 - math.frexp(largest)[1], 1000))
 
 
 class TreeCosts:
@@ -91,7 +79,7 @@ class Trees:
     Parameters
     ----------
     distances
-        A square matrix, exactly symmetric.
+        Exactly symmetric.
     linkage
         The linkage, by its name.
     costs
@@ -103,16 +91,17 @@ class Trees:
         How many trees were built so far.
     """
 
-    def __init__(self, distances: FloatArray, linkage: str, costs: TreeCosts) -> None:
+    def __init__(self, distances: Distances, linkage: str, costs: TreeCosts) -> None:
+        square = distances.square
         self._scale = power_of_two(distances)
-        self._scaled = distances if self._scale == 1.0 else distances * self._scale
-        self.distances = distances.view()
+        self._scaled = square if self._scale == 1.0 else square * self._scale
+        self.distances = square.view()
         self.distances.flags.writeable = False
         self.linkage, self.costs = linkage, costs
         self.n_trees = 0
         check = getattr(costs.cost, "check", None)
         if check is not None:
-            check(distances.shape[0])
+            check(square.shape[0])
 
     def matrix(self, rho: float) -> FloatArray:
         """Scipy's linkage matrix Z at rho. O(n²)."""

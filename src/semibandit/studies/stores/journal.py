@@ -63,6 +63,10 @@ class JournalStore:
         self._asked_at = 0  # the lines before it
         if self._journal.settings is not None:
             rounds = self._journal.rounds
+            if len(rounds) < len(self._journal.records):
+                raise ValueError(
+                    "a study has no grid that grows; this state file is for `semibandit tune` alone"
+                )
             began = os.path.getmtime(path) - sum(record.seconds for record in rounds)
             self.lines.append(first_event(_read_settings(self._journal.settings), began))
             for number, record in enumerate(rounds):
@@ -141,10 +145,9 @@ class JournalStore:
 
 
 def _read_settings(file: FileSettings) -> Settings:
-    if file.probes:
-        raise ValueError(
-            "a study has no rounds with probes yet; this state file is for `semibandit tune` alone"
-        )
+    if file.probes or file.integer or file.high is None:
+        what = "rounds with probes" if file.probes else "integers" if file.integer else "range to learn"
+        raise ValueError(f"a study has no {what} yet; this state file is for `semibandit tune` alone")
     options = {name: getattr(file, name) for name in ("horizon", *_OPTIONS)}
     given = {name: value for name, value in options.items() if name == "horizon" or value != _OPTIONS[name]}
     kind = "Exp3Grid" if file.feedback == "bandit" else "Exp3Set"
@@ -173,7 +176,7 @@ def _write_settings(settings: Settings) -> FileSettings:
 
 def _read_round(number: int, record: Round, began: float) -> tuple[Asked, Told | Failed]:
     asked = Asked(began, number, record.position, record.rho, "journal", info={"instance": record.instance})
-    names = ("seconds", "runs", "failure", "default_loss", "default_failure")
+    names = ("seconds", "runs", "failure", "clipped", "default_loss", "default_failure")
     info = {name: getattr(record, name) for name in names if getattr(record, name) is not None}
     at = began + record.seconds
     if record.loss is None:
@@ -192,7 +195,7 @@ def _write_round(asked: Asked, event: Told | Failed) -> Round:
         "seconds": float(info.get("seconds", event.at - asked.at)),
         **{
             name: info[name]
-            for name in ("runs", "failure", "default_loss", "default_failure")
+            for name in ("runs", "failure", "clipped", "default_loss", "default_failure")
             if name in info
         },
     }

@@ -1,0 +1,77 @@
+"""What was seen of several knobs at once: functions of one of them, each on a box of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from semibandit.functions import Piecewise, PiecewiseConstant, PiecewiseLinear
+
+__all__ = ["Boxes"]
+
+
+class Boxes:
+    """A function of several knobs, seen in part: functions of that along the rows, on boxes of the others.
+
+    A learner on `Knobs` takes it where more than the row of the trial was seen; and so is the whole loss
+    function of a problem with several knobs written. Boxes must not overlap, and what is told must be a set
+    of a partition of the space.
+
+    Parameters
+    ----------
+    parts
+        Pairs of a function of the values of the knob along the rows, and a dict with what the other knobs
+        may be: a value; for numbers a pair (lo, hi), half-open, but closed where the knob ends; for choices
+        a list. Knobs that are not named may be anything.
+
+    Examples
+    --------
+    >>> import semibandit as sb
+    >>> knobs = sb.Knobs(alpha=sb.Real(0, 1), depth=sb.Integer(1, 4))
+    >>> seen = Boxes([(sb.PiecewiseConstant([0.25, 0.5], [0.7]), {"depth": (1, 3)})])
+    >>> knobs.line.on_rows(seen)
+    PiecewiseConstant([0.25, 0.5, 1.25, 1.5], [0.7, nan, 0.7])
+    """
+
+    def __init__(self, parts: Iterable[tuple[Piecewise, dict[str, Any]]]) -> None:
+        self.parts = tuple(_pair(part) for part in _listed(parts))
+        if not self.parts:
+            raise ValueError("parts must hold at least one pair of a function and a box, got none")
+
+    def __repr__(self) -> str:
+        return f"Boxes({list(self.parts)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Boxes) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; `from_dict` undoes it."""
+        return {"boxes": [[function.to_dict(), where] for function, where in self.parts]}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Boxes:
+        """Undo `to_dict`."""
+        return cls([(_function(function), where) for function, where in data["boxes"]])
+
+
+def _listed(parts: Any) -> list[Any]:
+    if not isinstance(parts, Iterable) or isinstance(parts, str | bytes):
+        raise TypeError(f"parts must be pairs of a function and a box, got {parts!r}")
+    return list(parts)
+
+
+def _pair(part: Any) -> tuple[Piecewise, dict[str, Any]]:
+    if not isinstance(part, tuple | list) or len(part) != 2:
+        raise TypeError(f"parts must be pairs of a function and a box, got {part!r}")
+    function, where = part
+    if not isinstance(function, Piecewise):
+        raise TypeError(f"the function of a box must be piecewise, got {function!r}")
+    if not isinstance(where, dict):
+        raise TypeError(f"a box must be a dict of what the other knobs may be, got {where!r}")
+    return function, {str(name): list(w) if isinstance(w, tuple) else w for name, w in where.items()}
+
+
+def _function(data: dict[str, Any]) -> Piecewise:
+    return (PiecewiseLinear if "left" in data else PiecewiseConstant).from_dict(data)

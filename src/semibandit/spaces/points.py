@@ -1,0 +1,39 @@
+"""How a problem is called: by position with rho (and alpha), or with the values of its knobs by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["Parameters", "call", "parameters_of", "values_of"]
+
+# What the methods of a problem take: (rho,), (rho, alpha), or the values by name.
+Parameters = tuple[Any, ...] | dict[str, Any]
+
+
+def call(method: Callable[..., Any], parameters: Parameters) -> Any:
+    """Call a method of a problem, or `place` of a space, with parameters.
+
+    >>> call(max, (1, 2)), call(dict, {"depth": 3})
+    (2, {'depth': 3})
+    """
+    return method(**parameters) if isinstance(parameters, dict) else method(*parameters)
+
+
+def parameters_of(names: tuple[str, ...], rho: Any, alpha: Any) -> Parameters:
+    """What the methods of a problem take; `names` are those of `Knobs`, () for other spaces."""
+    if names:
+        return dict(zip(names, (rho, *(alpha or ())), strict=True))
+    return (rho,) if alpha is None else (rho, alpha)
+
+
+def values_of(names: tuple[str, ...], rho: Any, alpha: Any) -> dict[str, Any]:
+    """The same by name, always.
+
+    >>> values_of((), 0.3, None), values_of(("alpha", "depth"), 0.3, (2,))
+    ({'rho': 0.3}, {'alpha': 0.3, 'depth': 2})
+    """
+    parameters = parameters_of(names, rho, alpha)
+    if isinstance(parameters, dict):
+        return parameters
+    return dict(zip(("rho", "alpha"), parameters, strict=False))

@@ -1,0 +1,314 @@
+"""Knobs: scales and their round trips, rows, laying functions of values, errors."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import semibandit as sb
+from reference.knobs import rows_in_box, told_of
+from semibandit.spaces import restore
+from semibandit.spaces.bands import MOST_ROWS, first_rows, middle, split
+
+P = sb.PiecewiseConstant
+KNOBS = sb.Knobs(alpha=sb.Real(1e-4, 1, log=True), depth=sb.Integer(1, 12), mode=sb.Choice("fast", "good"))
+
+positive = st.floats(1e-300, 1e300)
+whole = st.integers(-(10**6), 10**6)
+
+
+@st.composite
+def smooth_knobs(draw):
+    lo, hi = sorted(draw(st.lists(positive, min_size=2, max_size=2)))
+    log = draw(st.booleans())
+    apart = math.log(lo) < math.log(hi) if log else lo < hi
+    return sb.Real(lo, hi, log=log) if apart else sb.Real(lo, 2 * lo + 1, log=log)
+
+
+@st.composite
+def counted_knobs(draw):
+    if draw(st.booleans()):
+        lo, n, log = draw(whole), draw(st.integers(1, 3000)), draw(st.booleans())
+        lo = abs(lo) + 1 if log else lo
+        return sb.Integer(lo, lo + n, log=log)
+    step, n = draw(st.floats(1e-3, 1e3)), draw(st.integers(1, 300))
+    lo = draw(st.floats(-1e3, 1e3))
+    return sb.Real(lo, lo + n * step, step=step)
+
+
+@given(smooth_knobs(), st.floats(0, 1))
+def test_a_real_value_comes_back_from_the_line(kind, u):
+    scale, (a, b) = kind.scale, kind.scale.ends
+    value = scale.value(a + u * (b - a))
+    assert kind.lo <= value <= kind.hi
+    assert scale.value(scale.cut(value)) == pytest.approx(value, rel=1e-12)
+    assert (scale.cut(kind.lo), scale.cut(kind.hi)) == (a, b)
+    assert (scale.value(a), scale.value(b)) == (kind.lo, kind.hi)
+
+
+@given(smooth_knobs(), st.lists(st.floats(0, 1), min_size=2, max_size=20))
+def test_scales_are_monotone(kind, us):
+    values = sorted(kind.lo + u * (kind.hi - kind.lo) for u in us)
+    cuts = [kind.scale.cut(value) for value in values]
+    assert cuts == sorted(cuts)
+
+
+@given(counted_knobs(), st.integers(0, 3000))
+def test_a_counted_value_comes_back_exactly(kind, i):
+    i %= kind.count
+    scale, value = kind.scale, kind.pick(i)
+    assert kind.index(value) == scale.index(scale.cut(value)) == i
+    assert scale.value(scale.cut(value)) == kind.check("knob", value) == value
+    cell = scale.edge(i), scale.edge(i + 1)
+    assert scale.value(0.5 * sum(cell)) == scale.value(math.nextafter(cell[1], -math.inf)) == value
+    assert scale.stretch(*cell) == (value, (value, value))
+    assert type(value) is (int if isinstance(kind, sb.Integer) else float)
+
+
+@st.composite
+def told(draw, kind):
+    inner = draw(st.lists(st.floats(0, 1), min_size=2, max_size=12, unique=True))
+    edges = {kind.lo + u * (kind.hi - kind.lo) for u in inner}
+    if draw(st.booleans()):
+        edges |= {kind.lo, kind.hi}
+    if draw(st.booleans()) and not math.isinf(kind.scale.size):
+        edges |= {float(kind.pick(draw(st.integers(0, kind.count - 1)))) for _ in range(3)}
+    edges = sorted(edge for edge in edges if kind.lo <= edge <= kind.hi)
+    if len(edges) < 2:
+        edges = [kind.lo, kind.hi]
+    loss, n = st.sampled_from([0.1, 0.5, 0.9, math.nan]), len(edges) - 1
+    return P(edges, draw(st.lists(loss, min_size=n, max_size=n)))
+
+
+@given(st.data())
+@settings(max_examples=100, deadline=None)
+def test_what_is_told_counts_for_every_whole_number_in_it(data):
+    kind = data.draw(counted_knobs().filter(lambda kind: kind.count <= 200))
+    function = data.draw(told(kind))
+    other = sb.Choice("a", "b", "c")
+    knobs = sb.Knobs(n=kind, mode=other)
+    expected = [told_of(function, kind.pick(i), kind.hi) for i in range(kind.count)]
+    row = data.draw(st.integers(0, 2))
+    at = knobs.place(n=kind.lo, mode="abc"[row])
+    if np.isnan(expected).all():
+        with pytest.raises(ValueError, match="holds no value"):
+            knobs.line.on_rows(function, at)
+        return
+    parts = knobs.line.rows(knobs.line.on_rows(function, at))
+    for r, part in enumerate(parts):
+        for i in range(kind.count):
+            seen = part(kind.scale.edge(i)), part(math.nextafter(kind.scale.edge(i + 1), -math.inf))
+            assert np.array_equal(seen, [expected[i] if r == row else math.nan] * 2, equal_nan=True)
+
+
+@given(st.data())
+@settings(max_examples=100, deadline=None)
+def test_functions_of_values_are_laid_without_losing_a_piece(data):
+    kind = data.draw(smooth_knobs())
+    function = data.draw(told(kind))
+    if function.unseen.all():
+        return
+    knobs = sb.Knobs(x=kind, mode=sb.Choice(*range(data.draw(st.integers(1, 40)))))
+    row = data.draw(st.integers(0, len(knobs) - 1))
+    laid = knobs.line.on_rows(function, knobs.place(x=kind.lo, mode=row))
+    for value in function.edges[:-1].tolist():  # each piece is there, from its first value on
+        expected = told_of(function, value, kind.hi)
+        if not math.isnan(expected):
+            at = laid(knobs.place(x=value, mode=row))
+            assert at in {expected} | _told_beside(function, value, knobs)
+    if function.whole and (function.edges[0], function.edges[-1]) == (kind.lo, kind.hi):
+        assert laid.whole
+        assert (laid.edges[0], laid.edges[-1]) == tuple(knobs.line.starts[row : row + 2])
+
+
+def _told_beside(function, value, knobs):
+    """All that is told of values so close that they share a point of the line."""
+    kind, near = knobs.knobs["x"], 4 * np.spacing(np.abs(knobs.line.span).max())
+    lo, hi = (value * math.exp(s) if kind.log else value + s for s in (-near, near))
+    lo, hi = max(lo, kind.lo), min(hi, kind.hi)
+    return {told_of(function, v, kind.hi) for v in (lo, hi, *function.edges.tolist()) if lo <= v <= hi}
+
+
+def test_a_single_real_is_an_interval():
+    knobs, interval = sb.Knobs(rho=sb.Real(0, 10)), sb.Interval(0, 10)
+    function = P([1, 2.5, 4], [0.1, math.nan])
+    assert knobs.line.span == interval.line.span
+    assert np.array_equal(knobs.line.lay(function).edges[:2], [1, 2.5])
+    ours, theirs = sb.Exp3Set(knobs, seed=3), sb.Exp3Set(interval, seed=3)
+    steps = P([0, 1, 5, 6, 10], [0.9, 0.2, 0.6, 0.3])
+    for _ in range(60):
+        a, b = ours.ask(), theirs.ask()
+        assert a.rho == b.rho == a.values["rho"] == b.values["rho"]
+        ours.tell(a, steps.piece(a.rho))
+        theirs.tell(b, steps.piece(b.rho))
+    assert ours.recommend() == theirs.recommend()
+
+
+def test_lines_are_read_at_each_whole_number():
+    knobs = sb.Knobs(n=sb.Integer(1, 5))
+    laid = knobs.line.on_rows(sb.PiecewiseLinear([1, 5], [0.1], [0.5]))
+    assert [laid(n + 0.5) for n in range(1, 6)] == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5])
+    with pytest.raises(TypeError, match="on a log scale"):
+        KNOBS.line.on_rows(sb.PiecewiseLinear([0.1, 0.2], [0.1], [0.5]), KNOBS.line.lo)
+
+
+def test_the_end_of_a_whole_knob_may_be_told_as_an_interval():
+    knobs = sb.Knobs(n=sb.Integer(1, 5))
+    assert knobs.line.on_rows(P([5, 6], [0.3])) == P([5, 6], [0.3])
+    assert knobs.line.on_rows(P([1, 5], [0.3])) == P([1, 6], [0.3])
+    with pytest.raises(ValueError, match=r"must lie inside \[1, 6\], got one on \[5.0, 7.0\]"):
+        knobs.line.on_rows(P([5, 7], [0.3]))
+
+
+@given(st.data())
+def test_boxes_hold_the_rows_that_a_look_at_each_finds(data):
+    knobs = sb.Knobs(
+        x=sb.Real(0, 1), y=sb.Real(1, 8, log=True), n=sb.Integer(1, 3), mode=sb.Choice("a", "b", None)
+    )
+    where = {}
+    if data.draw(st.booleans()):
+        where["y"] = tuple(sorted(data.draw(st.lists(st.floats(1, 8), min_size=2, max_size=2, unique=True))))
+    if data.draw(st.booleans()):
+        where["n"] = data.draw(st.sampled_from([(1, 2), (1, 3), (2, 3), 2]))
+    if data.draw(st.booleans()):
+        where["mode"] = data.draw(st.sampled_from(["a", None, ["a", None], ["b"]]))
+    rows = rows_in_box(knobs, where)
+    assert knobs.rows_in(where) == rows
+    if rows:
+        laid = knobs.line.on_rows(sb.Boxes([(P([0.25, 0.5], [0.7]), where)]))
+        seen = [i for i, part in enumerate(knobs.line.rows(laid)) if not part.unseen.all()]
+        assert seen == rows
+
+
+def test_boxes_that_overlap_are_refused():
+    f = P([0.25, 0.5], [0.7])
+    with pytest.raises(ValueError, match="must not overlap"):
+        KNOBS.line.on_rows(sb.Boxes([(f, {"depth": (1, 4)}), (f, {"depth": (3, 5)})]))
+    with pytest.raises(ValueError, match="a box is one of the other knobs"):
+        KNOBS.line.on_rows(sb.Boxes([(f, {"alpha": 0.1})]))
+    with pytest.raises(ValueError, match="depth must be a pair"):
+        KNOBS.line.on_rows(sb.Boxes([(f, {"depth": (4, 1)})]))
+    with pytest.raises(TypeError, match="must be `Boxes`"):
+        KNOBS.line.on_rows(f)
+
+
+def test_boxes_come_back_from_plain_data():
+    boxes = sb.Boxes([(P([0.25, 0.5], [0.7]), {"depth": (1, 4), "mode": "fast"})])
+    assert sb.Boxes.from_dict(boxes.to_dict()) == boxes
+    assert repr(boxes).startswith("Boxes([(PiecewiseConstant([0.25, 0.5], [0.7])")
+
+
+@given(st.integers(0, len(KNOBS) - 1), st.floats(0, 1))
+def test_values_have_their_place(row, u):
+    x = KNOBS.line.lo + u * (KNOBS.line.hi - KNOBS.line.lo)
+    values = KNOBS.parameters(row, x)
+    assert KNOBS.check(**values) == values
+    again, place = KNOBS.line.read(KNOBS.place(**values))
+    assert again == row
+    assert place == pytest.approx(x, abs=1e-12)
+
+
+def test_spaces_come_back_from_plain_data():
+    for knobs in (KNOBS, sb.Knobs(n=sb.Integer(1, 99, log=True), x=sb.Real(0, 1, step=0.05), along="n")):
+        assert restore(knobs.to_dict()) == knobs
+        finer, _ = KNOBS.finer(np.eye(len(KNOBS))[0]) or (KNOBS, [])
+        assert restore(finer.to_dict()) == finer
+    assert repr(sb.Knobs(n=sb.Integer(1, 9), x=sb.Real(0, 1), along="n")).endswith("along='n')")
+
+
+# -- rows ----------------------------------------------------------------------------------------------
+
+
+def test_the_knob_along_the_rows():
+    assert sb.Knobs(n=sb.Integer(1, 9), x=sb.Real(0, 1), y=sb.Real(0, 1)).along == "x"
+    assert sb.Knobs(n=sb.Integer(1, 9), m=sb.Integer(1, 19)).along == "m"
+    assert sb.Knobs(n=sb.Integer(1, 9), x=sb.Real(0, 1), along="n").names == ("n", "x")
+
+
+@given(st.lists(st.sampled_from([(3**20, True), (5, True), (100, True), (3, False)]), min_size=1, max_size=4))
+def test_rows_are_a_partition_however_they_are_split(axes):
+    counts, ordered = zip(*axes, strict=True)
+    rows = list(first_rows(counts, ordered))
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        i = int(rng.integers(len(rows)))
+        parts = split(rows[i], counts)
+        assert [middle(band) for band in parts[0]] == [middle(band) for band in rows[i]]
+        rows[i : i + 1] = parts
+    assert len(set(rows)) == len(rows)
+    assert sum(math.prod(b - a for a, b in row) for row in rows) == math.prod(counts)
+    for _ in range(20):
+        point = [int(rng.integers(n)) for n in counts]
+        assert sum(all(a <= x < b for x, (a, b) in zip(point, row, strict=True)) for row in rows) == 1
+
+
+def test_heavy_rows_are_split_and_keep_what_they_play():
+    knobs = sb.Knobs(x=sb.Real(0, 1), y=sb.Real(1e-3, 1, log=True), mode=sb.Choice("a", "b"))
+    shares = np.full(len(knobs), 0.5 / (len(knobs) - 1))
+    shares[4] = 0.5
+    finer, parents = knobs.finer(shares)
+    assert parents == [4, 4]
+    assert finer.alphas[: len(knobs)] == knobs.alphas
+    assert finer.line.starts[: len(knobs) + 1].tolist() == knobs.line.starts.tolist()
+    assert {alpha[1] for alpha in finer.alphas[len(knobs) :]} == {knobs.alphas[4][1]}
+    assert finer.describe() == knobs.describe()
+    assert finer != knobs
+    most = finer
+    while (step := most.finer(np.full(len(most), 1.0))) is not None:
+        most = step[0]
+    assert len(most) <= MOST_ROWS
+
+
+# -- errors --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: sb.Real(0, 1, log=True), ValueError, "a log scale must stay above zero, got lo = 0.0"),
+        (lambda: sb.Real(-1, 1, log=True), ValueError, "must stay above zero"),
+        (lambda: sb.Real(1, 1), ValueError, "lo must be below hi"),
+        (lambda: sb.Real(1e-9, math.nextafter(1e-9, 1), log=True), ValueError, "too close"),
+        (lambda: sb.Real(0, 1, step=0.3), ValueError, "a whole number of steps"),
+        (lambda: sb.Real(0, 1, step=0), ValueError, "step must be"),
+        (lambda: sb.Real(1, 2, log=True, step=0.5), ValueError, "log or step, not both"),
+        (lambda: sb.Real(0, 1, log=1), TypeError, "log must be True or False"),
+        (lambda: sb.Integer(0, 9, log=True), ValueError, "a log scale must stay above zero, got lo = 0"),
+        (lambda: sb.Integer(1, 2.5), TypeError, "hi must be an integer, got 2.5"),
+        (lambda: sb.Integer(3, 3), ValueError, "lo must be below hi, got lo = 3 and hi = 3"),
+        (lambda: sb.Choice(), ValueError, "at least one value"),
+        (lambda: sb.Choice("a", "a"), ValueError, "must differ"),
+        (lambda: sb.Choice([1]), TypeError, "must be text, a number"),
+        (lambda: sb.Knobs(), ValueError, "at least one knob"),
+        (lambda: sb.Knobs(x=3), TypeError, "x must be a Real, an Integer or a Choice, got 3"),
+        (lambda: sb.Knobs(x=sb.Choice("a", "b")), ValueError, "must have a Real or an Integer, got x"),
+        (lambda: sb.Knobs(x=sb.Real(0, 1), along="y"), ValueError, r"along must be .* \(x\), got 'y'"),
+        (lambda: sb.Knobs(x=sb.Real(0, 1), y=sb.Choice(1, 2), along="y"), ValueError, "along must be"),
+        (
+            lambda: sb.Knobs(x=sb.Real(0, 1), **{f"c{i}": sb.Choice(*range(10)) for i in range(4)}),
+            ValueError,
+            "the choices make 10000 rows; there may be 2000 at most",
+        ),
+        (lambda: KNOBS.place(alpha=0.1, depth=3), ValueError, "a value is missing for mode"),
+        (lambda: KNOBS.place(alpha=0.1, depth=3, mode="fast", x=1), ValueError, "there is no knob 'x'"),
+        (lambda: KNOBS.place(alpha=2, depth=3, mode="fast"), ValueError, r"alpha must be in \[0.0001, 1\]"),
+        (lambda: KNOBS.place(alpha=0.1, depth=13, mode="fast"), ValueError, "depth must be at most 12"),
+        (lambda: KNOBS.place(alpha=0.1, depth=3.5, mode="fast"), TypeError, "depth must be an integer"),
+        (
+            lambda: KNOBS.place(alpha=0.1, depth=3, mode="slow"),
+            ValueError,
+            "must be one of 'fast', 'good'",
+        ),
+        (lambda: sb.Real(0, 1, step=0.25).check("x", 0.3), ValueError, "a whole number of steps of 0.25"),
+        (
+            lambda: restore({"knobs": [{"name": "a"} | sb.Integer(1, 2).to_dict()] * 2, "along": "a"}),
+            ValueError,
+            "two knobs are called 'a'",
+        ),
+    ],
+)
+def test_bad_knobs_are_refused(make, error, message):
+    with pytest.raises(error, match=message):
+        make()

@@ -1,0 +1,103 @@
+"""Confidence bounds against a slow reference, and their coverage at many looking times."""
+
+import math
+
+import numpy as np
+import pytest
+
+from reference.confidence import surviving_means
+from semibandit import confidence
+from semibandit.confidence import bernstein_radius, betting_bounds
+
+KINDS = {
+    "coins": lambda rng, n: (rng.random(n) < 0.2).astype(float),
+    "even": lambda rng, n: rng.random(n),
+    "rare": lambda rng, n: (rng.random(n) < 0.02).astype(float),
+    "narrow": lambda rng, n: 0.4 + 0.1 * rng.random(n),
+}
+MEANS = {"coins": 0.2, "even": 0.5, "rare": 0.02, "narrow": 0.45}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [1, 7, 60])
+def test_betting_is_the_process_of_the_paper(kind, n):
+    rng = np.random.default_rng(n)
+    values = KINDS[kind](rng, n)
+    surviving = surviving_means(values.tolist(), 0.05, confidence._MOST_BET)
+    low, high = betting_bounds(values)
+    assert min(surviving) - 1 / 400 <= low <= min(surviving)
+    assert max(surviving) <= high <= max(surviving) + 1 / 400
+    assert len(surviving) == round(400 * (max(surviving) - min(surviving))) + 1  # an interval
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whoever_looks_often_is_seldom_wrong(kind):
+    """Bounds only shrink, so that those at the end hold whatever those at any time before held."""
+    rng = np.random.default_rng(5)
+    games = 400
+    wrong = 0
+    for _ in range(games):
+        low, high = betting_bounds(KINDS[kind](rng, 300), alpha=0.1)
+        wrong += not low <= MEANS[kind] <= high
+    assert wrong <= 0.1 * games + 2 * math.sqrt(0.09 * games)
+
+
+def test_bounds_shrink_as_numbers_come():
+    values = np.random.default_rng(2).random(200)
+    before = (0.0, 1.0)
+    for n in range(0, 200, 10):
+        bounds = betting_bounds(values[:n])
+        assert before[0] <= bounds.low <= bounds.high <= before[1]
+        before = bounds
+    assert before[1] - before[0] < 0.2
+
+
+def test_bounds_follow_the_scale():
+    values = np.random.default_rng(3).random(50)
+    low, high = betting_bounds(values)
+    assert betting_bounds(10 * values - 5, -5, 5) == pytest.approx((10 * low - 5, 10 * high - 5))
+    mirrored = betting_bounds(-values, -1, 0)
+    assert mirrored == pytest.approx((-high, -low))
+
+
+def test_bounds_at_the_ends():
+    assert betting_bounds([]) == (0.0, 1.0)
+    assert betting_bounds([2.0, 2.0], 2.0, 2.0) == (2.0, 2.0)
+    low, high = betting_bounds(np.zeros(200))
+    assert low == 0.0
+    assert 0.0 < high < 0.03
+    low, high = betting_bounds(np.ones(200))
+    assert 0.97 < low < 1.0 == high
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"values": [0.5, 1.5]}, "values must be at most 1, got 1.5"),
+        ({"values": [-0.5]}, "values"),
+        ({"values": [math.nan]}, "values"),
+        ({"values": [0.5], "alpha": 1.0}, "alpha"),
+        ({"values": [0.5], "low": 1.0, "high": 0.0}, "high"),
+    ],
+)
+def test_bad_numbers_are_refused(options, match):
+    with pytest.raises(ValueError, match=match):
+        betting_bounds(**options)
+
+
+def test_bernstein_is_the_formula_of_the_paper():
+    log = math.log(2 / 0.05)
+    expected = math.sqrt(2 * 0.1 * log / 50) + 7 * log / (3 * 49)
+    assert bernstein_radius(50, 0.1, sides=1) == pytest.approx(expected)
+    assert bernstein_radius(50, 0.1, alpha=0.1, sides=2) == pytest.approx(expected)
+    assert bernstein_radius(50, 0.1, alpha=0.5, sides=1, means=10) == pytest.approx(expected)
+    assert bernstein_radius(50, 10.0, width=10.0, sides=1) == pytest.approx(10 * expected)
+    assert bernstein_radius([0, 1, 50], [0, 0, 0.1], sides=1) == pytest.approx([1.0, 1.0, expected])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bernstein_covers(kind):
+    rng = np.random.default_rng(7)
+    games = np.array([KINDS[kind](rng, 100) for _ in range(500)])
+    radius = bernstein_radius(100, games.var(axis=1, ddof=1), alpha=0.2)
+    assert np.mean(abs(games.mean(axis=1) - MEANS[kind]) > radius) <= 0.2
