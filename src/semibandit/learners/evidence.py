@@ -72,6 +72,13 @@ class Paid:
         total[cell] += loss
         squares[cell] += loss * loss
 
+    def with_rows(self, cells: Cells) -> Paid:
+        """The same on a line with further rows behind the others, where nothing was played yet."""
+        paid = Paid(cells)
+        new = [0.0] * (cells.leaf.size - self.cells.leaf.size)
+        paid.sums = [row + new for row in self.sums]
+        return paid
+
     def restore(self, sums: list[list[float]]) -> None:
         """Take the sums of another one on the same cells."""
         sizes = [len(row) for row in sums] == [len(row) for row in self.sums]

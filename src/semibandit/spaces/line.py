@@ -151,6 +151,15 @@ class Line:
         """The length of the line, if all rows were as likely to begin with as the least likely one."""
         return self.ends[1] - self.ends[0]
 
+    def level(self, log: Piecewise) -> Piecewise:
+        """The logarithm of weights on the line as that of weights on the parameters: they are the same."""
+        return log
+
+    @property
+    def origins(self) -> npt.NDArray[np.int64]:
+        """Of which row each row is a part, of those that there were to begin with."""
+        return np.arange(self.n_rows)
+
     # -- functions ---------------------------------------------------------------------------------
 
     def on_rows(self, function: Any, at: float | None = None) -> Any:
