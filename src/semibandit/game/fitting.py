@@ -262,7 +262,8 @@ def _confidence(
             gap = losses.gap(checked.gap.mean, apart)
         return Confidence(level, "held-out", losses.loss(checked.loss.mean, loss), gap, radius)
     if options.default is not None:
-        there = float(tally.at / tally.count)
+        assert found.at is not None
+        there = found.at / tally.count
         gap = losses.gap(best.mean_loss - there if maximize else there - best.mean_loss, wide)
     return Confidence(level, "uniform", losses.loss(best.mean_loss, radius), gap, radius)
 

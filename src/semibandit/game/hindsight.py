@@ -9,9 +9,10 @@ from typing import Any
 
 from semibandit import _validate
 from semibandit.functions import Piecewise
+from semibandit.functions.exact import ExactSum
 from semibandit.game.engines import Advance, engine_for
 from semibandit.game.log import Log, Reader
-from semibandit.game.search import Search, add_up
+from semibandit.game.search import Search
 from semibandit.spaces import Alpha, Interval, Line, Parameters, parameters_of, values_of
 
 __all__ = ["Hindsight", "best_for", "best_in_hindsight", "best_of", "mean_loss", "mean_of", "unwatched"]
@@ -133,6 +134,5 @@ def best_of(total: Piecewise, count: int, space: Any, maximize: bool) -> Hindsig
 
 def best_for(functions: Iterable[Piecewise], spaces: list[Any], maximize: bool) -> Hindsight:
     """The best fixed parameter for what `whole_functions` has made of some problems."""
-    total = add_up(functions)
-    assert total is not None
+    total = ExactSum.of(functions)
     return best_of(total.function(), total.count, spaces[0], maximize)

@@ -8,7 +8,7 @@ from typing import Any
 from semibandit.functions import Piecewise
 from semibandit.spaces import Boxes, Line
 
-__all__ = ["require_whole", "whole_functions", "whole_loss"]
+__all__ = ["require_span", "require_whole", "whole_functions", "whole_loss"]
 
 
 def whole_functions(problems: Iterable[Any], maximize: bool, spaces: list[Any]) -> Iterator[Piecewise]:
@@ -18,14 +18,19 @@ def whole_functions(problems: Iterable[Any], maximize: bool, spaces: list[Any]) 
         if not spaces:
             spaces.append(getattr(problem, "space", None))
         function = whole_loss(problem)
-        ends = require_whole(function, i, ends)
+        require_whole(function, i)
+        ends = require_span(function, i, ends)
         yield function * -1.0 if maximize else function
 
 
-def require_whole(function: Piecewise, i: int, ends: tuple[float, float] | None) -> tuple[float, float]:
-    """Raise if the function of problem i is not seen everywhere, or not on the span of those before it."""
+def require_whole(function: Piecewise, i: int) -> None:
+    """Raise if the function of problem i is not seen everywhere."""
     if not function.whole:
         raise ValueError(f"the loss function of problem {i} is not seen everywhere: {function!r}")
+
+
+def require_span(function: Piecewise, i: int, ends: tuple[float, float] | None) -> tuple[float, float]:
+    """The span of the function of problem i; raise if it is another than that of those before it."""
     own = float(function.edges[0]), float(function.edges[-1])
     if own != (ends or own):
         raise ValueError(f"problems must be on one space, got {own} in problem {i} and {ends} before it")

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -15,9 +14,9 @@ from semibandit.functions.exact import ExactSum
 from semibandit.game.cells import Cells, Outline
 from semibandit.game.engines import Advance, Chunk, Engine, Tree
 from semibandit.game.log import Log, Reader, Unreadable
-from semibandit.game.losses import require_whole, whole_loss
+from semibandit.game.losses import require_span, require_whole, whole_loss
 
-__all__ = ["Found", "Search", "Tally", "Watch", "add_up"]
+__all__ = ["Found", "Search", "Tally", "Watch"]
 
 # Functions wait until there are this many pieces to add, so that adding pays.
 _BATCH = 1 << 17
@@ -43,7 +42,7 @@ class Tally:
     least, most
         The smallest and the largest loss.
     at
-        The sum of the losses at one parameter, if one was asked for.
+        The sum of the losses at one parameter, where that was asked for.
     total
         The sum of the functions; None where it has more pieces than may be held.
     outline
@@ -62,17 +61,23 @@ class Tally:
     outline: Outline | None = None
     bad: tuple[Unreadable, ...] = ()
 
-    def plus(self, function: Piecewise, i: int, at: float | None) -> Tally:
-        """With the function of problem i counted; sums are another matter."""
-        left, right = function.ends
+    def plus(self, batch: list[tuple[int, Piecewise]], at: float | None) -> Tally:
+        """With some functions counted, each given with its place; sums are another matter."""
+        values = np.concatenate([end for _, f in batch for end in f.ends[: 1 + f.degree]])
+        if np.isnan(values).any():
+            for i, function in batch:
+                require_whole(function, i)
+        ends = self.ends
+        for i, function in batch:
+            ends = require_span(function, i, ends)
         return replace(
             self,
-            count=self.count + 1,
-            breaks=self.breaks + len(function) - 1,
-            ends=require_whole(function, i, self.ends),
-            least=min(self.least, float(left.min()), float(right.min())),
-            most=max(self.most, float(left.max()), float(right.max())),
-            at=self.at if at is None else self.at + Fraction(function(at)),
+            count=self.count + len(batch),
+            breaks=self.breaks + sum(len(function) - 1 for _, function in batch),
+            ends=ends,
+            least=min(self.least, float(values.min())),
+            most=max(self.most, float(values.max())),
+            at=self.at if at is None else sum((Fraction(f(at)) for _, f in batch), self.at),
         )
 
 
@@ -85,7 +90,7 @@ class Pass:
 
     reader: Reader
     maximize: bool
-    at: float | None
+    at: float | None = None
     max_pieces: float = math.inf
     cells: Cells | None = None
     outlined: bool = False
@@ -93,23 +98,20 @@ class Pass:
     def __call__(self, chunk: Chunk) -> Tally:
         """What is in a chunk. Holds the problem at hand, and the functions of a batch."""
         bad: list[Unreadable] = []
-        tally = Tally()
+        tally, tree = Tally(), Tree((Outline if self.outlined else ExactSum).merge)
+        problems = self.reader.read(chunk, bad)
+        for batch in _batches((i, whole_loss(problem)) for i, problem in problems):
+            tally = tally.plus(batch, self.at)
+            tree.add(self._sum([f * -1.0 if self.maximize else f for _, f in batch]))
+        found = "outline" if self.outlined else "total"
+        return self._capped(replace(tally, bad=tuple(bad), **{found: tree.result()}))
 
-        def functions() -> Iterator[Piecewise]:
-            nonlocal tally
-            for i, problem in self.reader.read(chunk, bad):
-                function = whole_loss(problem)
-                tally = tally.plus(function, i, self.at)
-                yield function * -1.0 if self.maximize else function
-
-        total, outline = None, None
+    def _sum(self, functions: list[Piecewise]) -> ExactSum | Outline:
+        if self.cells is None:
+            return ExactSum.of(functions)
         if self.outlined:
-            assert self.cells is not None
-            cells = self.cells
-            outline = _reduced(functions(), lambda batch: Outline.of(batch, cells), Outline.merge)
-        else:
-            total = add_up(functions() if self.cells is None else map(self.cells.restrict, functions()))
-        return self._capped(replace(tally, total=total, outline=outline, bad=tuple(bad)))
+            return Outline.of(functions, self.cells)
+        return ExactSum.of(map(self.cells.restrict, functions))
 
     def merge(self, tallies: list[Tally]) -> Tally:
         """All of them as one."""
@@ -138,35 +140,31 @@ class Pass:
         return replace(tally, total=None) if too_large else tally
 
 
-def add_up(functions: Iterable[Piecewise]) -> ExactSum | None:
-    """The sum of functions on one span, added in batches; None if there are none."""
-    total: ExactSum | None = _reduced(functions, ExactSum.of, ExactSum.merge)
-    return total
-
-
-def _reduced(functions: Iterable[Piecewise], of: Callable[[Any], Any], merge: Callable[[Any], Any]) -> Any:
-    """merge([of(batch), ...]) for batches of functions."""
-    tree = Tree(merge)
-    batch: list[Piecewise] = []
+def _batches(functions: Iterable[tuple[int, Piecewise]]) -> Iterator[list[tuple[int, Piecewise]]]:
+    """Functions in batches of enough pieces."""
+    batch: list[tuple[int, Piecewise]] = []
     pieces = 0
-    for function in functions:
-        batch.append(function)
+    for i, function in functions:
+        batch.append((i, function))
         pieces += len(function)
         if pieces > _BATCH:
-            tree.add(of(batch))
+            yield batch
             batch, pieces = [], 0
     if batch:
-        tree.add(of(batch))
-    return tree.result()
+        yield batch
 
 
 @dataclass(frozen=True)
 class Found:
-    """The sum of all functions, nan where its minimum was ruled out; its tally, and the passes it took."""
+    """The sum of all functions, nan where its minimum was ruled out; its tally, and the passes it took.
+
+    With `at`, the sum there.
+    """
 
     function: Piecewise
     tally: Tally
     passes: int
+    at: float | None
 
 
 @dataclass(frozen=True)
@@ -191,7 +189,7 @@ class Search:
     def run(self) -> Found:
         """Search; ValueError if there is nothing to search."""
         cap = self.max_pieces if self.log.repeatable else math.inf
-        whole = Pass(self.reader, self.maximize, self.at, cap)
+        whole = Pass(self.reader, self.maximize, max_pieces=cap)
         tally = head = self._pass(whole, "first look", stop=_FIRST_LOOK)
         if self._predicted(head) <= cap:
             if self.log.length is None or self.log.length > _FIRST_LOOK:
@@ -199,10 +197,15 @@ class Search:
             if tally.count == 0:
                 raise ValueError(_nothing(tally))
             if tally.total is not None:
-                return Found(tally.total.function().compress(), tally, passes=1)
+                total = tally.total.function().compress()
+                return Found(total, tally, 1, None if self.at is None else self._sign * total(self.at))
         lo, hi = (head if head.count else tally).ends or (0.0, 0.0)
         starts = np.linspace(lo, hi, _CELLS, endpoint=False) if head.total is None else head.total.starts
         return self._narrowed(Cells.even(starts, hi, _CELLS))
+
+    @property
+    def _sign(self) -> float:
+        return -1.0 if self.maximize else 1.0
 
     def _predicted(self, head: Tally) -> float:
         """The number of pieces of the whole sum, from that of a first look."""
@@ -215,7 +218,7 @@ class Search:
         while True:
             passes += 1
             tally = self._pass(
-                Pass(self.reader, self.maximize, self.at, cells=cells, outlined=True),
+                Pass(self.reader, self.maximize, cells=cells, outlined=True),
                 f"narrowing, pass {passes}",
             )
             assert tally.outline is not None
@@ -231,7 +234,8 @@ class Search:
             Pass(self.reader, self.maximize, self.at, cells=cells), f"adding up, pass {passes + 1}"
         )
         assert tally.total is not None
-        return Found((tally.total.function() + cells.mask()).compress(), tally, passes + 1)
+        total = (tally.total.function() + cells.mask()).compress()
+        return Found(total, tally, passes + 1, None if self.at is None else float(tally.at))
 
     def _pass(self, work: Pass, what: str, start: int = 0, stop: int | None = None) -> Tally:
         length = self.log.length
