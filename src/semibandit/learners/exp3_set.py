@@ -174,7 +174,7 @@ class Exp3Set(Learner):
             return
         self.space, parents = finer
         self._line = self._lay_out(self.space)
-        del self.__dict__["_cells"]
+        self.__dict__.pop("_cells", None)
         # Rows keep their places: pending trials stand where they stood, and have the old weights.
         self._epoch = Epoch(weights.split(parents, self._line, self._cells, self._budget))
 

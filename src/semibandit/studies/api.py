@@ -91,12 +91,12 @@ class StudyInfo(msgspec.Struct, frozen=True):
     failed: int
     pending: int
     per_minute: float
-    rho: float
+    rho: int | float
     interval: tuple[float, float]
     began: float
     at: float
     settings: dict[str, Any]
-    alpha: float | list[float] | None = None
+    alpha: float | list[Any] | None = None
     mean_loss: float | None = None
     note: str = ""
 
@@ -116,9 +116,10 @@ class Done(msgspec.Struct, frozen=True):
 class Recommended(msgspec.Struct, frozen=True):
     """The value to deploy, and the interval that it stands for."""
 
-    rho: float
-    interval: tuple[float, float]
-    alpha: float | list[float] | None = None
+    rho: int | float
+    interval: tuple[int | float, int | float]
+    alpha: float | list[Any] | None = None
+    names: list[str] = []
 
 
 class Rounds(msgspec.Struct, frozen=True):

@@ -222,7 +222,7 @@ class Client:
         """The value to deploy."""
         best: api.Recommended = self._get(self._study + "/recommend", api.Recommended)
         alpha = tuple(best.alpha) if isinstance(best.alpha, list) else best.alpha
-        return Recommendation(best.rho, best.interval, alpha)
+        return Recommendation(best.rho, best.interval, alpha, tuple(best.names))
 
     def certificate(self) -> Any:
         """What the learner can vouch for."""

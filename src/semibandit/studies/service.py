@@ -148,7 +148,7 @@ async def recommend(request: Request) -> Response:
     desk = await _desk(request)
     best = await desk.look(desk.study.recommend)
     alpha = list(best.alpha) if isinstance(best.alpha, tuple) else best.alpha
-    return _json(api.Recommended(best.rho, best.interval, alpha))
+    return _json(api.Recommended(best.rho, best.interval, alpha, list(best.names)))
 
 
 async def certificate(request: Request) -> Response:
