@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+import math
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,12 @@ from semibandit.learners.rates import AdaptiveRate, Rate
 from semibandit.learners.trials import Epoch, Trial
 from semibandit.spaces import Boxes, Space
 from semibandit.weights import (
-    Cells,
     Drift,
     IntervalTree,
     LocalPieces,
     Seen,
     Weights,
     WholeSoFar,
-    dyadic_cells,
     n_nodes,
 )
 
@@ -30,6 +28,7 @@ __all__ = ["Exp3Set"]
 
 _BUDGET = 512  # pieces with a local baseline: more of them made no stream better
 _SPLIT_EVERY = 16  # rounds after which rows may be split
+_POINT_HALVINGS = 6  # of the cell that a single loss speaks for, at most
 
 
 class Exp3Set(Learner):
@@ -40,9 +39,10 @@ class Exp3Set(Learner):
     Told whole functions only, it is exactly Hedge on exact pieces. With `baseline="low"` or None its weights
     are on the interval tree of appendix A.2, and a round costs O(log t).
 
-    A single loss, `tell(trial, 0.3)`, counts for the cell around the parameter, a 64th of the space: as on
-    any grid, what differs within a cell is averaged. Told a `PiecewiseLinear`, the learner goes on with
-    weights that are exp of a piecewise linear function (`ExponentialPieces`) and with the scalar baseline.
+    A single loss, `tell(trial, 0.3)`, counts for a cell around the parameter, a 32nd of the space or less
+    where much is played: as on any grid, what differs within a cell is averaged. Told a `PiecewiseLinear`,
+    the learner goes on with weights that are exp of a piecewise linear function (`ExponentialPieces`) and
+    with the scalar baseline.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Exp3Set(Learner):
     ...     else:
     ...         learner.tell(trial, PiecewiseConstant([0.5, 1], [0.2]))
     >>> learner.recommend()
-    Recommendation(rho=0.75, interval=(0.5, 1.0))
+    Recommendation(rho=0.75, interval=(0.5, 1.0)): 0.2 ± 0 in 198 rounds
     """
 
     baselines = ("local", "low", None)
@@ -125,10 +125,6 @@ class Exp3Set(Learner):
             max_pieces=max_pieces,
             seed=seed,
         )
-
-    @cached_property
-    def _cells(self) -> Cells:
-        return dyadic_cells(self.space)
 
     def _default_rate(self) -> Rate | None:
         if self.baseline != "local":
@@ -175,6 +171,7 @@ class Exp3Set(Learner):
         self.space, parents = finer
         self._line = self._lay_out(self.space)
         self.__dict__.pop("_cells", None)
+        self._paid = self._paid.with_rows(self._cells)
         # Rows keep their places: pending trials stand where they stood, and have the old weights.
         self._epoch = Epoch(weights.split(parents, self._line, self._cells, self._budget))
 
@@ -221,12 +218,27 @@ class Exp3Set(Learner):
         return Seen(edges, (left, right), sets, value, home, whole)
 
     def _read_point(self, home: float, seen: Any) -> Seen:
-        """A single loss stands for the cell that the parameter lies in: cells are a partition as well."""
-        value = _validate.number("the loss told", seen, low=0.0, high=self.high)
-        edges = self._cells.edges
-        i = int(np.searchsorted(edges, home, side="right")) - 1
-        i = min(max(i, 0), edges.size - 2)
-        loss = float(self._scaled(value))
+        """A single loss stands for the cell around its parameter: cells are a partition as well."""
+        loss = float(self._scaled(_validate.number("the loss told", seen, low=0.0, high=self.high)))
         losses = np.array([loss])
-        edges = edges[i : i + 2].copy()
-        return Seen(edges, (losses, losses), np.zeros(1, np.int64), loss, home, self._cells.edges.size == 2)
+        edges = np.array(self._cell_around(home))
+        return Seen(edges, (losses, losses), np.zeros(1, np.int64), loss, home, single=True)
+
+    def _cell_around(self, home: float) -> tuple[float, float]:
+        """The cell that a single loss speaks for; it depends on the past alone, not on the draw.
+
+        A 32nd of the line at first, halved while it holds more than a share 2·t^(-1/3) of the mass: fine
+        where much is played, coarse elsewhere, where estimates vary more.
+        """
+        edges = self._cells.edges
+        if not self._cells.along_rows and math.isinf(self._line.size):
+            edges = edges[::2]
+        i = min(max(int(np.searchsorted(edges, home, side="right")) - 1, 0), edges.size - 2)
+        lo, hi = float(edges[i]), float(edges[i + 1])
+        most = math.log(2.0) - math.log1p(self.n_told) / 3.0
+        for _ in range(_POINT_HALVINGS):
+            middle = self._line.halfway(lo, hi)
+            if not lo < middle < hi or self._epoch.weights.log_shares(np.array([lo, hi]))[0] <= most:
+                break
+            lo, hi = (middle, hi) if home >= middle else (lo, middle)
+        return lo, hi

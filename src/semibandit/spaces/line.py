@@ -88,6 +88,10 @@ class Line:
         """Where a row begins and ends on the weights' line."""
         return float(self._outer_starts[row]), float(self._outer_starts[row + 1])
 
+    def shift(self, row: int) -> float:
+        """What is added to rho in a row of the weights' line."""
+        return self._shifts[row]
+
     # -- points ------------------------------------------------------------------------------------
 
     def read(self, x: float) -> tuple[int, float]:
@@ -141,6 +145,10 @@ class Line:
     def cuts(self, n: int) -> FloatArray:
         """Where to cut a row into n parts of the same length."""
         return np.asarray(self.lo + (self.hi - self.lo) * (np.arange(1, n) / n))
+
+    def halfway(self, lo: float, hi: float) -> float:
+        """Where on the line to cut [lo, hi) in two."""
+        return 0.5 * (lo + hi)
 
     @property
     def extent(self) -> float:

@@ -17,7 +17,7 @@ from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
-from semibandit.learners import Learner, Recommendation, Trial
+from semibandit.learners import Evidence, Learner, Recommendation, Trial
 from semibandit.learners import storage as saving
 from semibandit.spaces import Space
 from semibandit.studies import api, events
@@ -222,7 +222,9 @@ class Client:
         """The value to deploy."""
         best: api.Recommended = self._get(self._study + "/recommend", api.Recommended)
         alpha = tuple(best.alpha) if isinstance(best.alpha, list) else best.alpha
-        return Recommendation(best.rho, best.interval, alpha, tuple(best.names))
+        mean, error = (math.nan if x is None else x for x in (best.mean, best.error))
+        evidence = Evidence(mean, error, best.rounds)
+        return Recommendation(best.rho, best.interval, alpha, tuple(best.names), evidence=evidence)
 
     def certificate(self) -> Any:
         """What the learner can vouch for."""

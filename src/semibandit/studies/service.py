@@ -148,7 +148,9 @@ async def recommend(request: Request) -> Response:
     desk = await _desk(request)
     best = await desk.look(desk.study.recommend)
     alpha = list(best.alpha) if isinstance(best.alpha, tuple) else best.alpha
-    return _json(api.Recommended(best.rho, best.interval, alpha, list(best.names)))
+    # JSON has no nan: msgspec writes null.
+    mean, error, rounds = best.evidence
+    return _json(api.Recommended(best.rho, best.interval, alpha, mean, error, rounds, list(best.names)))
 
 
 async def certificate(request: Request) -> Response:

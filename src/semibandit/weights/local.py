@@ -89,7 +89,7 @@ class LocalPieces:
         weights._a = a
         return weights
 
-    def _outlook(self, drift: Drift | None) -> tuple[float, float, bool, float, float]:
+    def _outlook(self, drift: Drift | None, single: bool) -> tuple[float, float, bool, float, float]:
         """The numbers of an `Outlook`."""
         count, mean, squares = self._losses
         deviation = math.sqrt(squares / count) if count else 0.0
@@ -97,7 +97,9 @@ class LocalPieces:
         # On rows the sets seen are much narrower than cells: pieces know too little of themselves.
         if self._cells.along_rows:
             return mean, deviation, False, 4.0, 0.2 * (1.0 - 0.5 * speed)
-        return mean, deviation, True, 1.0, 0.7 * (1.0 - 0.7 * speed)
+        # Single losses are few and noisy: neighbours count for more, and bad luck must not lock a piece out.
+        shrink, hope = (3.0, 1.0) if single else (1.0, 0.7)
+        return mean, deviation, True, shrink, hope * (1.0 - 0.7 * speed)
 
     def _with(self, a: FloatArray, **changes: Any) -> LocalPieces:
         weights = LocalPieces.__new__(LocalPieces)
@@ -133,15 +135,15 @@ class LocalPieces:
             n = k.refine(self._a, seen.edges, seen.sets, a, np.empty(a.shape[1], np.int64))
             asked = seen.shares_at_ask(a[k.EDGE, : n + 1])
         n, gap, raised = k.learn(
-            self._a, a, seen.edges, left, seen.sets, asked, seen.draws, p,
-            self._cells.edges, self._cells.leaf, tree, *self._outlook(drift),
+            self._a, a, seen.edges, left, seen.sets, asked, seen.times, p,
+            self._cells.edges, self._cells.leaf, tree, *self._outlook(drift, seen.single),
             rule.explore, rule.floor, rule.rate, seen.whole, self._budget,
         )  # fmt: skip
         count, mean, squares = self._losses
         delta = seen.paid - mean
         mean += delta / (count + 1)
         losses = count + 1, mean, squares + delta * (seen.paid - mean)
-        kept, speed = 1.0, 0.0
+        kept, remembered, speed = 1.0, 1.0, 0.0
         if drift is not None:
             drift = drift.remembering(tree - self._tree)
             k.spread(a, n, drift.share, rule.rate)
@@ -149,9 +151,9 @@ class LocalPieces:
             a[[k.COUNT, k.LOSS], :n] *= keep
             tree *= keep
             losses = keep * losses[0], losses[1], keep * losses[2]
-            kept, speed = 1.0 - drift.share, drift.speed
+            kept, remembered, speed = 1.0 - drift.share, keep, drift.speed
         after = self._with(_trimmed(a, n), _tree=tree, _losses=losses, _drift=drift)
-        return Learned(after, p, gap, None, raised, 0.0, kept, speed)
+        return Learned(after, p, gap, None, raised, 0.0, kept, speed, remembered)
 
     def _room_for(self, edges: FloatArray) -> FloatArray:
         """Where the pieces can be copied to, cut at each of these edges."""
