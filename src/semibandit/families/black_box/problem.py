@@ -104,7 +104,7 @@ class BlackBox:
         self,
         run: Callable[..., Any],
         instance: Any,
-        space: Interval,
+        space: Interval | Knobs,
         loss: Callable[..., float],
         tolerance: float = 1e-9,
         *,
