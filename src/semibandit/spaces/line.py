@@ -146,6 +146,10 @@ class Line:
         """Where to cut a row into n parts of the same length."""
         return np.asarray(self.lo + (self.hi - self.lo) * (np.arange(1, n) / n))
 
+    def halfway(self, lo: float, hi: float) -> float:
+        """Where on the line to cut [lo, hi) in two."""
+        return 0.5 * (lo + hi)
+
     @property
     def extent(self) -> float:
         """The length of the line, if all rows were as likely to begin with as the least likely one."""
