@@ -62,8 +62,8 @@ class Drift(NamedTuple):
     def told(self, leaf: int, paid: float) -> Drift:
         """After a loss was paid in a cell: the memories are weighed by what they had expected.
 
-        If the level of all losses jumps, nothing has moved. So both expect the level of the short memory, and
-        differ in what they expect of one cell against another.
+        If the level of all losses jumps, nothing has moved. So the long one may also be right up to the
+        difference of the levels that the two remember.
         """
         if not math.isnan(self.share_given):
             return self
@@ -93,7 +93,8 @@ def _weigh(
         for depth in range(halvings - 1, -1, -1):
             node = leaf >> depth
             expected = (memory[which, 1, node] + expected) / (memory[which, 0, node] + 1.0)
-        squares[which] = (paid - (expected + means[1] - means[which])) ** 2
+        jump = means[1] - means[which]
+        squares[which] = min((paid - expected) ** 2, (paid - expected - jump) ** 2)
     if weight > 5.0:
         evidence = 0.5 * (squares[0] - squares[1]) / (2.0 * error / weight + 1e-12)
         odds = belief * math.exp(min(max(evidence, -50.0), 50.0))
