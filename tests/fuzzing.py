@@ -71,6 +71,8 @@ NEEDED: list[tuple[Any, dict[str, Any]]] = [
     (sb.clustering.best_pruning, {"Z": Z, "costs": np.ones(7), "n_clusters": 2}),
     (sb.clustering.pruning_labels, {"Z": Z, "clusters": [4, 5]}),
     (sb.best_in_hindsight, {"problems": [PROBLEM]}),
+    (sb.fit, {"problems": [PROBLEM]}),
+    (sb.play_many, {"learners": {"x": lambda seed: sb.Exp3Set(UNIT)}, "problems": [PROBLEM], "seeds": 1}),
     (sb.play, {"learner": sb.Exp3Set(UNIT, horizon=9, seed=0), "problems": [PROBLEM]}),
     (sb.rounds, {"learner": sb.Exp3Set(UNIT, horizon=9, seed=0), "problems": [PROBLEM]}),
     (sb.load, {"path": "no/such/file"}),

@@ -63,7 +63,8 @@ class Learned(NamedTuple):
     `weights` are the same object where they were changed in place; `factors` are then the logarithms of the
     factors on the pieces that were told, with which the step can be undone. `clipped` is by how much the
     floor has raised estimates in the mean, `most_clipped` at most, where weights do not keep account of it.
-    Where drift is believed in, `kept` is the part of the past that still counts, and `speed` how much.
+    Where drift is believed in, `speed` says how much; `kept` is then the part of the weights' past that still
+    counts, and `remembered` that of statistics.
     """
 
     weights: Weights
@@ -74,6 +75,7 @@ class Learned(NamedTuple):
     most_clipped: float = 0.0
     kept: float = 1.0
     speed: float = 0.0
+    remembered: float = 1.0
 
 
 def united(looks: list[tuple[float, Seen]]) -> Seen:
