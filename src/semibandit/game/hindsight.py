@@ -142,7 +142,7 @@ def best_for(functions: Iterable[Piecewise], spaces: list[Any], maximize: bool) 
 def whole_functions(problems: Iterable[Any], maximize: bool, spaces: list[Any]) -> Iterator[Piecewise]:
     """The functions to minimise; `spaces` gets the space of the first problem, None for a bare function."""
     ends: tuple[float, float] | None = None
-    for i, problem in enumerate(problems):
+    for i, problem in enumerate(_validate.iterable("problems", problems, "a sequence of problems")):
         if not spaces:
             spaces.append(getattr(problem, "space", None))
         function = whole_loss(problem)

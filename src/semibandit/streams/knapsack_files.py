@@ -107,14 +107,15 @@ def read_knapsacks(
                 raise
             skipped.append(bad)
     if not entries:
-        raise ValueError(f"no usable knapsack file in {where!r} ({len(skipped)} skipped)")
+        raise ValueError(f"where must hold a usable knapsack file, got {where!r} ({len(skipped)} skipped)")
     entries.sort(key=_KEYS[order] if isinstance(order, str) else lambda entry: order(entry[0]))
     return KnapsackFiles(entries, skipped, {"space": space, "loss": loss, "partition": partition})
 
 
 def _paths(where: str | PathLike[str] | Iterable[str | PathLike[str]]) -> list[Path]:
     if not isinstance(where, str | PathLike):
-        return [Path(path) for path in where]
+        paths = _validate.iterable("where", where, "a path, or a sequence of them")
+        return [Path(_validate.path("where", path)) for path in paths]
     root = Path(where)
     if root.is_dir():
         return sorted(path for path in root.iterdir() if path.suffix.lower() in _READERS)
