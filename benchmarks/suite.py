@@ -1,6 +1,6 @@
 """Every learner and its peers on the package's own streams: regret, and the targets that it is held to.
 
-Run: python benchmarks/suite.py [--seeds 20] [--streams mixed,iris] [--learners default,VHCT] [--write]
+Run: python benchmarks/suite.py [--seeds 20] [--streams mixed,iris] [--learners default,VHCT] [--jobs 2]
 
 The whole loss functions of a stream are computed once and kept below build/suite; games in a random order of
 the rounds (drifting and Pabulib keep theirs) are then quick, and those that were played before with the same
@@ -25,6 +25,8 @@ from playing.pages import number, write
 from playing.players import LATE, PLAYERS, Player
 from playing.streams import RECIPES, Stream, load, pabulib
 
+import semibandit as sb
+
 HERE = Path(__file__).resolve().parent
 AT = (100, 300)  # rounds after which the beginning of a game is judged
 APART = ("drifting", "concentrated")  # not in geometric means: regret below 0, and a needle
@@ -35,18 +37,24 @@ Results = dict[str, dict[str, np.ndarray[Any, Any]]]  # learner -> stream -> see
 class Games:
     """Regrets of games, kept on disk under the version of the code that played them."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, jobs: int) -> None:
+        self.path, self.jobs = path, jobs
         self.kept: dict[str, list[float]] = json.loads(path.read_text()) if path.exists() else {}
 
-    def regret(self, player: Player, stream: Stream, seed: int) -> list[float]:
-        key = f"{stream.name} {len(stream)} {player.name} {player.version} {seed}"
-        if key not in self.kept:
-            paid = list(accumulate(player.play(stream.game(seed), seed)))
-            ends = [min(t, len(stream)) for t in (*AT, len(stream))]
-            self.kept[key] = [paid[t - 1] - stream.best(seed, t) for t in ends]
+    def regrets(self, player: Player, stream: Stream, n: int) -> list[list[float]]:
+        """The regrets of the games with the seeds 0 to n - 1; as many at a time as there are jobs."""
+        keys = [f"{stream.name} {len(stream)} {player.name} {player.version} {seed}" for seed in range(n)]
+        missing = [seed for seed in range(n) if keys[seed] not in self.kept]
+        ends = [min(t, len(stream)) for t in (*AT, len(stream))]
+        for start in range(0, len(missing), self.jobs):
+            games = sb.play_many(
+                {"player": player}, stream.game, missing[start : start + self.jobs], n_jobs=self.jobs
+            )
+            for seed, losses in zip(games.seeds, games.losses["player"], strict=True):
+                paid = list(accumulate(losses.tolist()))
+                self.kept[keys[seed]] = [paid[t - 1] - stream.best(seed, t) for t in ends]
             self.path.write_text(json.dumps(self.kept))
-        return self.kept[key]
+        return [self.kept[key] for key in keys]
 
 
 def play_all(players: list[Player], streams: list[Stream], seeds: int, others: int, games: Games) -> Results:
@@ -55,7 +63,7 @@ def play_all(players: list[Player], streams: list[Stream], seeds: int, others: i
         n = seeds if player.name == "default" else min(others, player.seeds or others)
         for stream in streams:
             try:
-                regrets = [games.regret(player, stream, seed) for seed in range(n)]
+                regrets = games.regrets(player, stream, n)
             except ImportError as error:
                 print(f"{player.name} is left out: {error} (make bench installs it)")
                 del results[player.name]
@@ -193,6 +201,7 @@ def main() -> None:
     parser.add_argument("--others", type=int, help="games of all but the default; slow peers play fewer")
     parser.add_argument("--streams", help="names, separated by commas")
     parser.add_argument("--learners", help="names, separated by commas")
+    parser.add_argument("--jobs", type=int, default=1, help="games at the same time")
     parser.add_argument("--pabulib", default=os.environ.get("PABULIB"), help="folder of .pb files ($PABULIB)")
     parser.add_argument("--kept", type=Path, default=HERE.parent / "build" / "suite")
     parser.add_argument("--quick", action="store_true")
@@ -209,7 +218,7 @@ def main() -> None:
     else:
         rounds = None
     streams = [load(name, recipes[name], options.kept, rounds) for name in names]
-    games = Games(options.kept / "games.json")
+    games = Games(options.kept / "games.json", options.jobs)
     others = options.others or options.seeds
     results = play_all([everyone[name] for name in learners], streams, options.seeds, others, games)
     tables = tables_of(results, names)

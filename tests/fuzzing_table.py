@@ -50,6 +50,7 @@ EXAMPLES: dict[Any, Any] = {
     "space": UNIT, "n_arms": 3, "seen": 0.5, "rounds": 3, "gap_sum": 1.0, "current": 0.5,
     "problems": [PROBLEM], "feedback": "semi-bandit", "id": 1, "positions": (0.5,),
     ("Trial", "learner"): "x", ("History.regret", "alpha"): None,
+    "learners": {"x": lambda seed: sb.Exp3Set(UNIT, seed=seed)},
     "make": lambda t, random: PROBLEM, ("Stream", "seed"): 0,
     # families
     "sizes": [5, 4], "capacity": 7, "distances": D, "d0": D, "d1": D, "cost": sb.clustering.DasguptaCost(),
@@ -84,6 +85,8 @@ GIVEN: dict[str, dict[str, Any]] = {
     "Exp3Grid": {"n_arms": 3},
     "Integer": {"lo": 1, "hi": 4},
     "Knobs": {"a": sb.Real(0, 1)},
+    "semibandit.play_many": {"seeds": 1, "n_jobs": 1},
+    "semibandit.fit": {"n_jobs": 1},
     "Study": {"space": UNIT},
     "Client": {"study": "given below", "space": UNIT, "patience": 60.0},
     "streams.knapsack": {"rounds": 3, "n": 5},
@@ -93,7 +96,8 @@ GIVEN: dict[str, dict[str, Any]] = {
     "streams.digits_two_metrics": {"rounds": 2, "n_rows": 2},
 }
 
-# Classes that are not made by users, and methods that packages call among themselves with checked arrays.
+# Records that the package makes, classes without objects, and methods called with checked arrays.
+RECORDS = (sb.Fit, sb.Trial, sb.Recommendation, sb.dispersion.Dispersion)
 ABSTRACT = (sb.Problem, sb.clustering.TreeCost)
 INTERNAL = {
     # functions
@@ -101,11 +105,14 @@ INTERNAL = {
     "PiecewiseLinear.at",
     # spaces and their lines
     "lay_pieces", "lay_boxes", "lay_rows", "place", "row", "check", "parameters", "holds", "inside", "pick",
-    "finer", "rows_in", "index",
+    "finer", "rows_in", "index", "part",
     # the rest
     "after", "loss_of", "Trial.named", "History.append", "History.remember", "MetricLinkage.curve",
     "Study.do", "Study.do_all", "Study.of_settings", "Study.replay", "Samples.breaks",
 }  # fmt: skip
+
+# Starts as many processes as are asked for.
+COSTLY = {("semibandit.fit", "n_jobs"), ("semibandit.play_many", "n_jobs")}
 
 # Of what may not be there: an OSError is the right answer.
 PATHS = ("path", "where", "storage", "url", "patience")
@@ -126,10 +133,12 @@ ALIASES: dict[Any, tuple[str, ...]] = {
     ("PiecewiseLinear.line", "lo"): ("edges",),
     ("PiecewiseLinear.line", "hi"): ("edges",),
     "parts": ("box",),
+    ("semibandit.fit", "default"): ("rho",),
+    ("semibandit.fit", "high"): ("losses",),
     # `measure_plane` hands its lines to `measure`, and a reader names the file.
     ("dispersion.measure_plane", "rows"): ("functions",),
     ("dispersion.measure_plane", "columns"): ("functions",),
-    "where": ("suffix",),
+    "where": ("suffix", "no usable"),
     ("semibandit.load", "path"): ("not a saved learner",),
     ("densities.share", "kappa_x"): ("kappa",),
     ("densities.share", "kappa_y"): ("kappa",),
@@ -228,8 +237,15 @@ def online() -> Any:
     return it.partial_fit(POINTS)
 
 
+def fitted() -> sb.Fit:
+    return sb.fit([PROBLEM], n_jobs=1)
+
+
 @cache
-def knapsack_file() -> str:
+def instance_file(name: str) -> str:
+    if name == "streams.read_clusterings":
+        Path("one.csv").write_text("x,label\n0,a\n1,a\n7,b\n8,b\n")
+        return "one.csv"
     Path("one.kp").write_text("2\n7\n\n6 5\n5 4\n")
     return "one.kp"
 
@@ -239,10 +255,10 @@ FRESH: dict[str, Callable[[str], Any]] = {
     "history": lambda name: plane_history() if name.startswith("plane.") else history(),
     "histories": lambda name: {"a": history()},
     "path": lambda name: "no/such/file" if name.endswith("load") else "file.png",
-    "result": lambda name: sb.dispersion.measure([[0.3], [0.5]], UNIT),
+    "result": lambda name: fitted() if name == "plots.fit" else sb.dispersion.measure([[0.3], [0.5]], UNIT),
     "url": lambda name: service(),
     "name": lambda name: new_name(),
-    "where": lambda name: knapsack_file(),
+    "where": lambda name: instance_file(name),
     "problem": lambda name: plane_problem() if name.startswith("plane.") else PROBLEM,
     "ax": lambda name: sb.plots.figures.new_figure().subplots(),
 }
@@ -256,4 +272,5 @@ INSTANCES: dict[type, Callable[[], Any]] = {
     sb.Knobs: lambda: KNOBS,
     sb.Choice: lambda: sb.Choice("a", "b"),
     sb.Trial: lambda: learner().ask(),
+    sb.Fit: fitted,
 }

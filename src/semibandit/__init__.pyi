@@ -16,10 +16,13 @@ from .families import SecondPrice as SecondPrice
 from .families import Seeding as Seeding
 from .functions import PiecewiseConstant as PiecewiseConstant
 from .functions import PiecewiseLinear as PiecewiseLinear
+from .game import Fit as Fit
 from .game import History as History
 from .game import best_blocks as best_blocks
 from .game import best_in_hindsight as best_in_hindsight
+from .game import fit as fit
 from .game import play as play
+from .game import play_many as play_many
 from .game import rounds as rounds
 from .learners import AdaptiveRate as AdaptiveRate
 from .learners import Exp3Grid as Exp3Grid

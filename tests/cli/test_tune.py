@@ -39,10 +39,27 @@ def rounds(path="knob.json"):
 def test_the_example_of_the_manual(folder):
     result = tune("--default", "0.25", "--default-share", "0.5", "--seed", "1")
     assert result.exit_code == 0, result.output
-    for words in ("30 rounds", "ρ to deploy", "which stands for", "default ρ = 0.25", "mean loss 0.9 on"):
+    for words in (
+        "30 rounds",
+        "ρ to deploy",
+        "which stands for",
+        "against ρ = 0.25",
+        "default 0.25",
+        "surely",
+    ):
         assert words in result.output
     assert "failed" not in result.output
     assert [row.instance for row in rounds()] == [f"inst/{i:02}.txt" for i in range(30)]
+
+
+def test_the_closing_table_speaks_of_the_default(folder):
+    middle = tune("--default", "middle", "--default-share", "1", "--png", "knob.png")
+    assert middle.exit_code == 0, middle.output
+    assert "against ρ = 0.5" in middle.output
+    assert middle.output.count("default 0.5") == 1 + ("keep the default 0.5" in middle.output)
+    assert (folder / "knob.png").stat().st_size > 10_000
+    assert "--default middle, compares" in tune().output
+    assert "--default must be a number or `middle`, got 'x'" in str(tune("--default", "x").exception)
 
 
 def test_run_again_it_goes_on(folder):
@@ -310,7 +327,7 @@ def test_narrow_terminals_and_other_encodings(folder, columns, encoding, monkeyp
     assert result.returncode == 0, result.stderr
     assert "…" not in result.stdout
     assert ("ρ" if encoding == "utf-8" else "rho") + " to deploy" in result.stdout
-    assert "learning, on the same" in result.stdout
+    assert "learning minus default" in result.stdout
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP, signal.SIGQUIT])

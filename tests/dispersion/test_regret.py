@@ -137,7 +137,7 @@ def adaptive_bound(rate, T, M, f):
 @pytest.mark.parametrize("rate", [sb.AdaptiveRate(), sb.AdaptiveRate(600)])
 @pytest.mark.parametrize("name", PLACES)
 def test_the_theorem_of_the_adaptive_rate_on_play(name, rate):
-    """The learner stays below its bound, as do the steps of the proof; one that hardly learns does not."""
+    """The learner keeps to the bound and to the steps of its proof; one that hardly learns does not."""
     T, M, (draw, density) = 600, 2, PLACES[name]
 
     def f(T, eps):

@@ -4,6 +4,7 @@ import copy
 import functools
 import math
 
+import msgspec
 import numpy as np
 import pytest
 import scipy.stats
@@ -437,8 +438,7 @@ def test_trials_that_are_not_pending(tmp_path):
     learner.tell(pending, fine)
     mine = learner.ask()
     twins = [twin.ask() for _ in range(2)][-1]
-    unknown = copy.copy(mine)
-    object.__setattr__(unknown, "id", 10**6)
+    unknown = msgspec.structs.replace(mine, id=10**6)
     assert twins.id != mine.id or twins != mine
     before = state(learner, tmp_path)
     cases = [

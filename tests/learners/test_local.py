@@ -1,5 +1,7 @@
 """The default learner: local baseline, single losses, probes, drift, certificates, priors."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -42,19 +44,43 @@ def test_told_whole_functions_it_is_hedge():
     assert (ours.gap_sum, ours.n_pieces) == (hedge.gap_sum, hedge.n_pieces)
 
 
-@pytest.mark.parametrize("baseline", ["local", "low", None])
+def cell_around(density, x, told):
+    """A 32nd of [0, 1], halved while it has more than 2/t^(1/3) of the mass, six times at most."""
+    for width in 0.5 ** np.arange(5, 12):
+        lo = width * np.floor(x / width)
+        if width == 2.0**-11 or density.between(np.array([lo, lo + width]))[0] <= 2 * (told + 1) ** (-1 / 3):
+            return lo, lo + width
+
+
+@pytest.mark.parametrize("baseline", ["low", None])
 def test_a_single_loss_counts_for_its_cell(baseline):
-    ours, told = (Exp3Set(UNIT, baseline=baseline, seed=1) for _ in range(2))
+    ours, told = (Exp3Set(UNIT, baseline=baseline, rate=0.5, seed=1) for _ in range(2))
     rng = np.random.default_rng(0)
-    for _ in range(60):
+    widths = set()
+    for t in range(150):
         a, b = ours.ask(), told.ask()
         assert a.rho == b.rho
-        loss = float(rng.random())
-        cell = int(a.rho * 64)
+        loss = min(1.0, float(abs(a.rho - 0.3) + 0.2 * rng.random()))
+        lo, hi = cell_around(told.density(), b.rho, t)
+        widths.add(hi - lo)
         ours.tell(a, loss)
-        told.tell(b, PiecewiseConstant([cell / 64, (cell + 1) / 64], [loss]))
+        told.tell(b, PiecewiseConstant([lo, hi], [loss]))
         assert ours.last_probability == told.last_probability
     assert ours.density() == told.density()
+    assert len(widths) > 1
+
+
+def test_cells_of_single_losses_are_a_partition_and_become_fine_where_much_is_played():
+    learner = Exp3Set(UNIT, seed=0)
+    rng = np.random.default_rng(1)
+    for _ in range(500):
+        trial = learner.ask()
+        learner.tell(trial, min(1.0, 3 * abs(trial.rho - 0.3) + 0.2 * float(rng.random())))
+    cells = sorted({learner._cell_around(x) for x in rng.random(3000)})
+    assert all(a[1] <= b[0] for a, b in itertools.pairwise(cells))
+    assert max(hi - lo for lo, hi in cells) == 1 / 32
+    (fine,) = (hi - lo for lo, hi in cells if lo <= learner.recommend().rho < hi)
+    assert fine < 1 / 64
 
 
 @pytest.mark.parametrize("feedback", ["semi-bandit", "bandit", "full"])
@@ -166,10 +192,9 @@ def test_late_tells_use_the_probability_of_the_ask(space):
         waiting.append((learner.ask(), learner.density()))
         if len(waiting) > 20:
             trial, density = waiting.pop(int(rng.integers(len(waiting))))
-            cells = learner._cells.edges
-            i = int(np.searchsorted(cells, learner._line.home(trial.position), side="right")) - 1
+            cell = learner._cell_around(learner._line.home(trial.position))
             learner.tell(trial, float(rng.random()))
-            share = density.between(cells[i : i + 2])[0]
+            share = density.between(np.array(cell))[0]
             assert learner.last_probability == pytest.approx(share, rel=1e-6)
     assert learner.n_late > 100
 
@@ -210,6 +235,18 @@ def test_drift_costs_little_where_nothing_moves():
         np.mean([game(Exp3Set(UNIT, drift=d, seed=s), played) for s in range(4)]) for d in (None, "auto")
     )
     assert moving < 1.6 * still + 5
+
+
+def test_a_jump_of_the_level_of_losses_is_no_movement():
+    """The best parameter stays, while all losses rise or fall by the same again and again."""
+    played = [
+        PiecewiseConstant(f.edges, 0.5 * f.values + (0.5 if t // 150 % 2 else 0.0))
+        for t, f in enumerate(functions(900))
+    ]
+    learner = Exp3Set(UNIT, drift="auto", seed=0)
+    for f in played:
+        learner.tell(learner.ask(), f)
+        assert learner._epoch.weights._drift.speed < 0.1
 
 
 def test_bad_drift():

@@ -198,6 +198,27 @@ def test_bodies_that_are_no_records(saved, body):
         load(saved)
 
 
+def test_files_without_what_was_paid_are_read(saved):
+    """As earlier versions wrote them."""
+    before = load(saved)
+
+    def older(record):
+        del record["paid"], record["counters"]["n_partial"]
+
+    saved.write_bytes(rewritten(saved, older))
+    loaded = load(saved)
+    assert loaded.n_partial == loaded.n_told
+    assert loaded.recommend().evidence.rounds == 0
+    assert loaded.ask().rho == before.ask().rho
+
+
+@pytest.mark.parametrize("paid", [[], [[0.0], [0.0], [0.0]], [[float("nan")] * 64] * 3])
+def test_what_was_paid_is_checked(saved, paid):
+    saved.write_bytes(rewritten(saved, lambda record: {**record, "paid": paid}))
+    with pytest.raises(ValueError, match="what was paid is broken"):
+        load(saved)
+
+
 def test_unknown_counters_are_not_set(saved):
     saved.write_bytes(
         rewritten(saved, lambda record: record["counters"].update({"_pending": 0, "save": 1}) and None)

@@ -41,7 +41,7 @@ class FlatLocal:
                 ]
                 return
 
-    def expected(self, piece):
+    def expected(self, piece, single):
         """The baseline of a piece: means shrunk from the root down, with optimism."""
         mean = sum(self.paid) / len(self.paid) if self.paid else 0.0
         deviation = math.sqrt(sum((x - mean) ** 2 for x in self.paid) / len(self.paid)) if self.paid else 0.0
@@ -49,38 +49,45 @@ class FlatLocal:
         path = next(path for (lo, hi), path in self.cells if lo <= piece.lo < hi)
         for node in path:
             seen = self.seen_in.get(node, [])
-            k = 4 if self.rows else 1
+            k = 4 if self.rows else 3 if single else 1
             b = (sum(seen) + k * b) / (len(seen) + k)
         hope = max(deviation, 0.3 * mean)
         if self.rows:  # statistics of cells alone
             return max(b - 0.2 * hope / math.sqrt(len(seen) + 1), 0.0)
-        b = (piece.losses + b) / (piece.count + 1)
-        return max(b - 0.7 * hope / (piece.count + 1), 0.0)
+        b = (piece.losses + k * b) / (piece.count + k)
+        return max(b - (1.0 if single else 0.7) * hope / (piece.count + 1), 0.0)
 
-    def tell(self, sets, paid, draws=1, clip=True):
-        """`sets` are lists of (lo, hi, loss); returns their chances and the mixability gap."""
+    def tell(self, sets, paid, times=(1,), clip=True, single=False):
+        """`sets` are lists of (lo, hi, loss), looked at so many times; returns their chances and the gap."""
         for pieces in sets:
             for lo, hi, _ in pieces:
                 self.cut(lo)
                 self.cut(hi)
         shares = self.shares()
-        base = [self.expected(piece) for piece in self.pieces]
+        base = [self.expected(piece, single) for piece in self.pieces]
         level = sum(s * b for s, b in zip(shares, base, strict=True))
         estimates = [b - level for b in base]
-        chances = []
-        for pieces in sets:
-            inside = [
-                (i, loss)
-                for i, piece in enumerate(self.pieces)
-                for lo, hi, loss in pieces
-                if lo <= piece.lo < hi
-            ]
-            chance = 1.0 - (1.0 - sum(shares[i] for i, _ in inside)) ** draws
-            chances.append(chance)
+        draws = sum(times)
+        inside = [
+            [(i, loss) for i, p in enumerate(self.pieces) for lo, hi, loss in pieces if lo <= p.lo < hi]
+            for pieces in sets
+        ]
+        share = [sum(shares[i] for i, _ in members) for members in inside]
+        surprise = [
+            sum(shares[i] * (loss - base[i]) for i, loss in members) / q if q else 0.0
+            for members, q in zip(inside, share, strict=True)
+        ]
+        looks = [j for j, n in enumerate(times) for _ in range(n)]
+        for j, members in enumerate(inside):
             touched = {}
-            for i, loss in inside:
+            for i, loss in members:
                 piece = self.pieces[i]
-                exact = (loss - base[i]) / chance
+                exact = 0.0  # the mean over the looks that were made
+                for look in range(draws):
+                    if looks[look] == j:
+                        others = [surprise[k] for k in looks[:look] + looks[look + 1 :]]
+                        off = 0.8 * sum(others) / len(others) if others else 0.0
+                        exact += (loss - base[i] - off) / share[j] / draws
                 clipped = max(exact, -1.0 / self.rate) if clip else exact
                 piece.raised += clipped - exact
                 estimates[i] += clipped
@@ -91,6 +98,7 @@ class FlatLocal:
                     touched.setdefault(node, loss)
             for node, loss in touched.items():
                 self.seen_in.setdefault(node, []).append(loss)
+        chances = [1.0 - (1.0 - q) ** draws for q in share]
         mean = sum(s * e for s, e in zip(shares, estimates, strict=True))
         mixed = sum(s * math.expm1(-self.rate * e) for s, e in zip(shares, estimates, strict=True))
         for piece, e in zip(self.pieces, estimates, strict=True):

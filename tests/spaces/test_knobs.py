@@ -185,7 +185,7 @@ def test_boxes_hold_the_rows_that_a_look_at_each_finds(data):
 def test_boxes_that_overlap_are_refused():
     f = P([0.25, 0.5], [0.7])
     with pytest.raises(ValueError, match="must not overlap"):
-        KNOBS.line.on_rows(sb.Boxes([(f, {"depth": (1, 4)}), (f, {"depth": (3, 5)})]))
+        KNOBS.line.on_rows(sb.Boxes([(f, {"depth": (1, 6)}), (f, {"depth": (4, 9)})]))
     with pytest.raises(ValueError, match="a box is one of the other knobs"):
         KNOBS.line.on_rows(sb.Boxes([(f, {"alpha": 0.1})]))
     with pytest.raises(ValueError, match="depth must be a pair"):
@@ -246,8 +246,8 @@ def test_rows_are_a_partition_however_they_are_split(axes):
 
 def test_heavy_rows_are_split_and_keep_what_they_play():
     knobs = sb.Knobs(x=sb.Real(0, 1), y=sb.Real(1e-3, 1, log=True), mode=sb.Choice("a", "b"))
-    shares = np.full(len(knobs), 0.5 / (len(knobs) - 1))
-    shares[4] = 0.5
+    shares = np.full(len(knobs), 0.4 / (len(knobs) - 1))
+    shares[4] = 0.6
     finer, parents = knobs.finer(shares)
     assert parents == [4, 4]
     assert finer.alphas[: len(knobs)] == knobs.alphas

@@ -1,6 +1,7 @@
 """Knapsack files: what is read, in which order, and what is said about those that cannot be."""
 
 import os
+import pickle
 from pathlib import Path
 
 import pytest
@@ -185,3 +186,39 @@ def test_real_budgets():
         losses = problem.losses()
         for rho in (losses.edges[1:] + losses.edges[:-1]) / 2:
             assert problem.reveal(rho) == losses.piece(rho)
+
+
+def test_on_demand_files_are_read_when_asked_for(tmp_path):
+    write(tmp_path, a_kp=KP, b_kp="1 x\n", c_kp="2 3\n1 2\n5 3\n")
+    files = sb.streams.read_knapsacks(tmp_path, on_demand=True)
+    assert len(files) == 3
+    assert files[0].losses() == sb.streams.read_knapsacks(tmp_path / "a.kp")[0].losses()
+    with pytest.raises(InstanceFileError, match=r"b\.kp, line 1: capacity must be a number"):
+        files[1]
+    (tmp_path / "c.kp").unlink()
+    with pytest.raises(InstanceFileError, match=r"c\.kp: cannot be read"):
+        files[2]
+    result = sb.fit(files, unreadable="skip", chunk=1)
+    assert (result.count, [each.index for each in result.unreadable]) == (1, [1, 2])
+    assert str(tmp_path / "b.kp") in result.unreadable[0].reason
+    with pytest.raises(ValueError, match="looks into no file in advance"):
+        sb.streams.read_knapsacks(tmp_path, on_demand=True, order="date")
+    with pytest.raises(ValueError, match="no usable knapsack file"):
+        sb.streams.read_knapsacks([], on_demand=True)
+
+
+@pytest.mark.parametrize("on_demand", [False, True])
+def test_parts_and_pickles(tmp_path, on_demand):
+    write(tmp_path, **{f"{name}_kp": KP.replace("3 7", f"3 {k}") for k, name in enumerate("abcd", 5)})
+    files = sb.streams.read_knapsacks(tmp_path, on_demand=on_demand)
+    for part in (files.part(1, 3), pickle.loads(pickle.dumps(files)).part(1, 3)):
+        assert [problem.capacity for problem in part] == [6, 7]
+        assert [path.stem for path in part.paths] == ["b", "c"]
+    error = InstanceFileError(tmp_path, 3, "torn")
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_what_is_no_knapsack_is_named(tmp_path):
+    write(tmp_path, a_kp="2 7\n1e308 5\n1.7e308 4\n")
+    with pytest.raises(InstanceFileError, match=r"a\.kp: values must have a finite sum"):
+        sb.streams.read_knapsacks(tmp_path)[0]

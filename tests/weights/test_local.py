@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -43,18 +44,19 @@ def drawn_piece(rng, weights, edges):
     return int(np.searchsorted(edges, weights.draw(rng.random()), side="right")) - 1
 
 
-def seen_part(edges, losses, sets, paid, draws=1):
+def seen_part(edges, losses, sets, paid, times=(1,), single=False):
     """What the sets, lists of pieces, show of a function."""
     shown = np.full(losses.size, -1)
     for i, members in enumerate(sets):
         shown[members] = i
     values = np.where(shown >= 0, losses, np.nan)
-    return Seen(edges, (values, values), shown, paid, 0.0, n_sets=len(sets), draws=draws)
+    times = np.array(times)
+    return Seen(edges, (values, values), shown, paid, 0.0, draws=int(times.sum()), times=times, single=single)
 
 
 @pytest.mark.parametrize("space", SPACES, ids=repr)
-@pytest.mark.parametrize("draws", [1, 3])
-def test_rounds_against_the_flat_version(space, draws):
+@pytest.mark.parametrize(("draws", "single"), [(1, False), (3, False), (1, True)])
+def test_rounds_against_the_flat_version(space, draws, single):
     rng = np.random.default_rng(1)
     weights = fresh(space)
     slow = flat(weights)
@@ -62,11 +64,12 @@ def test_rounds_against_the_flat_version(space, draws):
         edges, losses = random_partition(rng, weights)
         sets = np.arange(losses.size) % 4
         drawn = [sets[drawn_piece(rng, weights, edges)] for _ in range(draws)]
-        groups = [np.flatnonzero(sets == i) for i in dict.fromkeys(drawn)]
+        counts = Counter(drawn)
+        groups, times = [np.flatnonzero(sets == i) for i in counts], list(counts.values())
         paid = float(losses[groups[0][0]])
-        learned = weights.learn(seen_part(edges, losses, groups, paid, draws), RULE)
+        learned = weights.learn(seen_part(edges, losses, groups, paid, times, single), RULE)
         told = [[(edges[i], edges[i + 1], losses[i]) for i in group] for group in groups]
-        chances, gap = slow.tell(told, paid, draws)
+        chances, gap = slow.tell(told, paid, times, single=single)
         assert learned.p.tolist() == pytest.approx(chances, rel=1e-9)
         assert learned.gap == pytest.approx(gap, rel=1e-9, abs=1e-12)
         weights = learned.weights
@@ -81,7 +84,8 @@ def test_rounds_against_the_flat_version(space, draws):
 
 
 @pytest.mark.parametrize("space", SPACES, ids=repr)
-def test_estimates_are_unbiased_but_for_what_clips_have_raised(space):
+@pytest.mark.parametrize("looks", [1, 3])
+def test_estimates_are_unbiased_but_for_what_clips_have_raised(space, looks):
     """Over all sets that may be seen, sums minus what was raised move by the loss, up to one constant."""
     rng = np.random.default_rng(2)
     weights = fresh(space, rate=3.0)
@@ -97,10 +101,12 @@ def test_estimates_are_unbiased_but_for_what_clips_have_raised(space):
             return sb.PiecewiseConstant(weights._a[k.EDGE], sums).spread(grid)[0]
 
         mean = np.zeros(grid.size - 1)
-        for i in range(int(sets.max()) + 1):
-            members = np.flatnonzero(sets == i)
-            learned = weights.learn(seen_part(edges, losses, [members], 0.5), rule)
-            mean += learned.p[0] * (unbiased(learned.weights) - unbiased(weights))
+        shares = np.bincount(sets, np.exp(weights.log_shares(edges)))
+        for drawn in itertools.product(range(int(sets.max()) + 1), repeat=looks):
+            counts = Counter(drawn)
+            groups = [np.flatnonzero(sets == i) for i in counts]
+            learned = weights.learn(seen_part(edges, losses, groups, 0.5, list(counts.values())), rule)
+            mean += shares[list(drawn)].prod() * (unbiased(learned.weights) - unbiased(weights))
             clipped += learned.clipped
         loss = sb.PiecewiseConstant(edges, losses).spread(grid)[0]
         np.testing.assert_allclose(mean - loss, (mean - loss)[0], atol=1e-9)

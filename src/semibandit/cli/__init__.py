@@ -1,10 +1,10 @@
-"""The command line: `semibandit play`, `tune`, `dispersion`, `study`, `serve`."""
+"""The command line: `semibandit play`, `fit`, `tune`, `dispersion`, `study`, `serve`."""
 
 import sys
 
 import typer
 
-from semibandit.cli import dispersion, play, serve, study, tune
+from semibandit.cli import dispersion, fit, play, serve, study, tune
 from semibandit.cli.terminal import adapt_output, plain
 
 app = typer.Typer(
@@ -14,6 +14,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(play.app, name="play")
+app.add_typer(fit.app, name="fit")
 app.command("tune")(tune.tune)
 app.add_typer(dispersion.app, name="dispersion")
 app.add_typer(study.app, name="study")

@@ -67,25 +67,27 @@ class Family:
         return self.make(rounds=1, seed=seed, **self.small).stream[0]
 
 
-def add_commands(app: typer.Typer, show: Callable[..., None]) -> None:
+def add_commands(app: typer.Typer, show: Callable[..., None], *, on_demand: bool = False) -> None:
     """Give `app` a command for each family: the options of the family, and after them those of `show`.
 
     What the family makes is passed to show(case, ...). An option that both declare is passed to both, with
-    the help of `show`.
+    the help of `show`. Families that read files are told whether to do it `on_demand`.
     """
     for family in FAMILIES:
-        app.command(family.name)(_command(family.make, show))
+        app.command(family.name)(_command(family.make, show, on_demand))
 
 
-def _command(make: Callable[..., Case], show: Callable[..., None]) -> Callable[..., None]:
-    own = inspect.signature(make, eval_str=True).parameters
+def _command(make: Callable[..., Case], show: Callable[..., None], on_demand: bool) -> Callable[..., None]:
+    own = dict(inspect.signature(make, eval_str=True).parameters)
+    if own.pop("on_demand", None) is not None:
+        make = partial(make, on_demand=on_demand)
     shared = dict(list(inspect.signature(show, eval_str=True).parameters.items())[1:])
 
     def command(**options: Any) -> None:
         case = make(**{name: options[name] for name in own})
         show(case, **{name: options[name] for name in shared})
 
-    command.__doc__ = make.__doc__
+    command.__doc__ = (make.func if isinstance(make, partial) else make).__doc__
     parameters = [option.replace(kind=option.KEYWORD_ONLY) for option in {**own, **shared}.values()]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return command
@@ -95,6 +97,7 @@ def _command(make: Callable[..., Case], show: Callable[..., None]) -> Callable[.
 
 Rounds = Annotated[int, typer.Option("--rounds", "-T", min=1, help="Number of instances.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the stream.")]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Go on past unusable files, and count them.")]
 
 
 class Partition(StrEnum):
@@ -163,14 +166,13 @@ def knapsack(
         typer.Option(help="Use files instead: a folder or glob of .kp or Pabulib .pb files; repeatable."),
     ] = None,
     order: Annotated[Order, typer.Option(help="The order in which files arrive.")] = Order.name,
-    skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Go on past unusable files, and count them.")
-    ] = False,
+    skip_bad: SkipBad = False,
     partition: Annotated[
         Partition, typer.Option(help="A run shows where this is the same.")
     ] = Partition.output,
     rho_max: Annotated[float, typer.Option(help="Parameters are in [0, this].")] = 10.0,
     seed: Seed = 0,
+    on_demand: bool = False,
 ) -> Case:
     """Greedy knapsacks by decreasing v / s^ρ, random or from files."""
     from semibandit.spaces.interval import Interval
@@ -178,19 +180,29 @@ def knapsack(
     options: dict[str, Any] = {"space": Interval(0.0, rho_max), "partition": partition.value}
     default = min(1.0, rho_max)
     if files:
-        found = streams.read_knapsacks(
-            files[0] if len(files) == 1 else files, order=order.value, skip_bad=skip_bad, **options
+        if not on_demand:
+            options |= {"order": order.value, "skip_bad": skip_bad}
+        found = streams.read_knapsacks(_one_or_all(files), on_demand=on_demand, **options)
+        problems, skipped = _taken(found, rounds)
+        return Case(
+            problems, f"{len(problems)} knapsacks from files, by {order.value}{skipped}", default, "Lemma 8"
         )
-        for bad in found.skipped:
-            typer.echo(f"skipped {bad}", err=True)
-        problems = found if rounds is None else found[:rounds]
-        title = f"{len(problems)} knapsacks from files, by {order.value}"
-        title += f" ({len(found.skipped)} bad files skipped)" if skip_bad else ""
-        return Case(problems, title, default, "Lemma 8")
     stream = streams.knapsack(kind, rounds or 1000, n, seed, kappa or None, **options)
     title = f"{len(stream)} {kind} knapsacks with {n} items"
     bound = partial(_lemma_8, n=n, kappa=kappa) if kappa else None
     return Case(stream, title, default, "Lemma 8", bound, _BLOCKS if kind == "drifting" else None)
+
+
+def _one_or_all(files: list[str]) -> str | list[str]:
+    return files[0] if len(files) == 1 else files
+
+
+def _taken(found: Any, rounds: int | None) -> tuple[Sequence[Any], str]:
+    """The first of some files, and how many were skipped; these are named."""
+    for bad in found.skipped:
+        typer.echo(f"skipped {bad}", err=True)
+    n = len(found) if rounds is None else min(rounds, len(found))
+    return found.part(0, n), f" ({len(found.skipped)} bad files skipped)" if found.skipped else ""
 
 
 def _lemma_8(problems: Sequence[Any], n: int, kappa: float) -> DispersionFunction:
@@ -200,7 +212,10 @@ def _lemma_8(problems: Sequence[Any], n: int, kappa: float) -> DispersionFunctio
 
 def linkage(
     kind: Annotated[Points, typer.Option(help="Where the points come from.")] = Points.elongated,
-    rounds: Rounds = 300,
+    rounds: Annotated[
+        int | None,
+        typer.Option("--rounds", "-T", min=1, help="Number of instances; by default 300, or every file."),
+    ] = None,
     classes: Annotated[int, typer.Option(min=1, help="Classes of each instance.")] = 3,
     per_class: Annotated[int, typer.Option(min=1, help="Points of each class.")] = 20,
     smooth: Annotated[
@@ -210,9 +225,33 @@ def linkage(
         Mix.single_complete
     ),
     partition: TreeOrLoss = Same.tree,
+    files: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Use files instead: a folder or glob of .csv files with a line of names; repeatable."
+        ),
+    ] = None,
+    label: Annotated[str, typer.Option(help="The column of a file with the labels.")] = "label",
+    standardise: Annotated[
+        bool, typer.Option("--standardise", help="Scale each column of a file to variance 1.")
+    ] = False,
+    skip_bad: SkipBad = False,
     seed: Seed = 0,
+    on_demand: bool = False,
 ) -> Case:
     """Clusterings by ρ-linkage, compared with the true classes of the points."""
+    if files:
+        found = streams.read_clusterings(
+            _one_or_all(files),
+            label=label,
+            standardise=standardise,
+            skip_bad=skip_bad and not on_demand,
+            linkage=mix.value,
+            partition=partition.value,
+        )
+        problems, skipped = _taken(found, rounds)
+        return Case(problems, f"{len(problems)} clusterings from files, by name{skipped}", 1.0)
+    rounds = rounds or 300
     stream = streams.clustering(
         kind,
         rounds,

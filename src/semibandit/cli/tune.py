@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semibandit.cli.terminal import console, plain
+from semibandit.cli.verdict import values_table, verdict_rows
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -98,7 +99,9 @@ def tune(
     ok_status: Annotated[
         str, typer.Option(metavar="N,N", help="Exit statuses that are no failure, such as 10,20.")
     ] = "0",
-    default: Annotated[float | None, typer.Option(help="A ρ to compare with.")] = None,
+    default: Annotated[
+        str | None, typer.Option(metavar="ρ", help="A ρ to compare with, or `middle` for that of the space.")
+    ] = None,
     default_share: Annotated[
         float, typer.Option(help="Share of the instances on which --default is run, too.")
     ] = 0.25,
@@ -127,11 +130,14 @@ def tune(
     ] = False,
     shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the command.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the learner.")] = 0,
+    png: Annotated[
+        Path | None, typer.Option(help="Draw the loss over ρ, the runs, the density and the default.")
+    ] = None,
 ) -> None:
     """Tune a command with a knob: run it on each instance, learn from its loss, go on where it stopped."""
     from semibandit.tuning import Command
 
-    names = expand(instances)
+    names, interval = expand(instances), parse_space(space, integer)
     if high is None:
         high = repr(timeout) if loss_from == "time" and timeout is not None else "1"
     runner = Command(
@@ -148,7 +154,7 @@ def tune(
     options = {
         "feedback": str(feedback),
         "maximize": maximize,
-        "default": default,
+        "default": parse_default(default, interval),
         "default_share": default_share,
         "high": parse_loss("--high", high, "auto"),
         "failed": parse_loss("--failed", failed, "skip", "high"),
@@ -158,9 +164,13 @@ def tune(
         "horizon": len(names),
         "seed": seed,
     }
-    with _tuner(runner, parse_space(space, integer), state, storage, study, jobs, options) as tuner:
+    with _tuner(runner, interval, state, storage, study, jobs, options) as tuner:
         ended = _run(tuner, names, again=again, retry_failed=retry_failed)
         _report(tuner, ended)
+        if png is not None:
+            from semibandit.plots.tuning import picture
+
+            picture(tuner, png)
         if ended == _INTERRUPTED:
             raise typer.Exit(130)
         if ended or (tuner.finished and all(record.failure is not None for record in tuner.finished)):
@@ -224,6 +234,16 @@ def parse_loss(option: str, text: str, *words: str) -> float | str:
         raise ValueError(f"{option} must be a number or {' or '.join(words)}, got {text!r}") from None
 
 
+def parse_default(text: str | None, space: Interval) -> float | None:
+    """A ρ, or the middle of the space."""
+    if text is None or text == "middle":
+        return None if text is None else 0.5 * space.lo + 0.5 * space.hi
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"--default must be a number or `middle`, got {text!r}") from None
+
+
 def expand(instances: list[str]) -> list[str]:
     """Folders become their files, and patterns that the shell has left alone what they match."""
     names: list[str] = []
@@ -274,6 +294,8 @@ def _report(tuner: Tuner, ended: str | None) -> None:
     out = console(highlight=False)
     summary = tuner.summary()
     out.print(_table(tuner, summary))
+    if tuner.learner.n_told:
+        out.print(values_table(tuner))
     for line in _remarks(tuner, summary):
         out.print(plain(line), markup=False, soft_wrap=True)
     if ended:
@@ -334,11 +356,10 @@ def _table(tuner: Tuner, summary: Summary) -> Table:
     table.add_row(f"mean {word}", f"{summary.mean_loss:.6g}")
     table.add_row("ρ to deploy", f"[bold]{best.rho:.6g}[/bold]")
     table.add_row("which stands for", "{:.6g} to {:.6g}".format(*best.interval))
+    table.add_row(f"mean {word} there", str(best.evidence))
     if (pair := summary.comparison) is not None:
-        table.add_row(
-            f"default ρ = {tuner.default:g}" if tuner.default is not None else "default ρ",
-            f"mean {word} {pair.default:.6g} on {pair.n} instances",
-        )
         difference = f"{pair.learner - pair.default:+.3g} ± {pair.error:.2g}"
-        table.add_row("learning, on the same", f"{pair.learner:.6g} ({difference})")
+        table.add_row("learning minus default", f"{difference} in {pair.n} rounds")
+    for row in verdict_rows(tuner):
+        table.add_row(*row)
     return table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from functools import cache
 
 from semibandit import _validate
 from semibandit.spaces.interval import Interval
@@ -14,10 +15,16 @@ __all__ = ["Valued", "before_end", "interval_or"]
 def interval_or(default: tuple[float, float], space: Interval | None) -> Interval:
     """The space that a user gave, or the default one."""
     if space is None:
-        return Interval(*default)
+        return _interval(*default)
     if not isinstance(space, Interval):
         raise TypeError(f"space must be an Interval, got {space!r}")
     return space
+
+
+@cache
+def _interval(lo: float, hi: float) -> Interval:
+    """The same one for all instances: to make one takes longer than some runs."""
+    return Interval(lo, hi)
 
 
 def before_end(space: Interval, rho: float) -> float:

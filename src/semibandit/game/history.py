@@ -17,7 +17,7 @@ from semibandit._validate import FloatArray
 from semibandit.game.blocks import BestBlocks, best_blocks
 from semibandit.game.hindsight import Hindsight, best_in_hindsight
 from semibandit.learners import Learner
-from semibandit.spaces import Alpha, Parameters, Space, call, parameters_of, values_of
+from semibandit.spaces import Alpha, Line, Parameters, Space, call, parameters_of, values_of
 
 __all__ = ["History", "Round"]
 
@@ -111,7 +111,7 @@ class History:
         self._arrays.clear()
         if learner is not None and row.t % self._stride == 0:
             self._snapshot_rounds.append(row.t)
-            self._snapshots.append(self._binned(learner.density()))
+            self._snapshots.append(self._binned(learner.density(), learner.space.line))
             if len(self._snapshots) > _MOST_SNAPSHOTS:
                 del self._snapshot_rounds[1::2], self._snapshots[1::2]
                 self._stride *= 2
@@ -234,14 +234,16 @@ class History:
         n = _BINS if len(self.space.alphas) == 1 else _ROW_BINS
         return np.linspace(self.space.line.lo, self.space.line.hi, n + 1)
 
-    def _binned(self, density: Any) -> FloatArray:
+    def _binned(self, density: Any, line: Line) -> FloatArray:
         """The probability in equal bins of each row; what lies in a margin counts to the end bins."""
-        n_rows, ends = self.space.line.n_rows, self.space.line.ends
+        n_rows, ends = line.n_rows, line.ends
         starts = np.linspace(*ends, n_rows + 1)[:-1, None]
         bins = self._bins()[:-1] + (starts - starts[0])
         bins[:, :1] = starts
         shares: FloatArray = density.between(np.append(bins.ravel(), ends[1]))
-        return shares.reshape(n_rows, -1)
+        rows = np.zeros((len(self.space.alphas), bins.shape[1]))
+        np.add.at(rows, line.origins, shares.reshape(n_rows, -1))  # rows that were split count as one
+        return rows
 
     # -- tables ----------------------------------------------------------------------------------
 

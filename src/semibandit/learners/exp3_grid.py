@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,12 @@ from semibandit.learners.learner import Learner
 from semibandit.learners.rates import Rate
 from semibandit.learners.trials import Trial
 from semibandit.spaces import Boxes, Line, Space, call
-from semibandit.weights import IntervalTree, Seen
+from semibandit.weights import Cells, IntervalTree, Seen
 
 __all__ = ["Exp3Grid"]
 
 _ONE_SET = np.zeros(1, np.int64)
+_MOST_CELLS = 4096
 
 
 class Exp3Grid(Learner):
@@ -79,6 +81,16 @@ class Exp3Grid(Learner):
         if self.n_arms % rows:
             raise ValueError(f"n_arms must be a multiple of the {rows} rows, got {self.n_arms}")
         return Line(0.0, float(self.n_arms // rows), n_rows=rows)
+
+    @cached_property
+    def _cells(self) -> Cells:
+        """The arms, or groups of neighbours in a row where there are very many of them."""
+        rows = self._line.n_rows
+        parts = min(self.n_arms // rows, max(_MOST_CELLS // rows, 1))
+        inner = np.round(np.linspace(0.0, self._line.hi, parts + 1))[:-1]
+        edges = np.append((self._line.starts[:-1, None] + inner).ravel(), self.n_arms)
+        leaf = (1 << (rows * parts - 1).bit_length()) + np.arange(rows * parts)
+        return Cells(edges, leaf, rows > 1)
 
     def _initial_weights(self) -> IntervalTree:
         return IntervalTree.from_pieces(np.arange(self.n_arms + 1.0), np.zeros(self.n_arms))

@@ -8,7 +8,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from os import PathLike
-from typing import Any, ClassVar, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -16,12 +16,14 @@ from semibandit import _validate
 from semibandit.functions import Piecewise
 from semibandit.learners import storage
 from semibandit.learners.certificates import Certificate, certify
+from semibandit.learners.evidence import Evidence, Paid
 from semibandit.learners.rates import Rate, as_rate
+from semibandit.learners.recommendation import Recommendation, at_the_minimum, by_mass
 from semibandit.learners.trials import Epoch, Trial
-from semibandit.spaces import Alpha, Boxes, Line, Parameters, Space, parameters_of, values_of
-from semibandit.weights import IntervalTree, Rule, Seen, Weights, united
+from semibandit.spaces import Alpha, Boxes, Line, Space, parameters_of
+from semibandit.weights import Cells, IntervalTree, Rule, Seen, Weights, dyadic_cells, united
 
-__all__ = ["Learner", "Recommendation"]
+__all__ = ["Learner"]
 
 _SALT = 0x5E4B1A2D
 
@@ -44,52 +46,6 @@ def _one_at_a_time(method: Callable[Concatenate[L, P], R]) -> Callable[Concatena
 def generator(seed: int | None) -> np.random.Generator:
     """What a learner draws from: salted, so that a simulator with the same seed draws something else."""
     return np.random.default_rng(None if seed is None else [seed, _SALT])
-
-
-class _Deployed(NamedTuple):
-    rho: float
-    interval: tuple[float, float]
-
-
-class Recommendation(_Deployed):
-    """The value to deploy, and the interval that it stands for; on `Strips` also the `alpha` of its row.
-
-    On `Knobs` all of it by name is in `values`; the interval is that of the knob along the rows.
-
-    Unpacks as (rho, interval).
-    """
-
-    alpha: Alpha | None
-    names: tuple[str, ...]
-
-    def __new__(
-        cls,
-        rho: float,
-        interval: tuple[float, float],
-        alpha: Alpha | None = None,
-        names: tuple[str, ...] = (),
-    ) -> Self:
-        """The pair of rho and interval, with alpha and the names of knobs as attributes."""
-        recommendation = super().__new__(cls, rho, interval)
-        recommendation.alpha = alpha
-        recommendation.names = names
-        return recommendation
-
-    @property
-    def values(self) -> dict[str, Any]:
-        """What to deploy, by name."""
-        return values_of(self.names, self.rho, self.alpha)
-
-    @property
-    def parameters(self) -> Parameters:
-        """What a problem's methods take: (rho,), (rho, alpha), or the values by name."""
-        return parameters_of(self.names, self.rho, self.alpha)
-
-    def __repr__(self) -> str:
-        if self.names:
-            return f"Recommendation(values={self.values!r}, interval={self.interval!r})"
-        alpha = "" if self.alpha is None else f", alpha={self.alpha!r}"
-        return f"Recommendation(rho={self.rho!r}, interval={self.interval!r}{alpha})"
 
 
 class Learner:
@@ -136,6 +92,7 @@ class Learner:
         self.n_told = 0
         self.n_failed = 0
         self.n_late = 0
+        self.n_partial = 0  # rounds that have not shown the whole function
         self.gap_sum = 0.0
         self.join_error = 0.0
         self.explore_sum = 0.0  # by how much implicit exploration has lowered the estimate of what was paid
@@ -148,12 +105,18 @@ class Learner:
         self._random = generator(seed)
         self._lock = threading.RLock()
         self._pending: dict[int, tuple[Trial, Epoch]] = {}
+        self._paid = Paid(self._cells)
         self.current_rate = self.rate.after(0, 0.0, math.inf)
         self._epoch = Epoch(self._initial_weights())
 
     def _lay_out(self, space: Space) -> Line:
         """The line that carries the weights."""
         return space.line
+
+    @functools.cached_property
+    def _cells(self) -> Cells:
+        """Where neighbours learn from each other, and what was paid is added up."""
+        return dyadic_cells(self.space)
 
     def _default_rate(self) -> Rate | None:
         """What `rate=None` means; None: an `AdaptiveRate` for the horizon."""
@@ -307,6 +270,11 @@ class Learner:
         """Check what a user has told of a look, and lay it on the line."""
         raise NotImplementedError
 
+    def _in_units(self, evidence: Evidence) -> Evidence:
+        """Losses in [0, 1] as what was told: the reverse of `_scaled`."""
+        mean = 1.0 - evidence.mean if self.maximize else evidence.mean
+        return Evidence(self.high * mean, self.high * evidence.error, evidence.rounds)
+
     def _scaled(self, values: Any) -> Any:
         """Losses in [0, 1] from losses in [0, H] or utilities (appendix A.1)."""
         if self.maximize:
@@ -329,6 +297,8 @@ class Learner:
         self.last_probabilities = tuple(learned.p.tolist())
         self.n_told += 1
         self.n_late += late
+        self.n_partial += not seen.whole
+        self._paid.add(seen.home, seen.paid, learned.remembered)
         self.gap_sum = learned.kept * (self.gap_sum + learned.gap)
         if rule.explore:
             self.explore_sum += rule.explore * seen.paid / (float(learned.p[0]) + rule.explore)
@@ -403,16 +373,22 @@ class Learner:
 
     @_one_at_a_time
     def recommend(self) -> Recommendation:
-        """The value to deploy: the middle of the (widest) interval with the least estimated loss. O(P).
+        """The value to deploy, the interval that it stands for, and what was paid there. O(P).
 
-        On `Strips` together with the alpha of the row that the interval is in.
+        The median of the density, where nothing speaks against it: parts of the line that are worse than the
+        best by two standard errors, by the losses paid there, are cut out, and of those that are left the one
+        with the most weight is taken. (The tallest piece of a density may be a sliver that was never played.)
+        Rounds that have all shown whole functions leave nothing to guess: then it is the middle of the widest
+        interval with the least loss. On `Strips` together with the alpha of the row.
         """
-        log = self._epoch.weights.log()
-        alike = self._epoch.weights.alike
-        behind = log.of_ends(log.edges, *(np.where(end >= -alike, 0.0, -end) for end in log.ends))
-        row, (lo, hi) = self._line.argmin(behind)
-        stretch = self.space.line.stretch(self._rho(lo), self._rho(hi))
-        return Recommendation(*stretch, self.space.alphas[row], self.space.names)
+        choose = by_mass if self.n_partial else at_the_minimum
+        row, x, (lo, hi) = choose(self._epoch.weights, self._line, self._paid)
+        shift, space = self._line.shift(row), self.space
+        rho, interval = space.line.stretch(self._rho(lo), self._rho(hi))
+        if self.n_partial:
+            rho = space.line.value(self._rho(self._standing(x)))
+        evidence = self._in_units(self._paid.between(lo + shift, hi + shift))
+        return Recommendation(rho, interval, space.alphas[row], space.names, evidence)
 
     @property
     def guarantee(self) -> str:

@@ -39,7 +39,7 @@ VERSION = 2
 # The numbers of a learner that are neither configuration nor weights.
 _COUNTERS = (
     "n_asked", "n_told", "n_failed", "n_late", "gap_sum", "join_error", "clip_mean", "clip_most",
-    "explore_sum", "current_rate", "_loss_mean", "_loss_squares",
+    "explore_sum", "current_rate", "_loss_mean", "_loss_squares", "n_partial",
 )  # fmt: skip
 
 
@@ -75,6 +75,7 @@ class Saved(msgspec.Struct):
     random: str
     pending: list[tuple[int, list[float], int]]  # id, positions, epoch
     epochs: list[SavedEpoch]
+    paid: list[list[float]] | None = None  # files of earlier versions have none
 
 
 def save(learner: Learner, path: str | PathLike[str]) -> None:
@@ -184,6 +185,7 @@ def _describe(learner: Learner) -> Saved:
         random=json.dumps(learner._random.bit_generator.state),
         pending=[(t.id, list(t.positions), place[id(e)]) for t, e in learner._pending.values()],
         epochs=[_describe_epoch(epoch) for epoch in epochs],
+        paid=learner._paid.sums,
     )
 
 
@@ -207,8 +209,11 @@ def _restore(saved: Saved) -> Learner:
     if saved.prior is not None:
         config["prior"] = PiecewiseConstant.from_dict(saved.prior)
     learner = kinds[saved.kind](spaces.restore(saved.space), rate=saved.rate, **config)
+    saved.counters.setdefault("n_partial", saved.counters["n_told"])  # which earlier versions did not count
     for name in _COUNTERS:
         setattr(learner, name, saved.counters[name])
+    if saved.paid is not None:
+        learner._paid.restore(saved.paid)
     learner.last_probabilities = tuple(saved.last_probabilities)
     learner._name = saved.name
     learner._random.bit_generator.state = json.loads(saved.random)

@@ -106,7 +106,8 @@ class Epoch:
     def shares_when_asked(self, trial_id: int, edges: FloatArray) -> FloatArray:
         """The probabilities between consecutive edges as they were at the time of the ask. O(k log P)."""
         missed = self.updates[self.asked_at[trial_id] - self.offset :]
-        cells = np.unique(np.concatenate([self.weights.ends, edges, *(update.edges for update in missed)]))
+        known = np.minimum(edges, self.weights.ends[1])  # rows that came later could not be drawn
+        cells = np.unique(np.concatenate([self.weights.ends, known, *(update.edges for update in missed)]))
         left = cells[:-1]
         logs = self.weights.log_shares(cells)
         for update in missed:  # each covers the line; one by one is quicker than a merge of the few there are

@@ -1,11 +1,22 @@
-"""Pictures of games, of games with two parameters (`plots.plane`), and of dispersion (`plots.dispersion`).
+"""Pictures of games, with two parameters `plots.plane`; of fits; of dispersion (`plots.dispersion`).
 
 Each function draws into the axes given, or into new ones, and returns them; `overview` writes a page. Needs
 the `plot` extra.
 """
 
 from semibandit.plots import dispersion, plane
+from semibandit.plots.fits import fit
 from semibandit.plots.games import dendrogram, density, loss_function, regret, widths
 from semibandit.plots.pages import overview
 
-__all__ = ["dendrogram", "density", "dispersion", "loss_function", "overview", "plane", "regret", "widths"]
+__all__ = [
+    "dendrogram",
+    "density",
+    "dispersion",
+    "fit",
+    "loss_function",
+    "overview",
+    "plane",
+    "regret",
+    "widths",
+]

@@ -16,8 +16,8 @@ Band = tuple[int, int]
 Row = tuple[Band, ...]
 
 MOST_ROWS = 2000
-_FIRST_ROWS = 81  # so many at the start at most, where splitting can make more
-_FIRST_BANDS = 9  # of a knob with values beyond counting
+_FIRST_ROWS = 9  # so many at the start at most, where splitting can make more
+_FIRST_BANDS = 3  # of a knob with values beyond counting
 
 
 def middle(band: Band) -> int:
@@ -29,7 +29,7 @@ def first_rows(counts: Sequence[int], ordered: Sequence[bool]) -> tuple[Row, ...
     """The rows to begin with: all values of choices, and as many bands of numbers as there is room for.
 
     >>> len(first_rows([12, 2], [True, False])), len(first_rows([3**20, 3**20], [True, True]))
-    (24, 81)
+    (8, 9)
     """
     bands = list(counts)
     for i, n in enumerate(counts):

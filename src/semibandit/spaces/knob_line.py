@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise
@@ -62,6 +63,25 @@ class KnobLine(Line):
         """The point where the value that x stands for lies, by which what is seen of it is laid."""
         row, place = self.read(x)
         return self.at(row, self._scale.cut(self._scale.value(place)))
+
+    @property
+    def extent(self) -> float:
+        """The length of the line, if all rows were as likely to begin with as the least likely one."""
+        odds = np.array(self._knobs.odds, np.float64)
+        return float((self.hi - self.lo) * (1.0 / odds).sum() * odds.max())
+
+    def level(self, log: Piecewise) -> Piecewise:
+        """The same for parameters: a part of a row has as much of the line, but stands for less."""
+        more = np.log(self._knobs.odds)
+        if not more.any():
+            return log
+        rows = np.searchsorted(self.starts, log.edges[:-1], side="right") - 1
+        return log.of_ends(log.edges, *(end + more[rows] for end in log.ends))
+
+    @property
+    def origins(self) -> npt.NDArray[np.int64]:
+        """Of which row each row is a part, of those that there were to begin with."""
+        return self._knobs.origins
 
     # -- functions of values -----------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from semibandit._validate import FloatArray
 from semibandit.spaces import bands
@@ -17,16 +18,17 @@ from semibandit.spaces.knob_line import KnobLine
 
 __all__ = ["Knobs"]
 
-_HEAVY = 4.0  # a row is split that has so many times the mean weight of a row
+# Found by experiment, as the number of rows to begin with (benchmarks/knobs.py).
+_HEAVY = 6.0  # a row is split that has so many times the mean weight of a row, or half of all
 
 
 class Knobs:
     """One or several knobs with names: `Real`, `Integer` and `Choice`.
 
     One of them, the knob `along` the rows, runs along a line: what a run shows of it on an interval is
-    learned exactly. The others make the rows, one for each combination of their values. Of numbers that are
-    too many for that, a row stands for a band of values and plays the one in the middle; learners split rows
-    where their weight goes. With a single `Real` this is `Interval(lo, hi)`.
+    learned exactly. The others make the rows: one for each choice, and for some bands of numbers, of which a
+    row plays the value in the middle. A learner splits the rows that its weight goes to, up to single whole
+    numbers, and 2,000 rows at most. With a single `Real` this is `Interval(lo, hi)`.
 
     Problems are called with the values by name, `loss(**values)`. What they show, and what a learner is
     told, are functions of the *values* of the knob along the rows, seen in the row that was played; or
@@ -44,15 +46,21 @@ class Knobs:
     --------
     >>> knobs = Knobs(alpha=Real(1e-4, 1, log=True), depth=Integer(1, 12), mode=Choice("fast", "good"))
     >>> knobs.along, len(knobs.alphas)
-    ('alpha', 24)
+    ('alpha', 8)
     >>> knobs.parameters(5, knobs.line.lo)
-    {'alpha': 0.0001, 'depth': 3, 'mode': 'good'}
+    {'alpha': 0.0001, 'depth': 8, 'mode': 'good'}
     """
 
     def __init__(self, *, along: str | None = None, **knobs: Kind) -> None:
-        self._begin(knobs, along, None)
+        self._begin(knobs, along)
 
-    def _begin(self, knobs: dict[str, Kind], along: str | None, rows: Sequence[bands.Row] | None) -> None:
+    def _begin(
+        self,
+        knobs: dict[str, Kind],
+        along: str | None,
+        rows: Sequence[bands.Row] | None = None,
+        odds: Sequence[int] | None = None,
+    ) -> None:
         if not knobs:
             raise ValueError("Knobs must have at least one knob, got none")
         for name, kind in knobs.items():
@@ -72,7 +80,10 @@ class Knobs:
         counts = [kind.count for kind in self._others.values()]
         ordered = [kind.ordered for kind in self._others.values()]
         self._rows = bands.first_rows(counts, ordered) if rows is None else tuple(rows)
-        self._first = rows is None
+        # Which part of a row of the beginning each row is: 1, or the product of all that it was split into.
+        self.odds = (1,) * len(self._rows) if odds is None else tuple(odds)
+        if len(self.odds) != len(self._rows) or min(self.odds) < 1:
+            raise ValueError(f"odds must be {len(self._rows)} numbers from 1 on, got {self.odds!r}")
         KnobLine.require_room(self.scale, len(self._rows))
 
     # -- rows --------------------------------------------------------------------------------------
@@ -150,12 +161,7 @@ class Knobs:
     def place(self, **values: Any) -> float:
         """The point of the line which stands for the values."""
         checked = self.check(**values)
-        number = [kind.index(checked[name]) for name, kind in self._others.items()]
-        row = next(
-            i
-            for i, row in enumerate(self._rows)
-            if all(a <= n < b for n, (a, b) in zip(number, row, strict=True))
-        )
+        row = self._row_of([kind.index(checked[name]) for name, kind in self._others.items()])
         return self.line.at(row, self.scale.cut(checked[self.along]))
 
     def parameters(self, row: int, x: float) -> dict[str, Any]:
@@ -171,22 +177,34 @@ class Knobs:
         Rows keep their places and what they play; new ones follow. None where there is nothing to split.
         """
         counts = [kind.count for kind in self._others.values()]
-        rows, parents = list(self._rows), []
+        rows, odds, parents = list(self._rows), list(self.odds), list[int]()
         for i in np.argsort(-shares, kind="stable").tolist():
-            parts = bands.split(rows[i], counts) if shares[i] * len(self) > _HEAVY else [rows[i]]
-            if len(rows) + len(parts) - 1 > bands.MOST_ROWS:
+            if shares[i] <= min(_HEAVY / len(self), 0.5) or len(rows) + 2 > bands.MOST_ROWS:
                 break
-            rows[i] = parts[0]
-            rows += parts[1:]
-            parents += [i] * (len(parts) - 1)
+            rows[i], *new = bands.split(rows[i], counts)
+            odds[i] *= 1 + len(new)
+            rows += new
+            odds += [odds[i]] * len(new)
+            parents += [i] * len(new)
         if not parents:
             return None
-        return self._with(rows), parents
-
-    def _with(self, rows: Sequence[bands.Row]) -> Knobs:
         knobs = Knobs.__new__(Knobs)
-        knobs._begin(self.knobs, self.along, rows)
-        return knobs
+        knobs._begin(self.knobs, self.along, rows, odds)
+        return knobs, parents
+
+    @cached_property
+    def origins(self) -> npt.NDArray[np.int64]:
+        """Of which row each row is a part, of those that there were to begin with."""
+        first = Knobs(along=self.along, **self.knobs)
+        return np.array([first._row_of([bands.middle(band) for band in row]) for row in self._rows])
+
+    def _row_of(self, numbers: list[int]) -> int:
+        """The row that stands for the values with these numbers."""
+        return next(
+            i
+            for i, row in enumerate(self._rows)
+            if all(a <= n < b for n, (a, b) in zip(numbers, row, strict=True))
+        )
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -210,7 +228,10 @@ class Knobs:
             "knobs": [{"name": name} | kind.to_dict() for name, kind in self.knobs.items()],
             "along": self.along,
         }
-        return data if self._first else data | {"rows": [[list(band) for band in row] for row in self._rows]}
+        if max(self.odds) > 1:
+            data["rows"] = [[list(band) for band in row] for row in self._rows]
+            data["odds"] = list(self.odds)
+        return data
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Knobs:
@@ -224,9 +245,9 @@ class Knobs:
             if name in knobs:
                 raise ValueError(f"two knobs are called {name!r}")
             knobs[name] = read_kind(kind)
-        rows = data.get("rows")
+        rows = [tuple((int(a), int(b)) for a, b in row) for row in data.get("rows", ())]
         again = cls.__new__(cls)
-        again._begin(knobs, data["along"], rows and [tuple((int(a), int(b)) for a, b in row) for row in rows])
+        again._begin(knobs, data["along"], rows or None, data.get("odds"))
         return again
 
 

@@ -88,6 +88,10 @@ class Line:
         """Where a row begins and ends on the weights' line."""
         return float(self._outer_starts[row]), float(self._outer_starts[row + 1])
 
+    def shift(self, row: int) -> float:
+        """What is added to rho in a row of the weights' line."""
+        return self._shifts[row]
+
     # -- points ------------------------------------------------------------------------------------
 
     def read(self, x: float) -> tuple[int, float]:
@@ -146,6 +150,15 @@ class Line:
     def extent(self) -> float:
         """The length of the line, if all rows were as likely to begin with as the least likely one."""
         return self.ends[1] - self.ends[0]
+
+    def level(self, log: Piecewise) -> Piecewise:
+        """The logarithm of weights on the line as that of weights on the parameters: they are the same."""
+        return log
+
+    @property
+    def origins(self) -> npt.NDArray[np.int64]:
+        """Of which row each row is a part, of those that there were to begin with."""
+        return np.arange(self.n_rows)
 
     # -- functions ---------------------------------------------------------------------------------
 

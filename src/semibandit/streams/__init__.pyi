@@ -1,5 +1,6 @@
 from .adversarial import concentrated as concentrated
 from .adversarial import halving as halving
+from .clustering_files import read_clusterings as read_clusterings
 from .clustering_instances import clustering as clustering
 from .graphs import independent_set as independent_set
 from .knapsack_files import read_knapsacks as read_knapsacks

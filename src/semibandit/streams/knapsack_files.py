@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import csv
-import glob
 import re
-from collections.abc import Callable, Iterable, Iterator
-from os import PathLike, fspath
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ import numpy as np
 from semibandit import _validate
 from semibandit.families.greedy.knapsack import Knapsack
 from semibandit.spaces.interval import Interval
-from semibandit.streams.stream import Stream
+from semibandit.streams.files import InstanceFileError, InstanceFiles, Where, find_files, sound
 
 __all__ = ["InstanceFileError", "KnapsackFiles", "read_knapsacks"]
 
@@ -24,15 +23,6 @@ _KEYS: dict[str, Callable[[tuple[Path, Content]], Any]] = {
     "name": lambda entry: entry[0].name,
     "date": lambda entry: (entry[1].date, entry[0].name),
 }
-
-
-class InstanceFileError(ValueError):
-    """An instance file that cannot be used: says which, where, and why."""
-
-    def __init__(self, path: Path, line: int | None, reason: str) -> None:
-        place = f"{path}, line {line}" if line is not None else f"{path}"
-        super().__init__(f"{place}: {reason}")
-        self.path, self.line, self.reason = path, line, reason
 
 
 class Content(NamedTuple):
@@ -44,34 +34,43 @@ class Content(NamedTuple):
     date: tuple[int, int, int] | None
 
 
-class KnapsackFiles(Stream[Knapsack]):
-    """The instances in files, in order. `paths` says where each came from, `skipped` which were left out."""
+class KnapsackFiles(InstanceFiles[Knapsack]):
+    """The instances in files that were read once, in order; their contents are kept.
+
+    `paths` says where each came from, `skipped` which were left out.
+    """
 
     def __init__(
-        self, entries: list[tuple[Path, Content]], skipped: list[InstanceFileError], options: dict[str, Any]
+        self,
+        entries: list[tuple[Path, Content]],
+        skipped: Sequence[InstanceFileError],
+        options: dict[str, Any],
     ) -> None:
-        def make(t: int, rng: np.random.Generator) -> Knapsack:
-            content = entries[t][1]
-            return Knapsack(content.values, content.sizes, content.capacity, **options)
+        self._entries, self._options = entries, options
+        super().__init__([path for path, _ in entries], partial(_problem, options=options), skipped)
 
-        super().__init__(make, len(entries), seed=0)
-        self.paths = [path for path, _ in entries]
-        self.skipped = skipped
+    def _instance(self, t: int) -> Knapsack:
+        return _made(*self._entries[t], self._options)
 
-    def __repr__(self) -> str:
-        return f"<{len(self)} knapsack files, {len(self.skipped)} skipped>"
+    def part(self, start: int, stop: int) -> KnapsackFiles:
+        """The instances from `start` up to `stop`."""
+        return KnapsackFiles(self._entries[start:stop], (), self._options)
+
+    def __reduce__(self) -> Any:
+        return KnapsackFiles, (self._entries, self.skipped, self._options)
 
 
 def read_knapsacks(
-    where: str | PathLike[str] | Iterable[str | PathLike[str]],
+    where: Where,
     *,
     order: str | Callable[[Path], Any] = "name",
     skip_bad: bool = False,
+    on_demand: bool = False,
     value: str = "votes",
     space: Interval | None = None,
     loss: str = "normalised",
     partition: str = "output",
-) -> KnapsackFiles:
+) -> InstanceFiles[Knapsack]:
     """A stream of the knapsack instances in files.
 
     Parameters
@@ -86,6 +85,9 @@ def read_knapsacks(
     skip_bad
         Go on past files that cannot be used; they are counted in `.skipped`. Otherwise the first is an error
         that names the file and the line.
+    on_demand
+        Read a file whenever its instance is asked for, and keep nothing: for logs that are too large to be
+        held, or are read by many workers. A file that cannot be used is an error only then.
     value
         The column of PROJECTS that says what a project is worth: "votes" or "score".
     space, loss, partition
@@ -94,50 +96,50 @@ def read_knapsacks(
     _validate.choice("value", value, ("votes", "score"))
     if not callable(order):
         _validate.choice("order", order, tuple(_KEYS))
-    entries: list[tuple[Path, Content]] = []
-    skipped: list[InstanceFileError] = []
-    for path in _paths(where):
-        try:
-            content = read(path, value)
-            if order == "date" and content.date is None:
-                raise InstanceFileError(path, None, "has no date to order by")
-            entries.append((path, content))
-        except InstanceFileError as bad:
-            if not skip_bad:
-                raise
-            skipped.append(bad)
-    if not entries:
-        raise ValueError(f"where must hold a usable knapsack file, got {where!r} ({len(skipped)} skipped)")
+    options = {"space": space, "loss": loss, "partition": partition}
+    paths = find_files(where, _READERS)
+    if on_demand:
+        if order == "date" or skip_bad:
+            raise ValueError("on_demand=True looks into no file in advance, as order='date' and skip_bad do")
+        paths.sort(key=order if callable(order) else lambda path: path.name)
+        return InstanceFiles(_some(paths, where, 0), partial(_problem, value=value, options=options))
+    entries, skipped = sound(paths, partial(read, value=value, dated=order == "date"), skip_bad)
+    _some(entries, where, len(skipped))
     entries.sort(key=_KEYS[order] if isinstance(order, str) else lambda entry: order(entry[0]))
-    return KnapsackFiles(entries, skipped, {"space": space, "loss": loss, "partition": partition})
+    return KnapsackFiles(entries, skipped, options)
 
 
-def _paths(where: str | PathLike[str] | Iterable[str | PathLike[str]]) -> list[Path]:
-    if not isinstance(where, str | PathLike):
-        paths = _validate.iterable("where", where, "a path, or a sequence of them")
-        return [Path(_validate.path("where", path)) for path in paths]
-    root = Path(where)
-    if root.is_dir():
-        return sorted(path for path in root.iterdir() if path.suffix.lower() in _READERS)
-    if root.exists():
-        return [root]
-    found = sorted(Path(path) for path in glob.glob(fspath(where), recursive=True))
+def _some(found: list[Any], where: Where, skipped: int) -> list[Any]:
     if not found:
-        raise FileNotFoundError(f"no file, folder or match for {fspath(where)!r}")
+        raise ValueError(f"no usable knapsack file in {where!r} ({skipped} skipped)")
     return found
 
 
-def read(path: Path, value: str = "votes") -> Content:
-    """Read one file, by its suffix."""
+def _problem(path: Path, options: dict[str, Any], value: str = "votes") -> Knapsack:
+    return _made(path, read(path, value), options)
+
+
+def _made(path: Path, content: Content, options: dict[str, Any]) -> Knapsack:
+    try:
+        return Knapsack(content.values, content.sizes, content.capacity, **options)
+    except ValueError as error:
+        raise InstanceFileError(path, None, str(error)) from None
+
+
+def read(path: Path, value: str = "votes", *, dated: bool = False) -> Content:
+    """Read one file, by its suffix; where it must be `dated`, one without a date is an error."""
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise InstanceFileError(path, None, f"suffix must be {' or '.join(_READERS)}, got {path.suffix!r}")
     # A stray byte in a project's name does no harm, and in a number it is no number.
     try:
         with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-            return reader(path, file, value)
+            content = reader(path, file, value)
     except OSError as error:
         raise InstanceFileError(path, None, f"cannot be read: {error.strerror}") from None
+    if dated and content.date is None:
+        raise InstanceFileError(path, None, "has no date to order by")
+    return content
 
 
 # -- .kp -------------------------------------------------------------------------------------------------

@@ -80,9 +80,26 @@ class Stream(Sequence[P], Generic[P]):
         # A closing 1, as numpy fills seeds up with zeros: [seed, 0] would be the seed itself.
         return self._make(t, np.random.default_rng([self._seed, t, 1]))
 
+    def part(self, start: int, stop: int) -> Sequence[P]:
+        """The instances from `start` up to `stop`, made on demand: what a worker is given to read."""
+        return _Part(self, start, stop)
+
     def __reduce__(self) -> Any:
         """Pickled as what it was made from, where `remade` knows that."""
         return super().__reduce__() if self._recipe is None else (_remake, self._recipe)
 
     def __repr__(self) -> str:
         return f"<Stream of {self._rounds} instances, seed {self._seed}>"
+
+
+class _Part(Sequence[P]):
+    """Some consecutive instances of a stream."""
+
+    def __init__(self, stream: Stream[P], start: int, stop: int) -> None:
+        self._stream, self._range = stream, range(start, stop)
+
+    def __len__(self) -> int:
+        return len(self._range)
+
+    def __getitem__(self, t: Any) -> Any:
+        return self._stream[self._range[t]]

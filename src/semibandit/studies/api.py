@@ -114,11 +114,17 @@ class Done(msgspec.Struct, frozen=True):
 
 
 class Recommended(msgspec.Struct, frozen=True):
-    """The value to deploy, and the interval that it stands for."""
+    """The value to deploy, the interval that it stands for, and what was paid there.
+
+    `mean` and `error` (its standard error) are null where too few rounds were played there.
+    """
 
     rho: float
     interval: tuple[float, float]
     alpha: float | list[float] | None = None
+    mean: float | None = None
+    error: float | None = None
+    rounds: float = 0.0
 
 
 class Rounds(msgspec.Struct, frozen=True):

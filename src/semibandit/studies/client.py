@@ -18,7 +18,7 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from semibandit import _validate
-from semibandit.learners import Learner, Recommendation, Trial
+from semibandit.learners import Evidence, Learner, Recommendation, Trial
 from semibandit.learners import storage as saving
 from semibandit.spaces import Space
 from semibandit.studies import api, events
@@ -242,7 +242,8 @@ class Client:
         """The value to deploy."""
         best: api.Recommended = self._get(self._study + "/recommend", api.Recommended)
         alpha = tuple(best.alpha) if isinstance(best.alpha, list) else best.alpha
-        return Recommendation(best.rho, best.interval, alpha)
+        mean, error = (math.nan if x is None else x for x in (best.mean, best.error))
+        return Recommendation(best.rho, best.interval, alpha, evidence=Evidence(mean, error, best.rounds))
 
     def certificate(self) -> Any:
         """What the learner can vouch for."""

@@ -148,7 +148,8 @@ async def recommend(request: Request) -> Response:
     desk = await _desk(request)
     best = await desk.look(desk.study.recommend)
     alpha = list(best.alpha) if isinstance(best.alpha, tuple) else best.alpha
-    return _json(api.Recommended(best.rho, best.interval, alpha))
+    # JSON has no nan: msgspec writes null.
+    return _json(api.Recommended(best.rho, best.interval, alpha, *best.evidence))
 
 
 async def certificate(request: Request) -> Response:

@@ -5,6 +5,7 @@ A learner never asks which kind of weights it has: `Weights` is all that it know
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise
+from semibandit.spaces import Line
 from semibandit.weights.cells import Cells, dyadic_cells, n_nodes
 from semibandit.weights.drift import Drift
 from semibandit.weights.exponential import ExponentialDensity, ExponentialPieces
@@ -78,6 +80,10 @@ class Weights(Protocol):
 
     def joined(self, n_pieces: int) -> tuple[Weights, float]:
         """At most `n_pieces` pieces, and by how much the logarithm has changed at most."""
+        ...
+
+    def split(self, parents: Sequence[int], line: Line, cells: Cells, budget: int) -> Weights:
+        """The function on a line with further rows; a parent and its parts share its mass evenly."""
         ...
 
     def raised(self) -> float:

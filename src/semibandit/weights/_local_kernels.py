@@ -21,11 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from semibandit._jit import kernel
-from semibandit.weights.steps import Rule
 
 EDGE, PRIOR, SUM, RAISED, COUNT, LOSS, MASS = range(7)
 ROWS = 7
 
+SHARED = 0.8  # the part of what other looks say of the hardness of an instance that is believed
 LEAST_DEVIATION = 0.3  # of the mean: losses that are all alike must be told from unseen ones
 SMALLEST_SHARE = 2.0**-64
 
@@ -243,12 +243,13 @@ def spread(a: Any, n: int, share: float, rate: float) -> None:
 
 @kernel
 def estimate(
-    a: Any, n: int, told: Any, losses: Any, sets: Any, p: Any, base: Any, asked: Any, rule: Rule
+    a: Any, n: int, told: Any, losses: Any, sets: Any, factors: Any, base: Any, asked: Any, floor: float
 ) -> tuple[float, float]:
     """Add b + (loss - b) / p to the sums where it was seen, b elsewhere; relative to the mean of b.
 
-    `asked` are the shares at the time of the draw. Leaves in `base` what was added; returns the mean of it,
-    and the mean by which the floor has raised the estimates.
+    1/p, and what is to be taken off for several looks, are the two rows of `factors`; `asked` are the shares
+    at the time of the draw. Leaves in `base` what was added; returns the mean of it, and the mean by which
+    the floor has raised the estimates.
     """
     level = 0.0
     for i in range(n):
@@ -257,8 +258,9 @@ def estimate(
     for i in range(n):
         value = base[i] - level
         if told[i] >= 0:
-            exact = (losses[told[i]] - base[i]) / (p[sets[told[i]]] + rule.explore)
-            clipped = max(exact, rule.floor)
+            which = sets[told[i]]
+            exact = (losses[told[i]] - base[i]) * factors[0, which] - factors[1, which]
+            clipped = max(exact, floor)
             a[RAISED, i] += clipped - exact
             raised += asked[i] * (clipped - exact)
             value += clipped
@@ -266,6 +268,38 @@ def estimate(
         mean += asked[i] * value
         base[i] = value
     return mean, raised
+
+
+@kernel
+def paired(
+    n: int, told: Any, losses: Any, sets: Any, times: Any, p: Any, base: Any, asked: Any, explore: float
+) -> Any:
+    """By what to multiply loss - b on each set, and what to take off then.
+
+    One look divides by its chance p. Of several, each makes an estimate of its own, and the mean counts. The
+    others tell it whether the instance is a hard one: four fifths of the mean of their loss - b are taken
+    off, which is the same everywhere in expectation, as looks are drawn independently.
+    """
+    factors = np.zeros((2, p.size))
+    draws = times.sum()
+    if draws == 1:
+        factors[0] = 1.0 / (p + explore)
+        return factors
+    surprise, share = np.zeros(p.size), np.zeros(p.size)
+    for i in range(n):
+        if told[i] >= 0:
+            which = sets[told[i]]
+            surprise[which] += asked[i] * (losses[told[i]] - base[i])
+            share[which] += asked[i]
+    total = 0.0
+    for k in range(p.size):
+        surprise[k] = surprise[k] / share[k] if share[k] > 0.0 else 0.0
+        total += times[k] * surprise[k]
+    for k in range(p.size):
+        chance = -math.expm1(math.log1p(-p[k]) / draws) if p[k] < 1.0 else 1.0
+        factors[0, k] = times[k] / draws / (max(chance, SMALLEST_SHARE) + explore)
+        factors[1, k] = factors[0, k] * SHARED * (total - surprise[k]) / (draws - 1)
+    return factors
 
 
 @kernel
@@ -366,7 +400,7 @@ def learn(
     losses: Any,
     sets: Any,
     asked: Any,
-    draws: int,
+    times: Any,
     p: Any,
     cell_edges: Any,
     leaf: Any,
@@ -396,10 +430,10 @@ def learn(
     level, before = a[SUM, n], total_mass(a, n)
     if prompt:
         asked = a[MASS, :n] / before
-    complete(p, draws, n, told, sets, asked)
+    complete(p, times.sum(), n, told, sets, asked)
     values = baseline(a, n, cells, tree, Outlook(mean, deviation, by_piece, shrink, optimism))
-    rule = Rule(0.0, explore, floor, rate)
-    expected, raised = estimate(a, n, told, losses, sets, p, values, asked, rule)
+    factors = paired(n, told, losses, sets, times, p, values, asked, explore)
+    expected, raised = estimate(a, n, told, losses, sets, factors, values, asked, floor)
     if whole:
         remember_whole(a, n, told, losses, cells, tree)
     else:

@@ -12,7 +12,7 @@ from semibandit.spaces import Line, Space
 
 __all__ = ["Cells", "dyadic_cells", "n_nodes"]
 
-_HALVINGS = 6
+_HALVINGS = 3  # of each parameter, in the mean; twice as many where there is but one
 
 
 class Cells(NamedTuple):
@@ -61,7 +61,7 @@ def _halvings(sizes: list[float], apart: list[bool]) -> list[int]:
     """The axis that is halved at each level of the tree."""
     order = [i for i, size in enumerate(sizes) if apart[i] for _ in range(math.ceil(math.log2(size)))]
     levels = [math.inf if alone else 0 for alone in apart]
-    for _ in range(_HALVINGS):
+    for _ in range(_HALVINGS * max(len(sizes), 2)):
         open_axes = [i for i, size in enumerate(sizes) if 2 ** levels[i] < size]
         if not open_axes:
             break

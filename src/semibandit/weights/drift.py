@@ -60,7 +60,11 @@ class Drift(NamedTuple):
         return min(_MEMORY_PER_SHARE * self.share_given, 0.5)
 
     def told(self, leaf: int, paid: float) -> Drift:
-        """After a loss was paid in a cell: the memories are weighed by what they had expected."""
+        """After a loss was paid in a cell: the memories are weighed by what they had expected.
+
+        If the level of all losses jumps, nothing has moved. So the long one may also be right up to the
+        difference of the levels that the two remember.
+        """
         if not math.isnan(self.share_given):
             return self
         belief, error, weight = _weigh(*self[1:], leaf, paid)
@@ -80,16 +84,17 @@ def _weigh(
     memory: FloatArray, belief: float, error: float, weight: float, leaf: int, paid: float
 ) -> tuple[float, float, float]:
     """Bayes' rule for Gaussian errors, at half speed; the belief is pulled back a little to its prior."""
-    squares = np.empty(2)
+    squares, means = np.empty(2), memory[:, 1, 1] / (memory[:, 0, 1] + 1e-9)
     for which in range(2):
-        level = 0
-        while leaf >> (level + 1) >= 1:
-            level += 1
-        expected = memory[which, 1, 1] / (memory[which, 0, 1] + 1e-9)
-        for depth in range(level - 1, -1, -1):
+        halvings = 0
+        while leaf >> (halvings + 1) >= 1:
+            halvings += 1
+        expected = means[which]
+        for depth in range(halvings - 1, -1, -1):
             node = leaf >> depth
             expected = (memory[which, 1, node] + expected) / (memory[which, 0, node] + 1.0)
-        squares[which] = (paid - expected) ** 2
+        jump = means[1] - means[which]
+        squares[which] = min((paid - expected) ** 2, (paid - expected - jump) ** 2)
     if weight > 5.0:
         evidence = 0.5 * (squares[0] - squares[1]) / (2.0 * error / weight + 1e-12)
         odds = belief * math.exp(min(max(evidence, -50.0), 50.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -11,9 +12,12 @@ import numpy.typing as npt
 from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise, PiecewiseLinear
+from semibandit.spaces import Line
 from semibandit.weights import _exponential_kernels as k
 from semibandit.weights import _scaled as scaled
 from semibandit.weights._step import chances
+from semibandit.weights.cells import Cells
+from semibandit.weights.splitting import split_log
 from semibandit.weights.steps import Learned, Rule, Seen
 
 __all__ = ["ExponentialDensity", "ExponentialPieces"]
@@ -164,6 +168,11 @@ class ExponentialPieces:
         with np.errstate(over="ignore"):
             left, right = (np.maximum(ends * power, k.LOWEST) for ends in (logs.left, logs.right))
         return ExponentialPieces(logs.edges, left, right)
+
+    def split(self, parents: Sequence[int], line: Line, cells: Cells, budget: int) -> ExponentialPieces:
+        """The function on a line with further rows; a parent and its parts share its mass evenly. O(P)."""
+        log = split_log(self.log(), parents, line)
+        return ExponentialPieces(log.edges, *log.ends)
 
     def joined(self, n_pieces: int) -> tuple[ExponentialPieces, float]:
         """At most `n_pieces` pieces, made by joining neighbours, and the error δ of that.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,14 @@ import numpy.typing as npt
 from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise, PiecewiseConstant
+from semibandit.spaces import Line
 from semibandit.weights import _scaled as scaled
 from semibandit.weights import _tree_kernels as k
 from semibandit.weights._invariants import FAULTS, first_fault
 from semibandit.weights._step import learn
+from semibandit.weights.cells import Cells
 from semibandit.weights.exponential import ExponentialPieces
+from semibandit.weights.splitting import split_log
 from semibandit.weights.steps import Learned, Rule, Seen
 
 __all__ = ["IntervalTree"]
@@ -220,6 +224,11 @@ class IntervalTree:
         tree = IntervalTree.__new__(IntervalTree)
         tree._build(key, mant, expo, self.ends[1])
         return tree
+
+    def split(self, parents: Sequence[int], line: Line, cells: Cells, budget: int) -> IntervalTree:
+        """The function on a line with further rows; a parent and its parts share its mass evenly. O(P)."""
+        log = split_log(self.log(), parents, line)
+        return IntervalTree.from_pieces(log.edges, log.ends[0])
 
     def joined(self, n_pieces: int) -> tuple[IntervalTree, float]:
         """A new tree with at most `n_pieces` pieces, made by joining neighbours, and the error δ of that.

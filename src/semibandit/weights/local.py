@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,14 @@ import numpy.typing as npt
 from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise, PiecewiseConstant
+from semibandit.spaces import Line
 from semibandit.weights import _local_kernels as k
 from semibandit.weights._tree_kernels import WORDS
 from semibandit.weights.cells import Cells, n_nodes
 from semibandit.weights.drift import Drift
 from semibandit.weights.exponential import ExponentialPieces
 from semibandit.weights.interval_tree import IntervalTree
+from semibandit.weights.splitting import moved, parts
 from semibandit.weights.steps import Learned, Rule, Seen
 
 __all__ = ["LocalPieces", "WholeSoFar"]
@@ -86,7 +89,7 @@ class LocalPieces:
         weights._a = a
         return weights
 
-    def _outlook(self, drift: Drift | None) -> tuple[float, float, bool, float, float]:
+    def _outlook(self, drift: Drift | None, single: bool) -> tuple[float, float, bool, float, float]:
         """The numbers of an `Outlook`."""
         count, mean, squares = self._losses
         deviation = math.sqrt(squares / count) if count else 0.0
@@ -94,7 +97,9 @@ class LocalPieces:
         # On rows the sets seen are much narrower than cells: pieces know too little of themselves.
         if self._cells.along_rows:
             return mean, deviation, False, 4.0, 0.2 * (1.0 - 0.5 * speed)
-        return mean, deviation, True, 1.0, 0.7 * (1.0 - 0.7 * speed)
+        # Single losses are few and noisy: neighbours count for more, and bad luck must not lock a piece out.
+        shrink, hope = (3.0, 1.0) if single else (1.0, 0.7)
+        return mean, deviation, True, shrink, hope * (1.0 - 0.7 * speed)
 
     def _with(self, a: FloatArray, **changes: Any) -> LocalPieces:
         weights = LocalPieces.__new__(LocalPieces)
@@ -130,15 +135,15 @@ class LocalPieces:
             n = k.refine(self._a, seen.edges, seen.sets, a, np.empty(a.shape[1], np.int64))
             asked = seen.shares_at_ask(a[k.EDGE, : n + 1])
         n, gap, raised = k.learn(
-            self._a, a, seen.edges, left, seen.sets, asked, seen.draws, p,
-            self._cells.edges, self._cells.leaf, tree, *self._outlook(drift),
+            self._a, a, seen.edges, left, seen.sets, asked, seen.times, p,
+            self._cells.edges, self._cells.leaf, tree, *self._outlook(drift, seen.single),
             rule.explore, rule.floor, rule.rate, seen.whole, self._budget,
         )  # fmt: skip
         count, mean, squares = self._losses
         delta = seen.paid - mean
         mean += delta / (count + 1)
         losses = count + 1, mean, squares + delta * (seen.paid - mean)
-        kept, speed = 1.0, 0.0
+        kept, remembered, speed = 1.0, 1.0, 0.0
         if drift is not None:
             drift = drift.remembering(tree - self._tree)
             k.spread(a, n, drift.share, rule.rate)
@@ -146,9 +151,9 @@ class LocalPieces:
             a[[k.COUNT, k.LOSS], :n] *= keep
             tree *= keep
             losses = keep * losses[0], losses[1], keep * losses[2]
-            kept, speed = 1.0 - drift.share, drift.speed
+            kept, remembered, speed = 1.0 - drift.share, keep, drift.speed
         after = self._with(_trimmed(a, n), _tree=tree, _losses=losses, _drift=drift)
-        return Learned(after, p, gap, None, raised, 0.0, kept, speed)
+        return Learned(after, p, gap, None, raised, 0.0, kept, speed, remembered)
 
     def _room_for(self, edges: FloatArray) -> FloatArray:
         """Where the pieces can be copied to, cut at each of these edges."""
@@ -236,6 +241,25 @@ class LocalPieces:
         a = self._a.copy()
         n, moved = k.join(a, len(self), max(n_pieces, self._cells.leaf.size), self._cells.edges, self._rate)
         return self._with(_trimmed(a, n)), moved
+
+    def split(self, parents: Sequence[int], line: Line, cells: Cells, budget: int) -> LocalPieces:
+        """The function on a line with further rows; parts know what was known of the row. O(P)."""
+        ends, n_rows = self._cells.edges, line.n_rows - len(parents)
+        per_row = cells.leaf.size // line.n_rows
+        first = np.searchsorted(self._a[k.EDGE], ends[::per_row])
+        a = self._a.copy()
+        a[k.PRIOR, :-1] /= np.repeat(parts(parents, n_rows), np.diff(first))
+        blocks = [a[:, :-1]]
+        for new, row in enumerate(parents, n_rows):
+            block = a[:, first[row] : first[row + 1]].copy()
+            here, there = ((at * per_row, (at + 1) * per_row + 1) for at in (row, new))
+            block[k.EDGE] = moved(block[k.EDGE], ends[slice(*here)], cells.edges[slice(*there)])
+            blocks.append(block)
+        a = np.concatenate((*blocks, np.zeros((k.ROWS, 1))), axis=1)
+        a[k.EDGE, -1] = cells.edges[-1]
+        a = a[:, np.append(np.diff(a[k.EDGE]) > 0.0, True)]
+        k.weigh(a, a.shape[1] - 1, self._rate)
+        return self._with(a, _cells=cells, _budget=max(budget, 2 * cells.leaf.size))
 
     # -- saving ----------------------------------------------------------------------------------
 
@@ -329,6 +353,13 @@ class WholeSoFar(IntervalTree):
         """At most `n_pieces` pieces, made by joining neighbours, and the error of that."""
         tree, error = super().joined(n_pieces)
         return self._wrap(tree), error
+
+    def split(self, parents: Sequence[int], line: Line, cells: Cells, budget: int) -> WholeSoFar:
+        """The function on a line with further rows. O(P)."""
+        weights = WholeSoFar.__new__(WholeSoFar)
+        tree = super().split(parents, line, cells, budget)
+        weights.__dict__.update(tree.__dict__, _cells=cells, _budget=budget)
+        return weights
 
     def state(self) -> npt.NDArray[np.int64]:
         """All numbers in a row, as integers of the same bits."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Learned", "Rule", "Seen", "united"]
 
 _NONE = np.empty(0)
+_ONCE = np.ones(1, np.int64)
 
 
 class Seen(NamedTuple):
@@ -30,16 +31,17 @@ class Seen(NamedTuple):
     paid: float  # the loss at the parameter that was played
     home: float  # the place of that parameter
     whole: bool = False  # everything was seen: no more was to be known
-    n_sets: int = 1
     draws: int = 1  # parameters looked at in the round; a set is seen if one of them falls into it
+    times: IntArray = _ONCE  # how many of them fell into each set
     p: FloatArray | None = None  # the probability that each set is seen, where it is on record
     shares_at_ask: Callable[[FloatArray], FloatArray] | None = None  # between edges, where a tell is late
+    single: bool = False  # only the loss at a point was told, and is taken to hold nearby
 
     def chances(self) -> FloatArray:
         """A fresh array of the probabilities that the sets are seen; negative: still to be computed."""
         if self.p is not None:
             return np.array(self.p)
-        return np.array((1.0 if self.whole else -1.0,) * self.n_sets)
+        return np.array((1.0 if self.whole else -1.0,) * self.times.size)
 
     def late_shares(self) -> FloatArray:
         """The shares of the pieces at the time of the ask where that is past; nothing where it is now."""
@@ -61,7 +63,8 @@ class Learned(NamedTuple):
     `weights` are the same object where they were changed in place; `factors` are then the logarithms of the
     factors on the pieces that were told, with which the step can be undone. `clipped` is by how much the
     floor has raised estimates in the mean, `most_clipped` at most, where weights do not keep account of it.
-    Where drift is believed in, `kept` is the part of the past that still counts, and `speed` how much.
+    Where drift is believed in, `speed` says how much; `kept` is then the part of the weights' past that still
+    counts, and `remembered` that of statistics.
     """
 
     weights: Weights
@@ -72,6 +75,7 @@ class Learned(NamedTuple):
     most_clipped: float = 0.0
     kept: float = 1.0
     speed: float = 0.0
+    remembered: float = 1.0
 
 
 def united(looks: list[tuple[float, Seen]]) -> Seen:
@@ -87,9 +91,14 @@ def united(looks: list[tuple[float, Seen]]) -> Seen:
     if whole is not None:
         return whole._replace(paid=first.paid)
     distinct: list[Seen] = []
+    times: list[int] = []
     for home, seen in looks:
-        if not any(_covers(other, home) for other in distinct):
+        known = next((i for i, other in enumerate(distinct) if _covers(other, home)), None)
+        if known is None:
             distinct.append(seen)
+            times.append(1)
+        else:
+            times[known] += 1
     edges = np.unique(np.concatenate([seen.edges for seen in distinct]))
     left, right = np.full((2, edges.size - 1), np.nan)
     sets = np.full(edges.size - 1, -1)
@@ -104,9 +113,9 @@ def united(looks: list[tuple[float, Seen]]) -> Seen:
         sets,
         first.paid,
         first.home,
-        False,
-        len(distinct),
-        len(looks),
+        draws=len(looks),
+        times=np.array(times),
+        single=all(seen.single for seen in distinct),
     )
 
 

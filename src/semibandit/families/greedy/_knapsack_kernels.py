@@ -4,12 +4,62 @@ Items come as rows (log v, log s, v, s) with v > 0, and as integer sizes (`weigh
 and what fits does not depend on the order of additions. An item is a line log v - ρ log s.
 """
 
+import math
+
 import numpy as np
 
 from semibandit._jit import kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.greedy.order import arrange, critical
 from semibandit.families.greedy.solution import BoolArray
+
+# -- before the first run --------------------------------------------------------------------------------
+
+
+@kernel
+def prepare(
+    values: FloatArray, sizes: FloatArray, capacity: float, items: FloatArray, weights: IntArray
+) -> tuple[bool, int, float, float, float]:
+    """Write rows and integer sizes of the items of some value, by index.
+
+    Integer sizes are in units of about capacity / 2^61. Returns whether values and sizes are fit for use, the
+    number of rows, the largest |log v| and |log s|, and how far apart logarithms of sizes are.
+    """
+    _, exponent = math.frexp(capacity)
+    n, total = 0, 0.0
+    largest_v, lowest_s, highest_s = 0.0, math.inf, -math.inf
+    for i in range(values.size):
+        v, s = values[i], sizes[i]
+        total += v
+        if not (0.0 <= v < math.inf and 0.0 < s < math.inf):
+            return False, i, 0.0, 0.0, 0.0
+        if v > 0.0:
+            log_v, log_s = math.log(v), math.log(s)
+            items[n, 0], items[n, 1], items[n, 2], items[n, 3] = log_v, log_s, v, s
+            # Twice the capacity is too large as well, and stays within 64 bits.
+            capped = min(s, 2.0 * capacity)
+            weights[n] = int(np.rint(math.ldexp(capped, 61 - exponent))) if capacity > 0.0 else 1
+            largest_v = max(largest_v, abs(log_v))
+            lowest_s, highest_s = min(lowest_s, log_s), max(highest_s, log_s)
+            n += 1
+    if n == 0:
+        return True, 0, 0.0, 0.0, 0.0
+    return total < math.inf, n, largest_v, max(abs(lowest_s), abs(highest_s)), highest_s - lowest_s
+
+
+@kernel
+def relaxation(items: FloatArray, order: IntArray, capacity: float) -> tuple[float, int, float]:
+    """Fill up in this order: the value of what fits, the first item that does not (-1: none), the room."""
+    taken = np.zeros(order.size, np.bool_)
+    filled = 0.0
+    for p in range(order.size):
+        item = order[p]
+        if filled + items[item, 3] > capacity:
+            return worth(items, taken), int(item), capacity - filled
+        filled += items[item, 3]
+        taken[item] = True
+    return worth(items, taken), -1, capacity - filled
+
 
 # -- the plain run ---------------------------------------------------------------------------------------
 

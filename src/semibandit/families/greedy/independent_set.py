@@ -85,7 +85,8 @@ class IndependentSet(Valued):
         self._near = np.ascontiguousarray(both[:, 1])
         size = 1.0 + np.diff(self._start)
         self._items = np.column_stack((np.log(self.weights), np.log(size), self.weights, size))
-        self._margin = margin_of(self._items[:, 0], self._items[:, 1], self.space)
+        largest_v, largest_s = np.abs(self._items[:, :2]).max(axis=0, initial=0.0).tolist()
+        self._margin = margin_of(largest_v, largest_s, self.space)
 
     # -- what the learner needs to know ----------------------------------------------------------
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from functools import cached_property, partial
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy.typing as npt
 
 from semibandit import _validate
 from semibandit._validate import FloatArray, IntArray
-from semibandit.families.greedy.solution import BoolArray, Solution, frozen, margin_of, positive
+from semibandit.families.greedy.solution import BoolArray, Solution, margin_of, positive
 from semibandit.families.instance import Valued, before_end, interval_or
 from semibandit.families.levels import level_set
 from semibandit.functions.constant import PiecewiseConstant
@@ -82,15 +81,9 @@ class Knapsack(Valued):
         partition: str = "output",
     ) -> None:
         super().__init__(interval_or((0.0, 10.0), space), loss)
-        self.values = frozen(_validate.vector("values", values, low=0.0))
-        self.sizes = positive("sizes", sizes, self.values.size)
-        if self.sizes.size == 0:
-            raise ValueError("values must have at least one entry, got none")
-        if self.values.max() > sys.float_info.max / self.values.size:
-            raise ValueError(f"values must have a finite sum, got values up to {self.values.max():g}")
         self.capacity = _validate.number("capacity", capacity, low=0.0)
         self.partition = _validate.choice("partition", partition, _PARTITIONS)
-        self._prepare()
+        self.values, self.sizes = self._prepare(values, sizes)
         if self.kind == "paper" and self.bound > self.capacity:
             raise ValueError(
                 "loss='paper' is capacity - value, which needs values that cannot exceed the capacity "
@@ -98,16 +91,33 @@ class Knapsack(Valued):
                 f"{self.bound:g}"
             )
 
-    def _prepare(self) -> None:
-        """What every run needs: logarithms, integer sizes, and the margin below which scores may mislead."""
-        self._worthy, self._worthless = np.flatnonzero(self.values), np.flatnonzero(self.values == 0.0)
-        values, sizes = self.values[self._worthy], self.sizes[self._worthy]
-        self._log_v, self._log_s = np.log(values), np.log(sizes)
-        self._items = np.column_stack((self._log_v, self._log_s, values, sizes))
-        self._room, weights = _integer_sizes(self.capacity, self.sizes)
-        self._weights, self._worthless_weights = weights[self._worthy], weights[self._worthless]
-        self._spread = float(np.ptp(self._log_s)) if self._log_s.size else 0.0
-        self._margin = margin_of(self._log_v, self._log_s, self.space)
+    def _prepare(self, values: npt.ArrayLike, sizes: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """What every run needs: logarithms, integer sizes, and the margin below which scores may mislead.
+
+        Returns frozen copies of the arguments, or raises an error.
+        """
+        from semibandit.families.greedy import _knapsack_kernels as k
+
+        v, s = (np.array(_validate.floats(*given)) for given in (("values", values), ("sizes", sizes)))
+        if v.ndim != 1 or v.shape != s.shape or v.size == 0:
+            raise _fault(v, s)
+        items, weights = np.empty((v.size, 4)), np.empty(v.size, np.int64)
+        fit, n, largest_v, largest_s, spread = k.prepare(v, s, self.capacity, items, weights)
+        if not fit:
+            raise _fault(v, s)
+        self._items, self._weights = (
+            (items, weights) if n == v.size else (items[:n].copy(), weights[:n].copy())
+        )
+        self._room = int(math.ldexp(self.capacity, _exponent(self.capacity)))
+        self._spread = spread
+        self._margin = margin_of(largest_v, largest_s, self.space)
+        v.flags.writeable = s.flags.writeable = False
+        return v, s
+
+    @cached_property
+    def _worthy(self) -> IntArray:
+        """The items of some value, which are the rows of `_items`."""
+        return np.flatnonzero(self.values)
 
     # -- what the learner needs to know ----------------------------------------------------------
 
@@ -116,16 +126,10 @@ class Knapsack(Valued):
         """The value of the fractional (LP) relaxation, which no selection exceeds."""
         from semibandit.families.greedy import _knapsack_kernels as k
 
-        order = np.argsort(self._log_s - self._log_v)
-        with np.errstate(over="ignore"):  # sizes that add up to infinity do not fit
-            filled = np.cumsum(self._items[order, 3])
-        whole = int(np.searchsorted(filled, self.capacity, side="right"))
-        taken = np.zeros(order.size, np.bool_)
-        taken[order[:whole]] = True
-        bound = k.worth(self._items, taken)
-        if whole < order.size:
-            room = self.capacity - (float(filled[whole - 1]) if whole else 0.0)
-            value, size = map(float, self._items[order[whole], 2:])
+        order = np.argsort(self._items[:, 1] - self._items[:, 0])
+        bound, first_out, room = k.relaxation(self._items, order, self.capacity)
+        if first_out >= 0:
+            value, size = map(float, self._items[first_out, 2:])
             bound += _part(value, room, size)
         return bound
 
@@ -152,10 +156,11 @@ class Knapsack(Valued):
         _, order, _, taken, rest, value = self._run(rho)
         mask = np.zeros(self.values.size, np.bool_)
         mask[self._worthy] = taken
-        if self._worthless.size:
-            last = np.arange(self._worthless.size)
-            mask[self._worthless] = k.fill(last, self._worthless_weights, rest)[0]
-        return Solution(mask, value, np.concatenate((self._worthy[order], self._worthless)))
+        worthless = np.flatnonzero(self.values == 0.0)
+        if worthless.size:
+            weights = _integer_sizes(self.capacity, self.sizes[worthless])
+            mask[worthless] = k.fill(np.arange(worthless.size), weights, rest)[0]
+        return Solution(mask, value, np.concatenate((self._worthy[order], worthless)))
 
     def loss(self, rho: float) -> float:
         """The loss at rho (bandit feedback): one greedy run, O(n log n)."""
@@ -209,7 +214,7 @@ class Knapsack(Valued):
         from semibandit.families.greedy import _knapsack_kernels as k
 
         point = before_end(self.space, rho)
-        keys = point * self._log_s - self._log_v
+        keys = point * self._items[:, 1] - self._items[:, 0]
         order = np.argsort(keys)
         scores, taken, rest, value = k.run(
             self._items, self._weights, self._room, order, keys, point, self._margin
@@ -229,11 +234,27 @@ def _part(value: float, room: float, size: float) -> float:
     return min(math.ldexp(v * r / s, ev + er - es), value)
 
 
-def _integer_sizes(capacity: float, sizes: FloatArray) -> tuple[int, IntArray]:
-    """Capacity and sizes in units of about capacity / 2^61, to be added without error."""
+def _exponent(capacity: float) -> int:
+    """Of the power of two that turns the capacity into an integer of 61 bits or so."""
+    return 61 - math.frexp(capacity)[1]
+
+
+def _integer_sizes(capacity: float, sizes: FloatArray) -> IntArray:
+    """Sizes in the units of `_room`, to be added without error."""
     if capacity == 0.0:
-        return 0, np.ones(sizes.size, np.int64)
-    shift = 61 - math.frexp(capacity)[1]
+        return np.ones(sizes.size, np.int64)
     # Twice the capacity is too large as well, and stays within 64 bits.
     capped = np.minimum(sizes, 2.0 * capacity)
-    return int(math.ldexp(capacity, shift)), np.rint(np.ldexp(capped, shift)).astype(np.int64)
+    return np.rint(np.ldexp(capped, _exponent(capacity))).astype(np.int64)
+
+
+def _fault(values: FloatArray, sizes: FloatArray) -> ValueError:
+    """What is wrong with values or sizes."""
+    try:
+        values = _validate.vector("values", values, low=0.0)
+        sizes = positive("sizes", sizes, values.size)
+    except ValueError as error:
+        return error
+    if values.size == 0:
+        return ValueError("values must have at least one entry, got none")
+    return ValueError(f"values must have a finite sum, got values up to {values.max():g}")

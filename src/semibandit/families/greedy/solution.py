@@ -54,11 +54,11 @@ def frozen(array: FloatArray) -> FloatArray:
     return array
 
 
-def margin_of(log_v: FloatArray, log_s: FloatArray, space: Interval) -> float:
+def margin_of(largest_v: float, largest_s: float, space: Interval) -> float:
     """The difference of scores log v - ρ·log s up to which these may mislead, and `order.before` decides.
 
-    Rounding moves a critical value, and with it the point where two scores are equal, by 2^-43.
+    Takes the largest |log v| and |log s|. Rounding moves a critical value, and with it the point where two
+    scores are equal, by 2^-43.
     """
     farthest = max(abs(space.lo), abs(space.hi))
-    largest_v, largest_s = (np.abs(logs).max(initial=0.0) for logs in (log_v, log_s))
-    return float(2.0**-41 * (largest_v + farthest * largest_s))
+    return 2.0**-41 * (largest_v + farthest * largest_s)

@@ -1,0 +1,128 @@
+"""When the best parameter moves: `drift="auto"` and `drift=None` against the best sequence of 8 blocks.
+
+Run: python benchmarks/drift.py [--seeds 4] [--streams steps,levels] [--write]
+
+On streams that move, the excess is what was paid above the best 8 blocks in hindsight (`sb.best_blocks`); on
+those that do not, what was paid above the best fixed parameter. Whole loss functions are computed once and
+kept below build/suite. `--write` puts the table into docs/learner.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from measure import finish, show, shown
+from playing.pages import number, write
+from playing.players import SPACE, ours
+from playing.streams import RECIPES, Recipe, Stream, load, pabulib
+
+import semibandit as sb
+
+KEPT = Path(__file__).resolve().parents[1] / "build" / "suite"
+BLOCKS = 8
+KINDS = ("mixed", "uncorrelated", "circle", "weakly-correlated", "mixed", "spanner")
+STILL = ("mixed", "iris", "synthetic")
+
+
+def steps(T: int, seed: int = 2, blocks: int = 6) -> Iterator[sb.Explicit]:
+    """Random step functions whose best parameter jumps at random times to random places."""
+    rng = np.random.default_rng(seed)
+    jumps = np.sort(rng.choice(np.arange(T // 20, T - T // 20), blocks - 1, replace=False))
+    places = rng.uniform(0.05, 0.95, blocks)
+    for t in range(T):
+        edges = np.concatenate(([0.0], np.sort(rng.random(9)), [1.0]))
+        away = 0.5 * (edges[1:] + edges[:-1]) - places[np.searchsorted(jumps, t, "right")]
+        mean = 0.65 - 0.3 * np.exp(-0.5 * (away / 0.1) ** 2)
+        noise = 0.7 * rng.uniform(-1.0, 1.0, mean.size) * np.minimum(mean, 1.0 - mean)
+        yield sb.Explicit(sb.PiecewiseConstant(edges, mean + noise))
+
+
+def classes(T: int) -> Iterator[sb.Knapsack]:
+    """Knapsacks of six kinds, one after the other."""
+    streams = [sb.streams.knapsack(kind, T, 50, 3 + i) for i, kind in enumerate(KINDS)]
+    for t in range(T):
+        yield streams[t * len(KINDS) // T][t]
+
+
+def levels(T: int, seed: int = 5) -> Iterator[sb.Explicit]:
+    """Step functions whose level jumps five times by up to 0.3 while the best parameter stays."""
+    raised = np.random.default_rng(seed).uniform(0.0, 0.3, 6)
+    for t, problem in enumerate(sb.streams.synthetic(T, seed=seed)):
+        f = problem.losses()
+        yield sb.Explicit(sb.PiecewiseConstant(f.edges, 0.7 * f.values + raised[t * raised.size // T]))
+
+
+MOVING = {
+    "drifting": RECIPES["drifting"],
+    "classes": Recipe(classes, 3000, keeps_order=True),
+    "steps": Recipe(steps, 3000, keeps_order=True),
+    "wandering": Recipe(lambda T: sb.streams.synthetic(T, drift=True, seed=4), 3000, keeps_order=True),
+}
+LEVELS = {"levels": Recipe(levels, 3000, keeps_order=True)}
+
+
+def learner(drift: str | None) -> Any:
+    return lambda horizon, seed: sb.Exp3Set(SPACE, drift=drift, seed=seed)
+
+
+def excess(stream: Stream, best: float, drift: str | None, feedback: str, seeds: int) -> float:
+    """What was paid above the best, in the mean over seeds; with full information one game tells enough."""
+    play = ours(learner(drift), feedback)
+    games = range(1 if feedback == "full" else seeds)
+    return float(np.mean([sum(play(stream.game(seed), seed)) for seed in games])) - best
+
+
+def compare(name: str, recipe: Recipe, moves: bool, seeds: int) -> list[float]:
+    """Excesses with full information and with semi-bandit feedback, without drift and with "auto"."""
+    stream = load(name, recipe, KEPT)
+    functions = [problem.function for problem in stream.problems]
+    best = sb.best_blocks(functions, BLOCKS).totals[-1] if moves else stream.best(0, len(stream))
+    figures = []
+    for feedback, target in (("full", 0.2), ("semi-bandit", 0.5)):
+        none, auto = (excess(stream, best, drift, feedback, seeds) for drift in (None, "auto"))
+        figures += [none, auto]
+        limit = target if moves else 1.2
+        show(
+            f'{name}, {feedback}: excess of "auto" over None',
+            auto / none,
+            f"<= {limit:g}",
+            auto <= limit * none,
+        )
+    return figures
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seeds", type=int, default=4, help="games with semi-bandit feedback")
+    parser.add_argument("--streams", help="names, separated by commas")
+    parser.add_argument("--pabulib", default=os.environ.get("PABULIB"), help="folder of .pb files ($PABULIB)")
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    moving = MOVING | ({"pabulib": pabulib(options.pabulib)} if options.pabulib else {})
+    recipes = moving | LEVELS | {name: RECIPES[name] for name in STILL}
+    names = list(recipes) if options.streams is None else options.streams.split(",")
+    if unknown := [name for name in names if name not in recipes]:
+        sys.exit(f"unknown stream {', '.join(unknown)}: choose from {', '.join(recipes)}")
+    head = ["excess over", "", "full, None", "full, auto", "semi-bandit, None", "semi-bandit, auto"]
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    for name in names:
+        figures = compare(name, recipes[name], name in moving, options.seeds)
+        against = f"{BLOCKS} blocks" if name in moving else "a fixed parameter"
+        lines.append(f"| {name} | {against} | " + " | ".join(map(number, figures)) + " |")
+    table = "\n".join(lines)
+    print(table)
+    if options.write:
+        write("learner.md", {"drift": f"{table}\n\n{shown()}"})
+
+
+if __name__ == "__main__":
+    main()
+    finish()

@@ -1,0 +1,113 @@
+"""A log by one process and by two: time, memory, and the same result. Run: python benchmarks/scale.py
+
+The logs are streams: 100,000 knapsacks and 2,000 clusterings, or as --knapsacks and --clusterings say.
+The memory of a worker is the peak of the fullest one, in a process of its own for each length of the log.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+from time import perf_counter
+from typing import Any
+
+from measure import at_least, at_most, finish, show
+
+import semibandit as sb
+
+SPEED_UP = 1.7
+MORE_MEMORY = 1.15
+MORE_TIME = 1.15
+
+
+def knapsacks(rounds: int) -> Any:
+    return sb.streams.knapsack("mixed", rounds, 50, seed=0)
+
+
+def clusterings(rounds: int) -> Any:
+    return sb.streams.clustering("elongated", rounds, seed=0)
+
+
+LOGS = {"knapsacks": knapsacks, "clusterings": clusterings}
+
+
+def fitted(name: str, rounds: int, n_jobs: int, **options: Any) -> tuple[float, Any]:
+    """The seconds that it takes to fit a log, and the fit."""
+    start = perf_counter()
+    result = sb.fit(LOGS[name](rounds), n_jobs=n_jobs, default=1.0, **options)
+    return perf_counter() - start, result
+
+
+def speed(name: str, rounds: int) -> None:
+    for n_jobs in (1, 2):
+        fitted(name, 8, n_jobs, chunk=1)  # processes are there, and kernels loaded
+    alone, one = fitted(name, rounds, 1)
+    half, _ = fitted(name, rounds // 2, 2)
+    together, two = fitted(name, rounds, 2)
+    print(f"{rounds:,} {name}: {alone:.1f} s by one process, {1e3 * alone / rounds:.3g} ms each; {one!r}")
+    differ = json.dumps(one.to_dict()) != json.dumps(two.to_dict())
+    show(f"{name}: results that differ between one process and two", differ, "none", not differ)
+    at_least(f"{rounds:,} {name}, one process over two", alone / together, SPEED_UP)
+    at_most(f"{name}: two processes, a whole log over twice its half", together / (2.0 * half), MORE_TIME)
+
+
+def peak(name: str, rounds: int) -> dict[str, float]:
+    """Megabytes of the fullest worker, and of the process that they work for."""
+    command = [sys.executable, __file__, "--peak", name, str(rounds)]
+    return dict(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+
+
+def print_peak(name: str, rounds: int) -> None:
+    from joblib.externals.loky import get_reusable_executor
+
+    fitted(name, rounds, 2, chunk=100)
+    get_reusable_executor().shutdown(wait=True)  # whose memory is known once they are gone
+    use = {"worker": resource.RUSAGE_CHILDREN, "parent": resource.RUSAGE_SELF}
+    print(json.dumps({what: resource.getrusage(who).ru_maxrss / 1024 for what, who in use.items()}))
+
+
+def memory(name: str, rounds: int) -> None:
+    short, long = peak(name, rounds // 8), peak(name, rounds)
+    for who in ("worker", "parent"):
+        print(f"{name}: {who} {short[who]:.0f} MB for {rounds // 8:,}, {long[who]:.0f} MB for {rounds:,}")
+    at_most(
+        f"{name}: memory of a worker, a log over an eighth of it",
+        long["worker"] / short["worker"],
+        MORE_MEMORY,
+    )
+
+
+def passes(name: str, rounds: int) -> None:
+    """What it costs to hold a hundredth of the pieces."""
+    once, whole = fitted(name, rounds, 1)
+    again, narrow = fitted(name, rounds, 1, max_pieces=max(whole.breaks // 100, 2))
+    print(f"{name}: {rounds:,} in {narrow.passes} passes, with {len(narrow.function):,} of {whole.breaks:,} "
+          f"pieces, take {again / once:.2f} times as long as in one")  # fmt: skip
+    same = (narrow.interval, narrow.mean_loss) == (whole.interval, whole.mean_loss)
+    show(f"{name}: results that differ between one pass and several", not same, "none", same)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--knapsacks", type=int, default=100_000)
+    parser.add_argument("--clusterings", type=int, default=2_000)
+    parser.add_argument("--peak", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.peak:
+        print_peak(options.peak[0], int(options.peak[1]))
+        return
+    for name in LOGS:
+        rounds = getattr(options, name)
+        speed(name, rounds)
+        memory(name, rounds // 5)
+        passes(name, rounds // 10)
+    finish()
+
+
+if __name__ == "__main__":
+    main()

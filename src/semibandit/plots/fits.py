@@ -1,0 +1,78 @@
+"""Pictures of what was fitted to a log. Needs the `plot` extra."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from semibandit import _validate
+from semibandit.functions import Piecewise
+from semibandit.game import Fit
+from semibandit.plots.figures import BLUE, ORANGE, axes
+from semibandit.spaces import Space
+
+__all__ = ["fit"]
+
+_MOST_POINTS = 4000  # of a curve; a picture has no more columns
+
+
+def fit(result: Fit, ax: Any = None, *, space: Space | None = None, default: float | None = None) -> Any:
+    """The mean loss of a log with its confidence band, the best parameters, and the default.
+
+    The band holds everywhere at once, with the probability of the fit's `confidence.level`. Where a search
+    has ruled the minimum out, nothing is drawn.
+
+    Parameters
+    ----------
+    result
+        What `fit` has returned.
+    ax
+        Where to draw; by default in new axes.
+    space
+        Of problems with several parameters: the row of the best one is drawn, the others pale.
+    default
+        A ρ to mark.
+    """
+    if not isinstance(result, Fit):
+        raise TypeError(f"result must be what fit returns, got {result!r}")
+    ax = axes(ax)
+    if space is not None and not isinstance(space, Space):
+        raise TypeError(f"space must be an Interval, Strips or Knobs, got {space!r}")
+    if default is not None:
+        default = _validate.number("default", default)
+    curve = result.function
+    if space is not None and len(space.alphas) > 1:
+        best = space.alphas.index(result.alpha)
+        for i, row in enumerate(space.line.rows(curve)):
+            if i == best:
+                curve = row
+            else:
+                ax.plot(*_points(row), color="0.8", lw=0.6)
+    x, y = _points(curve)
+    radius = result.confidence.radius
+    ax.fill_between(x, y - radius, y + radius, color=BLUE, alpha=0.15, lw=0, label=_band(result))
+    ax.plot(x, y, color="black", lw=1.2, label=f"mean of {result.count:,} problems")
+    lo, hi = result.interval
+    ax.axvspan(lo, hi, color=ORANGE, alpha=0.3, lw=0)
+    ax.axvline(result.rho, color=ORANGE, lw=1.2, label=f"best: ρ = {result.rho:.4g}")
+    if default is not None:
+        default = _validate.number("default", default)
+        ax.axvline(default, color="0.4", lw=1.0, ls="--", label=f"default: ρ = {default:.4g}")
+    ax.set(title="Mean loss", xlabel="ρ", ylabel="loss")
+    ax.margins(x=0.0)
+    ax.legend(frameon=False)
+    return ax
+
+
+def _band(result: Fit) -> str:
+    return f"expected loss, {result.confidence.level:.0%} band (± {result.confidence.radius:.2g})"
+
+
+def _points(function: Piecewise) -> tuple[Any, Any]:
+    """The points of a curve: both ends of each piece, or some places where there are too many pieces."""
+    if len(function) <= _MOST_POINTS:
+        return np.repeat(function.edges, 2)[1:-1], np.column_stack(function.ends).ravel()
+    lowest = function.edges[np.nanargmin(function.lowest)]
+    x = np.union1d(np.linspace(function.edges[0], function.edges[-1], _MOST_POINTS), lowest)
+    return x, function(x)

@@ -1,0 +1,98 @@
+"""`semibandit fit` on streams and on files."""
+
+import pytest
+from typer.testing import CliRunner
+
+import semibandit as sb
+from semibandit.cli import app
+from semibandit.cli.problems import FAMILIES
+
+
+def fit(*arguments):
+    return CliRunner().invoke(app, ["fit", *map(str, arguments)])
+
+
+def cells(result, name):
+    row = next(line for line in result.output.splitlines() if line.strip().startswith(name))
+    return row.split(name, 1)[1].strip()
+
+
+@pytest.fixture
+def knapsacks(tmp_path):
+    for k in range(12):
+        (tmp_path / f"{k:02}.kp").write_text(f"4 {7 + k}\n6 5\n5 4\n4 3\n{k} 2\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_every_family_has_a_command(family):
+    words = [w for name, value in family.small.items() for w in (f"--{name.replace('_', '-')}", value)]
+    result = fit(family.name, "-T", 8, *words)
+    assert result.exit_code == 0, result.output
+    assert "over 8 instances" in cells(result, "mean loss")
+
+
+def test_files_are_fitted_exactly(knapsacks):
+    result = fit("knapsack", "--files", f"{knapsacks}/*.kp", "--default", 0.5)
+    assert result.exit_code == 0, result.output
+    assert "12 knapsacks from files" in result.output
+    best = sb.best_in_hindsight(sb.streams.read_knapsacks(knapsacks))
+    assert cells(result, "best ρ").startswith(f"{best.rho:.6g}")
+    assert cells(result, "mean loss") == f"{best.mean_loss:.6g} over 12 instances"
+    assert "worse by" in cells(result, "default ρ = 0.5")
+    assert fit("knapsack", "--files", knapsacks, "-T", 5).output.count("over 5 instances") == 1
+
+
+def test_held_out_files_and_a_picture(knapsacks, tmp_path):
+    result = fit("knapsack", "--files", knapsacks, "--holdout", 0.25, "--png", tmp_path / "fit.png")
+    assert result.exit_code == 0, result.output
+    assert "over 9 instances" in cells(result, "mean loss")
+    assert "on 3 held out" in cells(result, "expected loss, 95%")
+    assert (tmp_path / "fit.png").stat().st_size > 10_000
+
+
+def test_bad_files_stop_it_or_are_counted_and_named(knapsacks):
+    (knapsacks / "broken.kp").write_text("3 7\n6 5\n")
+    result = fit("knapsack", "--files", knapsacks)
+    assert result.exit_code != 0
+    assert f"{knapsacks / 'broken.kp'}, line 2: cut short" in str(result.exception)
+    result = fit("knapsack", "--files", knapsacks, "--skip-bad")
+    assert result.exit_code == 0, result.output
+    assert "1 instances" in cells(result, "not read")
+    assert "skipped problem 12:" in result.output + result.stderr
+    assert "broken.kp, line 2" in result.output + result.stderr
+
+
+def test_clusterings_from_files(tmp_path):
+    for k in range(4):
+        points = "".join(f"{x},{x * k % 7},{x % 2}\n" for x in range(9))
+        (tmp_path / f"{k}.csv").write_text("x,y,class\n" + points)
+    result = fit("linkage", "--files", tmp_path, "--label", "class", "--standardise")
+    assert result.exit_code == 0, result.output
+    assert "4 clusterings from files" in result.output
+    played = CliRunner().invoke(app, ["play", "linkage", "--files", str(tmp_path), "--label", "class"])
+    assert played.exit_code == 0, played.output
+
+
+def test_two_parameters_are_drawn(tmp_path):
+    result = fit("metric-linkage", "-T", 4, "--rows", 3, "--sizes", "2,3,4", "--png", tmp_path / "fit.png")
+    assert result.exit_code == 0, result.output
+    assert cells(result, "with α")
+    assert (tmp_path / "fit.png").exists()
+
+
+def test_many_jobs():
+    result = fit("synthetic", "-T", 60, "--jobs", 2, "--chunk", 7)
+    assert result.exit_code == 0, result.output
+    assert cells(result, "best ρ") == cells(fit("synthetic", "-T", 60), "best ρ")
+
+
+def test_an_unknown_scheduler(monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(distributed, "Client", unreachable)
+    result = fit("synthetic", "-T", 5, "--scheduler", "tcp://nowhere:1")
+    assert isinstance(result.exception, OSError)
+
+
+def unreachable(address):
+    raise OSError(f"no scheduler at {address}")

@@ -1,0 +1,153 @@
+"""Sums without rounding, against fractions."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import semibandit as sb
+from semibandit.functions import _digits
+from semibandit.functions.exact import ExactSum
+
+DOUBLES = st.floats(allow_nan=False, allow_infinity=False, width=64)
+NASTY = [
+    0.0,
+    -0.0,
+    5e-324,
+    -5e-324,
+    2.2e-308,
+    1e-300,
+    1.0,
+    -1.0,
+    2.0**53,
+    2.0**53 + 2,
+    1e300,
+    -1e300,
+    0.1,
+    2.0**31,
+]
+
+
+def nearest(fraction):
+    try:
+        return float(fraction)  # Python rounds correctly
+    except OverflowError:
+        return math.inf if fraction > 0 else -math.inf
+
+
+@given(st.lists(st.one_of(DOUBLES, st.sampled_from(NASTY)), min_size=1, max_size=40))
+def test_prefix_sums_are_rounded_correctly(values):
+    expected = [nearest(total) for total in itertools.accumulate(map(Fraction, values))]
+    assert _digits.prefix_sums(_digits.of(np.array(values))).tolist() == expected
+
+
+def test_rounding_of_ties_and_of_what_lies_far_below():
+    for tail in (0.0, 2.0**-200, -(2.0**-200), 5e-324, -5e-324):
+        for ulps in range(4):
+            parts = [1.0 + ulps * 2.0**-52, 2.0**-53, tail]
+            expected = nearest(sum(map(Fraction, parts)))
+            assert _digits.prefix_sums(_digits.of(np.array(parts)))[-1] == expected
+
+
+def test_two_parts_hold_twice_the_bits():
+    values = np.random.default_rng(0).normal(size=50) * 2.0 ** np.random.default_rng(1).integers(-80, 80, 50)
+    high, low = _digits.prefix_sums_in_two(_digits.of(values))
+    for total, h, l in zip(itertools.accumulate(map(Fraction, values.tolist())), high, low, strict=True):
+        assert abs(Fraction(h) + Fraction(l) - total) <= abs(total) / 2**105
+
+
+def test_long_sums_go_block_by_block(monkeypatch):
+    values = np.random.default_rng(0).normal(size=1000)
+    whole = _digits.prefix_sums(_digits.of(values))
+    monkeypatch.setattr(_digits, "BLOCK", 7)
+    assert (_digits.prefix_sums(_digits.of(values)) == whole).all()
+
+
+# -- functions -----------------------------------------------------------------------------------------
+
+EDGES = st.lists(st.sampled_from([k / 8 for k in range(1, 8)]), max_size=4, unique=True).map(sorted)
+VALUES = st.one_of(
+    st.floats(0, 1), st.sampled_from([0.1, 0.2, 0.3, 1e-17, 1e16, -1e16]), st.floats(-1e250, 1e250)
+)
+
+
+@st.composite
+def steps(draw):
+    edges = [0.0, *draw(EDGES), 1.0]
+    return sb.PiecewiseConstant(edges, [draw(VALUES) for _ in edges[1:]])
+
+
+@st.composite
+def lines(draw):
+    edges = [0.0, *draw(EDGES), 1.0]
+    left, right = ([draw(VALUES) for _ in edges[1:]] for _ in range(2))
+    return sb.PiecewiseLinear(edges, left, right)
+
+
+def split(functions, cuts):
+    """Sums of consecutive parts."""
+    bounds = [0, *sorted(cuts), len(functions)]
+    return [ExactSum.of(functions[a:b]) for a, b in itertools.pairwise(bounds) if a < b]
+
+
+@given(st.lists(steps(), min_size=1, max_size=12), st.data())
+def test_steps_are_added_exactly_however_they_are_grouped(functions, data):
+    total = ExactSum.of(functions)
+    cuts = data.draw(st.lists(st.integers(0, len(functions)), max_size=4))
+    parts = data.draw(st.permutations(split(functions, cuts)))
+    middle = data.draw(st.integers(1, len(parts)))
+    tree = ExactSum.merge([ExactSum.merge(parts[:middle]), *parts[middle:]])
+    result = tree.function()
+    assert result == total.function()
+    assert (len(tree), tree.count) == (len(total), len(functions))
+    for x, value in zip(result.edges, result.values, strict=False):
+        assert value == nearest(sum(Fraction(f(float(x))) for f in functions))
+
+
+@given(st.lists(st.one_of(steps(), lines()), min_size=1, max_size=8), st.data())
+def test_lines_come_out_the_same_however_they_are_grouped(functions, data):
+    total = ExactSum.of(functions)
+    cuts = data.draw(st.lists(st.integers(0, len(functions)), max_size=4))
+    parts = data.draw(st.permutations(split(functions, cuts)))
+    middle = data.draw(st.integers(1, len(parts)))
+    tree = ExactSum.merge([ExactSum.merge(parts[:middle]), *parts[middle:]])
+    assert tree.function() == total.function()
+
+
+def line_at(function, x, side):
+    """The value at an edge of another function from the right (0) or from the left (1), as a fraction."""
+    edges = [Fraction(e) for e in function.edges.tolist()]
+    i = max(k for k, e in enumerate(edges[:-1]) if (e < x if side else e <= x))
+    left, right = (Fraction(float(end[i])) for end in function.ends)
+    return left + (right - left) * (x - edges[i]) / (edges[i + 1] - edges[i])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_lines_are_right_to_rounding(seed):
+    random = np.random.default_rng(seed)
+    functions = []
+    for _ in range(30):
+        edges = np.r_[0, np.sort(random.random(4)), 1]
+        functions.append(sb.PiecewiseLinear(edges, *(random.random((2, 5)) * 10.0 ** random.integers(-3, 4))))
+    functions += [sb.PiecewiseConstant([0, 0.3, 1], [0.1, 0.7])] * 2
+    total = ExactSum.of(functions).function()
+    for i, (a, b) in enumerate(itertools.pairwise(map(Fraction, total.edges.tolist()))):
+        left = sum(line_at(f, a, 0) for f in functions)
+        right = sum(line_at(f, b, 1) for f in functions)
+        assert abs(Fraction(float(total.left[i])) - left) <= 2**-52 * abs(left)
+        assert abs(Fraction(float(total.right[i])) - right) <= 2**-52 * abs(right)
+
+
+def test_where_nothing_changes_no_piece_is_kept():
+    total = ExactSum.of([sb.PiecewiseConstant([0, 0.5, 0.7, 1], [0.25, 0.25, 0.5])])
+    assert total.function() == sb.PiecewiseConstant([0, 0.7, 1], [0.25, 0.5])
+    assert total.jumps.array.dtype == np.int32
+
+
+def test_sums_beyond_doubles_are_an_error():
+    with pytest.raises(ValueError, match="finite"):
+        ExactSum.of([sb.PiecewiseConstant([0, 1], [1.7e308])] * 2).function()

@@ -1,0 +1,370 @@
+"""The best parameter of a log: the same for every way of working on it, with bounds that hold."""
+
+import itertools
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import semibandit as sb
+from semibandit.game import search
+from semibandit.game.guarantees import problems_needed, pseudo_dimension, uniform_radius
+from semibandit.streams import Stream
+
+
+def everything(result):
+    """All that a fit says, to the bit."""
+    return json.dumps(result.to_dict())
+
+
+def random_steps(seed, count, pieces=6):
+    random = np.random.default_rng(seed)
+    return [
+        sb.PiecewiseConstant(np.r_[0, np.sort(random.random(pieces - 1)), 1], random.random(pieces))
+        for _ in range(count)
+    ]
+
+
+def random_lines(seed, count, pieces=4):
+    random = np.random.default_rng(seed)
+    return [
+        sb.PiecewiseLinear(np.r_[0, np.sort(random.random(pieces - 1)), 1], *random.random((2, pieces)))
+        for _ in range(count)
+    ]
+
+
+# -- the same result -----------------------------------------------------------------------------------
+
+EDGES = st.lists(st.integers(1, 15).map(lambda k: k / 16), max_size=5, unique=True).map(sorted)
+LOSSES = st.one_of(st.floats(0, 1), st.sampled_from([0.1, 0.2, 0.3, 1e-17, 1e16, -1e16, 2e16]))
+
+
+@st.composite
+def functions(draw):
+    edges = [0.0, *draw(EDGES), 1.0]
+    left = [draw(LOSSES) for _ in edges[1:]]
+    if draw(st.booleans()):
+        return sb.PiecewiseLinear(edges, left, [draw(LOSSES) for _ in left])
+    return sb.PiecewiseConstant(edges, left)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(functions(), min_size=2, max_size=30),
+    st.lists(st.integers(1, 40), min_size=2, max_size=2),
+    st.sampled_from([2, 5, 10**6]),
+    st.sampled_from([0.0, 0.3]),
+)
+def test_chunks_do_not_change_a_bit(log, chunks, max_pieces, holdout):
+    kept = search._FIRST_LOOK, search._CELLS, search._BATCH
+    search._FIRST_LOOK, search._CELLS, search._BATCH = 4, 3, 7
+    try:
+        if len(log) * holdout < 1:
+            holdout = 0.0
+        one, other = (
+            sb.fit(log, chunk=chunk, max_pieces=max_pieces, holdout=holdout, default=0.5) for chunk in chunks
+        )
+    finally:
+        search._FIRST_LOOK, search._CELLS, search._BATCH = kept
+    assert everything(one) == everything(other)
+
+
+@settings(max_examples=60)
+@given(st.lists(functions().filter(lambda f: f.degree == 0), min_size=1, max_size=20))
+def test_steps_are_searched_exactly_in_one_pass_and_in_several(log):
+    edges = sorted({edge for f in log for edge in f.edges.tolist()})
+    sums = [float(sum(Fraction(f(x)) for f in log)) for x in edges[:-1]]
+    kept = search._FIRST_LOOK, search._CELLS
+    search._FIRST_LOOK, search._CELLS = 3, 2
+    try:
+        for max_pieces in (2, 10**6):
+            result = sb.fit(log, max_pieces=max_pieces)
+            assert result.mean_loss == min(sums) / len(log)
+            assert sums[edges.index(result.interval[0])] == min(sums)
+            assert result.interval == sb.best_in_hindsight(log).interval
+    finally:
+        search._FIRST_LOOK, search._CELLS = kept
+
+
+@pytest.mark.parametrize("make", [random_steps, random_lines])
+def test_several_passes_hold_little_and_find_the_same(make, monkeypatch):
+    log = make(0, 400)
+    whole = sb.fit(log)
+    assert whole.passes == 1
+    assert whole.function.whole
+    monkeypatch.setattr(search, "_FIRST_LOOK", 50)
+    monkeypatch.setattr(search, "_CELLS", 32)
+    narrow = sb.fit(log, max_pieces=100)
+    assert narrow.passes > 2
+    assert len(narrow.function) < 0.3 * len(whole.function)
+    assert narrow.interval == pytest.approx(whole.interval, abs=1e-12)
+    assert narrow.mean_loss == pytest.approx(whole.mean_loss, rel=1e-14)
+    (lo, hi), *_ = narrow.function.domain
+    middle = 0.5 * (lo + hi)
+    assert narrow.function(middle) == pytest.approx(whole.function(middle), rel=1e-13)
+
+
+def test_it_is_the_best_in_hindsight():
+    stream = sb.streams.knapsack("mixed", rounds=60, n=12)
+    result = sb.fit(stream, default=1.0)
+    best = sb.best_in_hindsight(stream)
+    assert (result.interval, result.mean_loss, result.rho) == (best.interval, best.mean_loss, best.rho)
+    interval, mean_loss = result
+    assert (interval, mean_loss) == (best.interval, best.mean_loss)
+    assert result.function.min() == result.mean_loss == result.function(result.rho)
+    assert (result.count, result.held_out, result.unreadable, result.maximize) == (60, 0, (), False)
+    assert result.breaks == sum(len(problem.losses()) - 1 for problem in stream)
+    at_default = np.mean([problem.loss(1.0) for problem in stream])
+    assert result.confidence.gap.value == pytest.approx(at_default - mean_loss)
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        lambda: iter(random_steps(0, 250)),
+        lambda: dict.fromkeys(random_steps(0, 250)),
+        lambda: random_steps(0, 250),
+    ],
+    ids=["iterator", "no sequence", "list"],
+)
+def test_whatever_can_be_iterated_over(log, monkeypatch):
+    monkeypatch.setattr(search, "_FIRST_LOOK", 20)
+    assert everything(sb.fit(log(), default=0.5)) == everything(sb.fit(random_steps(0, 250), default=0.5))
+    narrow = sb.fit(log(), max_pieces=40)
+    assert narrow.interval == sb.fit(random_steps(0, 250)).interval
+    assert narrow.passes == 1 if isinstance(log(), type(iter([]))) else narrow.passes > 1
+
+
+def test_utilities_are_maximised_as_the_problems_say():
+    stream = sb.streams.knapsack("uncorrelated", rounds=40, n=10, loss="utility")
+    result = sb.fit(stream, default=1.0, holdout=0.25)
+    best = sb.best_in_hindsight([stream[t] for t in range(40) if t % 4 != 3], maximize=True)
+    assert result.maximize
+    assert (result.interval, result.mean_loss) == (best.interval, best.mean_loss)
+    held = [stream[t] for t in range(3, 40, 4)]
+    assert result.held_out == len(held)
+    gain = np.mean([p.loss(result.rho) - p.loss(1.0) for p in held])
+    assert result.confidence.gap.value == pytest.approx(gain)
+
+
+def test_rows_of_two_parameters():
+    stream = sb.streams.digits_two_metrics(6, (2, 3, 4), n_rows=3)
+    result = sb.fit(stream, default=(0.5, 0.5), holdout=1 / 3)
+    chosen = [stream[t] for t in (0, 1, 3, 4)]
+    best = sb.best_in_hindsight(chosen)
+    assert (result.interval, result.alpha, result.parameters) == (best.interval, best.alpha, best.parameters)
+    assert result.confidence.loss.value == pytest.approx(
+        np.mean([stream[t].loss(*best.parameters) for t in (2, 5)])
+    )
+
+
+class Named:
+    """A problem with two knobs: best at alpha = 10^-2 with mode "b"."""
+
+    space = sb.Knobs(alpha=sb.Real(1e-4, 1, log=True), mode=sb.Choice("a", "b"))
+
+    def __init__(self, x):
+        self.x = x
+
+    def loss(self, alpha, mode):
+        return (0.2 if mode == "b" else 0.5) + (0.1 if alpha < self.x else 0.0)
+
+    def losses(self):
+        from semibandit.spaces import Boxes
+
+        steps = [sb.PiecewiseConstant([1e-4, self.x, 1], [v + 0.1, v]) for v in (0.5, 0.2)]
+        return Boxes([(steps[0], {"mode": "a"}), (steps[1], {"mode": "b"})])
+
+
+def test_knobs_by_name():
+    log = [Named(x) for x in (1e-3, 1e-2, 1e-1, 1e-3)]
+    result = sb.fit(log, default={"alpha": 1e-4, "mode": "a"}, holdout=0.25)
+    best = sb.best_in_hindsight(log[:3])
+    assert result.values == best.values
+    assert result.values["mode"] == "b"
+    assert result.interval == best.interval == pytest.approx((0.1, 1.0))
+    assert result.confidence.gap.value == pytest.approx(0.6 - 0.2)
+    assert repr(result).startswith("<Fit: alpha=0.316228, mode='b'; best on [0.1, 1)")
+
+
+# -- what cannot be read -------------------------------------------------------------------------------
+
+
+def sometimes(t, rng):
+    if t in (3, 17):
+        raise OSError(f"disk {t} is on fire")
+    return sb.PiecewiseConstant([0, rng.random(), 1], rng.random(2))
+
+
+def test_what_cannot_be_read_is_named_counted_and_skipped_on_request():
+    stream = Stream(sometimes, 40, seed=0)
+    with pytest.raises(OSError, match="disk 3 is on fire"):
+        sb.fit(stream)
+    result = sb.fit(stream, unreadable="skip", chunk=7)
+    assert [str(each) for each in result.unreadable] == [
+        "problem 3: disk 3 is on fire", "problem 17: disk 17 is on fire",
+    ]  # fmt: skip
+    assert result.count == 38
+    assert "2 unreadable" in repr(result)
+    held = sb.fit(stream, unreadable="skip", holdout=0.25)
+    assert [each.index for each in held.unreadable] == [3, 17]
+    assert held.count + held.held_out == 38
+
+
+def never(t, rng):
+    raise ValueError("no")
+
+
+def test_a_log_of_which_nothing_can_be_read():
+    with pytest.raises(ValueError, match="none of 5 problems could be read; problem 0: no"):
+        sb.fit(Stream(never, 5, seed=0), unreadable="skip")
+
+
+# -- how sure it is ------------------------------------------------------------------------------------
+
+
+def coin_log(seed, n):
+    """Losses 0 or 1, with mean 0.3 left and 0.5 right of a break that is uniform: 0.3 + 0.2ρ at ρ."""
+    random = np.random.default_rng([seed, 5])
+    breaks, left, right = random.random((3, n))
+    return [
+        sb.PiecewiseConstant([0, x, 1], [float(a < 0.3), float(b < 0.5)])
+        for x, a, b in zip(breaks, left, right, strict=True)
+    ]
+
+
+def expected(rho):
+    return 0.3 + 0.2 * rho
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9])
+def test_the_bounds_cover(level):
+    """Over 100 logs, each statement holds at least as often as it should."""
+    uniform, uniform_gap, checked, checked_gap = [], [], [], []
+    for seed in range(100):
+        log = coin_log(seed, 100)
+        result = sb.fit(log, default=1.0, level=level)
+        sure = result.confidence
+        function = result.function
+        off = max(
+            abs(value - expected(x))
+            for pair, value in zip(itertools.pairwise(function.edges), function.values, strict=True)
+            for x in pair
+        )
+        uniform.append(off <= sure.radius)
+        gap = expected(1.0) - expected(result.rho)
+        uniform_gap.append(sure.gap.low <= gap <= sure.gap.high)
+        assert sure.loss.low <= expected(result.rho) <= sure.loss.high or not uniform[-1]
+        held = sb.fit(log, default=1.0, level=level, holdout=0.5)
+        sure = held.confidence
+        checked.append(sure.loss.low <= expected(held.rho) <= sure.loss.high)
+        gap = expected(1.0) - expected(held.rho)
+        checked_gap.append(sure.gap.low <= gap <= sure.gap.high)
+    for covered in (uniform, uniform_gap, checked, checked_gap):
+        assert np.mean(covered) >= level
+
+
+def test_held_out_bounds_are_those_of_the_reference():
+    log = coin_log(0, 1000)
+    result = sb.fit(log, default=1.0, holdout=0.2)
+    held = log[4::5]
+    losses = np.array([f(result.rho) for f in held])
+    gaps = np.array([f(1.0) for f in held]) - losses
+    for estimate, numbers, width in (
+        (result.confidence.loss, losses, 1.0),
+        (result.confidence.gap, gaps, 2.0),
+    ):
+        log_term = np.log(4 / 0.05)
+        radius = np.sqrt(2 * numbers.var(ddof=1) * log_term / 200) + 7 * width * log_term / (3 * 199)
+        assert estimate.value == pytest.approx(numbers.mean())
+        assert estimate.high == pytest.approx(numbers.mean() + radius)
+    assert (result.count, result.held_out) == (800, 200)
+    assert result.interval == sb.best_in_hindsight([f for t, f in enumerate(log) if t % 5 != 4]).interval
+
+
+def test_the_uniform_bound_with_its_constants():
+    n, breaks = 1000, 12_345
+    chance = np.sqrt(np.log(2 / 0.1) / (2 * n))
+    vectors = np.sqrt(2 * np.log(breaks + 1) / n)
+    assert uniform_radius(n, breaks, level=0.9) == pytest.approx(vectors + 3 * chance)
+    assert uniform_radius(n, breaks, level=0.9, gap=True, width=2) == pytest.approx(
+        2 * (vectors + 4 * chance)
+    )
+    assert uniform_radius(n, 0, level=0.9, degree=1) == pytest.approx(np.sqrt(2 * np.log(2) / n) + 3 * chance)
+    assert uniform_radius(10**6, 10**7) < 0.011
+
+
+@pytest.mark.parametrize("breaks", [0, 1, 2, 7, 1000])
+def test_no_more_problems_are_shattered(breaks):
+    d = pseudo_dimension(breaks)
+    assert 2**d <= d * breaks + 1
+    assert 2 ** (d + 1) > (d + 1) * breaks + 1
+
+
+@pytest.mark.parametrize(("radius", "breaks"), [(0.5, 3), (0.05, 20), (0.001, 1000)])
+def test_so_many_problems_are_needed_and_no_more(radius, breaks):
+    n = problems_needed(radius, breaks)
+    assert uniform_radius(n, n * breaks) <= radius < uniform_radius(n - 1, (n - 1) * breaks)
+
+
+def test_losses_beyond_what_was_said():
+    log = [sb.PiecewiseConstant([0, 0.5, 1], [0.0, 3.0]), sb.PiecewiseConstant([0, 0.5, 1], [-1.0, 1.0])]
+    loss = sb.fit(log).confidence.loss
+    assert (loss.low, loss.high) == (-1.0, 3.0)  # two problems tell nothing but the range
+    with pytest.raises(ValueError, match=r"losses must be in \[0, 2\], got some from -1.0 to 3.0"):
+        sb.fit(log, high=2.0)
+
+
+# -- mistakes ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"n_jobs": 0}, ValueError, "n_jobs must be at least 1, or -1"),
+        ({"n_jobs": 1.5}, TypeError, "n_jobs must be an integer"),
+        ({"client": 3}, TypeError, r"client must be a dask.distributed.Client, got 3"),
+        ({"holdout": 1.0}, ValueError, "holdout must be"),
+        ({"holdout": 0.01}, ValueError, "holdout must leave a problem to check on"),
+        ({"level": 1.0}, ValueError, "level must be"),
+        ({"default": 2.0}, ValueError, "rho must be in"),
+        ({"default": "no"}, TypeError, "rho must be a number"),
+        ({"default": (0.5, 1.0, 2.0)}, TypeError, "default must be a parameter of"),
+        ({"chunk": 0}, ValueError, "chunk must be at least 1"),
+        ({"unreadable": "ignore"}, ValueError, "unreadable must be one of 'raise', 'skip'"),
+        ({"max_pieces": 1}, ValueError, "max_pieces must be at least 2"),
+        ({"maximize": "no"}, TypeError, "maximize must be True or False"),
+        ({"progress": 1}, TypeError, "progress must be True or False"),
+    ],
+)
+def test_mistakes(options, error, message):
+    with pytest.raises(error, match=message):
+        sb.fit(random_steps(0, 5), **options)
+
+
+def test_mistaken_problems():
+    with pytest.raises(ValueError, match="at least one problem, got none"):
+        sb.fit([])
+    with pytest.raises(TypeError, match="problems must be a collection"):
+        sb.fit(3)
+    with pytest.raises(TypeError, match="or have a method `losses`, got 3"):
+        sb.fit([3])
+    with pytest.raises(ValueError, match="problem 1 is not seen everywhere"):
+        sb.fit([*random_steps(0, 1), sb.PiecewiseConstant([0, 1], [np.nan])])
+    with pytest.raises(ValueError, match="problems must be on one space"):
+        sb.fit([*random_steps(0, 1), sb.PiecewiseConstant([0, 2], [0.5])], chunk=1)
+    with pytest.raises(ValueError, match="holdout needs problems that can be read again"):
+        sb.fit(iter(random_steps(0, 9)), holdout=0.5)
+
+
+def test_what_it_says_of_itself():
+    result = sb.fit(random_steps(0, 50), default=0.5, progress=True)
+    assert repr(result).startswith("<Fit: rho=")
+    assert "50 problems; 95% uniform: loss 0." in repr(result)
+    assert "gap to the default" in repr(result)
+    data = result.to_dict()
+    assert json.loads(json.dumps(data)) == data
+    assert sb.PiecewiseConstant.from_dict(data["function"]) == result.function

@@ -1,0 +1,87 @@
+"""Many games: the same as one by one, whoever plays them."""
+
+import numpy as np
+import pytest
+
+import fit_workers
+import semibandit as sb
+
+SPACE = sb.Interval(0, 1)
+
+
+def default(seed):
+    return sb.Exp3Set(SPACE, seed=seed)
+
+
+def grid(seed):
+    return sb.Exp3Grid(SPACE, 4, seed=seed)
+
+
+class Peer:
+    """Plays at random."""
+
+    def play(self, problems, seed):
+        random = np.random.default_rng(seed)
+        for problem in problems:
+            yield problem.loss(random.random())
+
+
+def test_each_game_is_that_of_play():
+    stream = sb.streams.synthetic(30)
+    games = sb.play_many({"default": default, "peer": Peer()}, stream, seeds=3)
+    for seed in range(3):
+        history = sb.play(default(seed), stream)
+        assert (games.losses["default"][seed] == history.loss).all()
+        assert games.regret()["default"][seed] == pytest.approx(history.regret())
+        assert games.losses["peer"][seed].tolist() == list(Peer().play(stream, seed))
+    assert games.best(0) == sb.best_in_hindsight(stream)
+    assert games.losses["peer"].shape == (3, 30)
+    assert repr(games).startswith("<Games of 30 rounds, 3 seeds; mean loss: default ")
+
+
+def test_problems_may_depend_on_the_seed():
+    def problems(seed):
+        return sb.streams.synthetic(20, seed=seed)
+
+    games = sb.play_many({"grid": grid}, problems, seeds=(3, 5), feedback="bandit")
+    for row, seed in enumerate((3, 5)):
+        history = sb.play(grid(seed), problems(seed), "bandit")
+        assert games.regret()["grid"][row] == pytest.approx(history.regret())
+
+
+def test_probes_and_utilities():
+    stream = sb.streams.posted_price(25, loss="utility")
+    games = sb.play_many({"default": utilities}, stream, seeds=2, probes=2)
+    history = sb.play(utilities(1), stream, probes=2)
+    assert games.regret()["default"][1] == pytest.approx(history.regret())
+
+
+def utilities(seed):
+    return sb.Exp3Set(SPACE, high=5.0, maximize=True, seed=seed)
+
+
+def test_processes_play_the_same_games():
+    stream = fit_workers.safe()
+    alone = sb.play_many({"a": fit_workers.learner, "b": fit_workers.learner}, stream, seeds=2)
+    games = sb.play_many({"a": fit_workers.learner, "b": fit_workers.learner}, stream, seeds=2, n_jobs=2)
+    for name in "ab":
+        assert (games.losses[name] == alone.losses[name]).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (([default], [1]), TypeError, "learners must be a dict of names"),
+        (({}, [1]), TypeError, "learners must be a dict of names"),
+        (({"x": 3}, [1]), TypeError, r"learners\['x'\] must make a learner from a seed, got 3"),
+        (({"x": default}, []), TypeError, "problems must be a sequence of problems"),
+        (({"x": default}, iter([1])), TypeError, "problems must be a sequence of problems"),
+        (({"x": default}, [1], 0), ValueError, "seeds must be at least 1"),
+        (({"x": default}, [1], []), ValueError, "seeds must hold at least one seed"),
+        (({"x": default}, [1], [-1]), ValueError, "a seed must be at least 0"),
+        (({"x": default}, [1], 1.5), TypeError, "seeds must be integers or their number"),
+    ],
+)
+def test_mistakes(arguments, error, message):
+    with pytest.raises(error, match=message):
+        sb.play_many(*arguments)

@@ -1,0 +1,29 @@
+import numpy as np
+import pytest
+
+import semibandit as sb
+from semibandit.plots import fits
+
+
+def test_the_curve_its_band_and_the_best():
+    result = sb.fit(sb.streams.synthetic(30))
+    ax = sb.plots.fit(result, default=0.25)
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert f"best: ρ = {result.rho:.4g}" in labels
+    assert "default: ρ = 0.25" in labels
+    assert any("95% band" in label for label in labels)
+    curve = next(line for line in ax.get_lines() if line.get_label().startswith("mean of 30"))
+    assert curve.get_ydata().min() == result.mean_loss
+
+
+def test_long_curves_are_thinned_and_keep_their_minimum(monkeypatch):
+    monkeypatch.setattr(fits, "_MOST_POINTS", 20)
+    result = sb.fit(sb.streams.synthetic(30))
+    x, y = fits._points(result.function)
+    assert x.size <= 21
+    assert np.nanmin(y) == result.mean_loss
+
+
+def test_mistakes():
+    with pytest.raises(TypeError, match="result must be what fit returns"):
+        sb.plots.fit(3)
