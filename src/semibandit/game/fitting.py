@@ -154,6 +154,7 @@ def fit(
     >>> result.count, result.held_out, result.rho == result.rho
     (160, 40, True)
     """
+    _validate.iterable("problems", problems, "a sequence of problems")
     options = _Options(
         engine_for(n_jobs, client),
         _validate.choice("unreadable", unreadable, ("raise", "skip")) == "skip",

@@ -37,6 +37,10 @@ def fit(result: Fit, ax: Any = None, *, space: Space | None = None, default: flo
     if not isinstance(result, Fit):
         raise TypeError(f"result must be what fit returns, got {result!r}")
     ax = axes(ax)
+    if space is not None and not isinstance(space, Space):
+        raise TypeError(f"space must be an Interval, Strips or Knobs, got {space!r}")
+    if default is not None:
+        default = _validate.number("default", default)
     curve = result.function
     if space is not None and len(space.alphas) > 1:
         best = space.alphas.index(result.alpha)
