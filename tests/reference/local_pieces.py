@@ -60,11 +60,11 @@ class FlatLocal:
         return max(b - (1.0 if single else 0.7) * hope / (piece.count + 1), 0.0)
 
     def slope(self):
-        """Of the regression of one look on the others; to begin with a half, with the weight of six."""
+        """Of the regression of one look on the others; to begin with 0.8, with the weight of 60 looks."""
         mean = sum(self.paid) / len(self.paid) if self.paid else 0.0
-        doubt = 6 * sum((x - mean) ** 2 for x in self.paid) / len(self.paid) if self.paid else 0.0
+        prior = 60 * sum((x - mean) ** 2 for x in self.paid) / len(self.paid) if self.paid else 0.0
         products, squares = sum(x * y for x, y in self.pairs), sum(y * y for _, y in self.pairs)
-        return min(max((products + doubt / 2) / (squares + doubt), 0.0), 1.0) if squares + doubt else 0.5
+        return min(max((products + 0.8 * prior) / (squares + prior), 0.0), 1.0) if squares + prior else 0.8
 
     def tell(self, sets, paid, times=(1,), clip=True, single=False):
         """`sets` are lists of (lo, hi, loss), looked at so many times; returns their chances and the gap."""
@@ -97,7 +97,7 @@ class FlatLocal:
                 for look in range(draws):
                     if looks[look] == j:
                         others = [surprise[k] for k in looks[:look] + looks[look + 1 :]]
-                        off = theta * (sum(others) / len(others) - usual) if others else 0.0
+                        off = theta * sum(others) / len(others) if others else 0.0
                         exact += (loss - base[i] - off) / share[j] / draws
                 clipped = max(exact, -1.0 / self.rate) if clip else exact
                 piece.raised += clipped - exact

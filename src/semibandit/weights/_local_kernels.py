@@ -25,7 +25,8 @@ from semibandit._jit import kernel
 EDGE, PRIOR, SUM, RAISED, COUNT, LOSS, MASS = range(7)
 ROWS = 7
 
-HALF_BELIEVED = 6.0  # looks: before, half of what other looks say of the hardness of an instance is believed
+SHARED = 0.8  # the part of what other looks say of the hardness of an instance that is believed at first
+FIRST_LOOKS = 60.0  # with the weight of so many looks
 LEAST_DEVIATION = 0.3  # of the mean: losses that are all alike must be told from unseen ones
 SMALLEST_SHARE = 2.0**-64
 
@@ -289,10 +290,10 @@ def paired(surprise: Any, times: Any, p: Any, explore: float, deviation: float, 
     """By what to multiply loss - b on each set, and what to take off then; adds the round to `link`.
 
     One look divides by its chance p. Of several, each makes an estimate of its own, and the mean counts. The
-    others tell it whether the instance is a hard one: θ · (the mean of their loss - b, less what that usually
-    is) is taken off, which is the same everywhere in expectation, as looks are drawn independently. θ is the
-    slope of the regression of loss - b in one set on those in others, in the rounds before: `link` holds the
-    sums of their products, of squares, of loss - b, and the number of rounds.
+    others tell it whether the instance is a hard one: θ · (the mean of their loss - b) is taken off, which is
+    the same everywhere in expectation, as looks are drawn independently. θ is the slope of the regression of
+    loss - b in one set on those in others, in the rounds before: `link` holds the sums of their products and
+    of squares (both less what is usual), of loss - b, and the number of rounds.
     """
     factors = np.zeros((2, p.size))
     draws = times.sum()
@@ -300,17 +301,17 @@ def paired(surprise: Any, times: Any, p: Any, explore: float, deviation: float, 
         factors[0] = 1.0 / (p + explore)
         return factors
     usual = link[2] / (link[3] + 1.0)
-    doubt = HALF_BELIEVED * deviation * deviation
-    theta = 0.5
-    if link[1] + doubt > 0.0:
-        theta = min(max((link[0] + 0.5 * doubt) / (link[1] + doubt), 0.0), 1.0)
+    prior = FIRST_LOOKS * deviation * deviation
+    theta = SHARED
+    if link[1] + prior > 0.0:
+        theta = min(max((link[0] + SHARED * prior) / (link[1] + prior), 0.0), 1.0)
     total = 0.0
     for k in range(p.size):
         total += times[k] * surprise[k]
     for k in range(p.size):
         chance = -math.expm1(math.log1p(-p[k]) / draws) if p[k] < 1.0 else 1.0
         factors[0, k] = times[k] / draws / (max(chance, SMALLEST_SHARE) + explore)
-        factors[1, k] = factors[0, k] * theta * ((total - surprise[k]) / (draws - 1) - usual)
+        factors[1, k] = factors[0, k] * theta * (total - surprise[k]) / (draws - 1)
         elsewhere = draws - times[k]
         if elsewhere > 0:  # looks at the same set are alike, whatever the instance
             others = (total - times[k] * surprise[k]) / elsewhere - usual
