@@ -226,3 +226,11 @@ def test_states_restore_to_the_bit_and_damage_is_refused(space):
     state[state.size - 2 * weights._tree.shape[1] - 3] = np.nan
     with pytest.raises(ValueError, match="broken"):
         restore(state)
+
+
+def test_the_kth_smallest_is_that_of_a_sorted_array():
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 3, 10, 100):
+        for values in (rng.random(n), rng.integers(3, size=n).astype(float), np.full(n, np.inf)):
+            for at in range(n):
+                assert k.kth_smallest(values.copy(), at) == np.sort(values)[at]
