@@ -26,6 +26,7 @@ class FlatLocal:
         self.pieces = [Piece(lo, hi) for (lo, hi), _ in cells]
         self.seen_in = {}  # node -> losses, one for each round and set that touched it
         self.paid = []
+        self.alike = self.squares = 0.0  # of looks into different sets
 
     def shares(self):
         least = min(piece.total for piece in self.pieces)
@@ -78,12 +79,14 @@ class FlatLocal:
             for members, q in zip(inside, share, strict=True)
         ]
         looks = [j for j, n in enumerate(times) for _ in range(n)]
+        chances = [1.0 - (1.0 - q) ** draws for q in share]
+        paired = self.alike > 0.5 * self.squares
         for j, members in enumerate(inside):
             touched = {}
             for i, loss in members:
                 piece = self.pieces[i]
-                exact = 0.0  # the mean over the looks that were made
-                for look in range(draws):
+                exact = 0.0 if paired else (loss - base[i]) / chances[j]
+                for look in range(draws if paired else 0):  # the mean over the looks that were made
                     if looks[look] == j:
                         others = [surprise[k] for k in looks[:look] + looks[look + 1 :]]
                         off = 0.8 * sum(others) / len(others) if others else 0.0
@@ -98,7 +101,10 @@ class FlatLocal:
                     touched.setdefault(node, loss)
             for node, loss in touched.items():
                 self.seen_in.setdefault(node, []).append(loss)
-        chances = [1.0 - (1.0 - q) ** draws for q in share]
+        products = [surprise[j] * surprise[k] for j in looks for k in looks if j != k]
+        if products:
+            self.alike += sum(products) / len(products)
+            self.squares += sum(surprise[j] ** 2 for j in looks) / draws
         mean = sum(s * e for s, e in zip(shares, estimates, strict=True))
         mixed = sum(s * math.expm1(-self.rate * e) for s, e in zip(shares, estimates, strict=True))
         for piece, e in zip(self.pieces, estimates, strict=True):

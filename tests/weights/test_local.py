@@ -55,11 +55,14 @@ def seen_part(edges, losses, sets, paid, times=(1,), single=False):
 
 
 @pytest.mark.parametrize("space", SPACES, ids=repr)
-@pytest.mark.parametrize(("draws", "single"), [(1, False), (3, False), (1, True)])
-def test_rounds_against_the_flat_version(space, draws, single):
+@pytest.mark.parametrize(
+    ("draws", "single", "alike"), [(1, False, 0.0), (3, False, 0.0), (3, False, 1e3), (1, True, 0.0)]
+)
+def test_rounds_against_the_flat_version(space, draws, single, alike):
     rng = np.random.default_rng(1)
     weights = fresh(space)
     slow = flat(weights)
+    slow.alike = weights._tree[k.ALIKE, 0] = alike
     for _ in range(40):
         edges, losses = random_partition(rng, weights)
         sets = np.arange(losses.size) % 4
@@ -84,11 +87,12 @@ def test_rounds_against_the_flat_version(space, draws, single):
 
 
 @pytest.mark.parametrize("space", SPACES, ids=repr)
-@pytest.mark.parametrize("looks", [1, 3])
-def test_estimates_are_unbiased_but_for_what_clips_have_raised(space, looks):
+@pytest.mark.parametrize(("looks", "alike"), [(1, 0.0), (3, 0.0), (3, 1e3)])
+def test_estimates_are_unbiased_but_for_what_clips_have_raised(space, looks, alike):
     """Over all sets that may be seen, sums minus what was raised move by the loss, up to one constant."""
     rng = np.random.default_rng(2)
     weights = fresh(space, rate=3.0)
+    weights._tree[k.ALIKE, 0] = alike
     rule = RULE._replace(floor=-1.0 / 3.0, rate=3.0)
     clipped = 0.0
     for _ in range(25):
