@@ -1,7 +1,7 @@
 """The first minute: what a first call costs with an empty cache of machine code, and with a full one.
 
 Each call runs in a fresh process, twice with one cache directory of its own: cold, then warm. With
-`--against TREE` (another checkout) the main job of `make demo` is run in both trees, and the ratio is printed.
+`--against TREE` (another checkout) the main job of `make demo` runs in both trees, and the ratio is printed.
 
     python benchmarks/cold.py [--against TREE] [--only NAME]
 """
