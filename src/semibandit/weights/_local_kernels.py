@@ -299,7 +299,8 @@ def paired(surprise: Any, times: Any, p: Any, explore: float, deviation: float, 
     factors = np.zeros((2, p.size))
     draws = times.sum()
     if draws == 1:
-        factors[0] = 1.0 / (p + explore)
+        for k in range(p.size):
+            factors[0, k] = 1.0 / (p[k] + explore)
         return factors
     usual = link[2] / (link[3] + 1.0)
     doubt = HALF_BELIEVED * deviation * deviation
