@@ -158,6 +158,7 @@ def fit(
     >>> result.count, result.held_out, result.confidence.method
     (160, 40, 'held-out')
     """
+    _validate.iterable("problems", problems, "a sequence of problems")
     options = _Options(
         engine_for(n_jobs, client),
         _validate.choice("unreadable", unreadable, ("raise", "skip")) == "skip",

@@ -37,6 +37,8 @@ def fit(result: Fit, ax: Any = None, *, default: float | None = None) -> Any:
     if result.names:
         raise TypeError(f"fits of knobs with names are not drawn, got {result!r}")
     ax = axes(ax)
+    if default is not None:
+        default = _validate.number("default", default)
     curve, space = result.function, result.space
     if space is not None and len(space.alphas) > 1:
         best = space.alphas.index(result.alpha)
