@@ -37,6 +37,10 @@ NASTY: list[Any] = [
 NEEDED: list[tuple[Any, dict[str, Any]]] = [
     (sb.Interval, {"lo": 0.0, "hi": 1.0}),
     (sb.Strips, {"n_rows": 2, "interval": UNIT}),
+    (sb.Real, {"lo": 0.5, "hi": 1.0}),
+    (sb.Integer, {"lo": 1, "hi": 3}),
+    (sb.Knobs, {"along": "x", "x": sb.Real(0, 1)}),
+    (sb.Boxes, {"parts": [(STEPS, {"mode": "a"})]}),
     (sb.PiecewiseConstant, {"edges": [0, 0.5, 1], "values": [1, 2]}),
     (sb.PiecewiseConstant.sum, {"functions": [STEPS, STEPS]}),
     (sb.PiecewiseConstant.constant, {"lo": 0.0, "hi": 1.0, "value": 0.5}),
