@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from semibandit.game import History
-from semibandit.plots.figures import axes, axis, knob
+from semibandit.plots.figures import axes, axis, knob, require
 
 __all__ = ["along", "rows"]
 
@@ -19,6 +19,7 @@ _MOST_LABELS = 24
 
 def rows(history: History, ax: Any = None) -> Any:
     """The density over the other knobs through time, a band for each row; darker is likelier."""
+    require("history", history, "densities")
     ax = axes(ax)
     times, _, shares = history.densities()
     masses = shares.reshape(times.size, len(history.space.alphas), -1).sum(axis=2)
@@ -39,6 +40,7 @@ def rows(history: History, ax: Any = None) -> Any:
 
 def along(history: History, ax: Any = None) -> Any:
     """The density of the knob along the rows through time, all rows together; darker is likelier."""
+    require("history", history, "densities")
     ax = axes(ax)
     times, edges, shares = history.densities()
     masses = shares.reshape(times.size, -1, edges.size - 1).sum(axis=1)
