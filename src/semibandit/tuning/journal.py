@@ -258,6 +258,8 @@ class Journal:
 def feedback_of(path: str | PathLike[str]) -> str | None:
     """The feedback that a state file was begun with, without opening it; None where that cannot be said."""
     with suppress(OSError, msgspec.DecodeError, ValueError):
+        if not os.path.isfile(path):  # a device may have no end
+            return None
         with open(path, "rb") as file:
             line = file.readline()
         return msgspec.json.decode(_unsealed(line.rstrip(b"\n"), 0, False)[0], type=Settings).feedback
