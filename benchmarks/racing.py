@@ -177,7 +177,7 @@ def main() -> None:
         "--slow-seeds",
         type=int,
         default=20,
-        help="for all but race and grid, which take seconds or minutes each",
+        help="for all but race and grid",
     )
     parser.add_argument("--programs", nargs="+", default=list(PROGRAMS), choices=list(PROGRAMS))
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
