@@ -27,7 +27,7 @@ import semibandit as sb
 KEPT = Path(__file__).resolve().parents[1] / "build" / "suite"
 BLOCKS = 8
 KINDS = ("mixed", "uncorrelated", "circle", "weakly-correlated", "mixed", "spanner")
-STILL = ("mixed", "weakly", "iris", "synthetic")
+STILL = ("mixed", "iris", "synthetic")
 
 
 def steps(T: int, seed: int = 2, blocks: int = 6) -> Iterator[sb.Explicit]:

@@ -236,7 +236,10 @@ def test_which_mode_it_is(folder):
 
 
 MISTAKES = [
-    (["--race", "--arms", "3"], "a race needs --state, and goes without --feedback, --probes, --arms"),
+    (
+        ["--race", "--arms", "3"],
+        "a race needs --state and --space, and goes without --feedback, --probes, --arms",
+    ),
     (["--online", "--runs", "30"], "--runs is for a race: online each instance is run once"),
     (["--space", "0-1"], "--space must be LO:HI, such as 0:1, got '0-1'"),
     (["--space", "1:0"], "lo must be below hi"),

@@ -18,7 +18,7 @@ from semibandit.cli.verdict import standings_table, values_table, verdict_rows
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from semibandit.spaces.interval import Interval
+    from semibandit.spaces import Interval, Knobs
     from semibandit.tuning import Command, Summary, Tuner
 
 _INTERRUPTED = "Interrupted"
@@ -43,7 +43,15 @@ class Feedback(StrEnum):
 def tune(
     command: Annotated[str, typer.Argument(help='The command, such as "solver --alpha {rho} {instance}".')],
     instances: Annotated[list[str], typer.Argument(help="Instances; a folder stands for its files.")],
-    space: Annotated[str, typer.Option(metavar="LO:HI", help="Where ρ lives.")],
+    space: Annotated[str | None, typer.Option(metavar="LO:HI", help="Where ρ lives.")] = None,
+    knob: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=RANGE",
+            help="Instead of --space, a knob {NAME} of the command; may be given several times. LO:HI, "
+            "LO:HI:log, LO:HI:STEP, whole numbers LO..HI, LO..HI:log, or choices A,B.",
+        ),
+    ] = None,
     state: Annotated[
         Path | None, typer.Option(help="File that keeps all rounds; tuning goes on from it.")
     ] = None,
@@ -149,7 +157,9 @@ def tune(
     """Tune a command with a knob: run it on each instance, learn from its loss, go on where it stopped."""
     from semibandit.tuning import Command
 
-    names, interval = expand(instances), parse_space(space, integer)
+    names, where = expand(instances), parse_where(space, knob, integer)
+    if png is not None and where.names:
+        raise ValueError("--png draws the loss over ρ, and goes with --space")
     if high is None:
         high = repr(timeout) if loss_from == "time" and timeout is not None else "1"
     runner = Command(
@@ -162,10 +172,11 @@ def tune(
         ok_status=parse_numbers("--ok-status", ok_status),
         integer=integer,
         shell=shell,
+        names=where.names or ("rho",),
     )
     options: dict[str, Any] = {
         "maximize": maximize,
-        "default": parse_default(default, interval),
+        "default": parse_default(default, where),
         "high": parse_loss("--high", high, "auto"),
         "failed": parse_loss("--failed", failed, "skip", "high"),
         "seed": seed,
@@ -178,14 +189,15 @@ def tune(
         "probes": probes,
         "horizon": len(names),
     }
-    given = feedback != Feedback.bandit or probes or arms is not None or tolerance is not None or again
-    if _races(race, state, bool(given)):
+    given = feedback != Feedback.bandit or probes > 0 or arms is not None or tolerance is not None
+    given = given or again or bool(knob)
+    if _races(race, state, given):
         options |= {"runs": runs, "jobs": jobs}
     elif runs is not None:
         raise ValueError("--runs is for a race: online each instance is run once")
     else:
         options |= online
-    with _tuner(runner, interval, state, storage, study, jobs, options) as tuner:
+    with _tuner(runner, where, state, storage, study, jobs, options) as tuner:
         ended = _run(tuner, names, again=again, retry_failed=retry_failed)
         _report(tuner, ended)
         if png is not None:
@@ -200,7 +212,7 @@ def tune(
 
 def _tuner(
     command: Command,
-    space: Interval,
+    space: Interval | Knobs,
     state: Path | None,
     storage: str | None,
     study: str | None,
@@ -230,12 +242,26 @@ def _races(race: bool | None, state: Path | None, for_online: bool) -> bool:
 
     if race and (state is None or for_online):
         raise ValueError(
-            "a race needs --state, and goes without --feedback, --probes, --arms, --tolerance and --again"
+            "a race needs --state and --space, and goes without --feedback, --probes, --arms, --tolerance "
+            "and --again"
         )
     begun = None if state is None else feedback_of(state)
     if race is None and begun is not None:
         return begun == "race" and not for_online
     return state is not None and not for_online if race is None else race
+
+
+def parse_where(space: str | None, knobs: list[str] | None, integer: bool) -> Interval | Knobs:
+    """Where the parameters live: --space, or the knobs."""
+    from semibandit.tuning.knobs import parse_knobs
+
+    if (space is None) == (not knobs):
+        raise ValueError("give either --space LO:HI, or --knob NAME=RANGE for each knob of the command")
+    if space is not None:
+        return parse_space(space, integer)
+    if integer:
+        raise ValueError("--integer goes with --space; a whole knob is --knob NAME=LO..HI")
+    return parse_knobs(knobs or ())
 
 
 def parse_space(text: str, integer: bool = False) -> Interval:
@@ -271,8 +297,12 @@ def parse_loss(option: str, text: str, *words: str) -> float | str:
         raise ValueError(f"{option} must be a number or {' or '.join(words)}, got {text!r}") from None
 
 
-def parse_default(text: str | None, space: Interval) -> float | None:
-    """A ρ, or the middle of the space."""
+def parse_default(text: str | None, space: Any) -> Any:
+    """A ρ, or the middle of the space; the values of all knobs."""
+    if text is not None and space.names:
+        from semibandit.tuning.knobs import parse_values
+
+        return parse_values(text, space)
     if text is None or text == "middle":
         return None if text is None else 0.5 * space.lo + 0.5 * space.hi
     try:
@@ -318,7 +348,7 @@ def _run(tuner: Tuner, names: list[str], **which: bool) -> str | None:
             failed = 0
             for record in tuner.rounds(names, **which):
                 failed += record.failure is not None
-                note = f"ρ = {record.rho:.4g}" + (f", {failed} failed" if failed else "")
+                note = _played(record) + (f", {failed} failed" if failed else "")
                 progress.update(task, advance=1, note=note)
     except KeyboardInterrupt:
         return _INTERRUPTED
@@ -333,7 +363,7 @@ def _report(tuner: Tuner, ended: str | None) -> None:
     out = console(highlight=False)
     summary = tuner.summary()
     out.print(_table(tuner, summary))
-    if tuner.learner.n_told:
+    if tuner.learner.n_told and not tuner.space.names:
         out.print(standings_table(tuner) if isinstance(tuner, Racer) else values_table(tuner))
     for line in _remarks(tuner, summary):
         out.print(plain(line), markup=False, soft_wrap=True)
@@ -366,6 +396,8 @@ def _remarks(tuner: Tuner, summary: Summary) -> Iterator[str]:
         skipped = _times(summary.n_skipped, "failed round")
         yield f"From {skipped} nothing was learned; --failed high changes that."
         runs = [(record.rho, record.failure is not None) for record in tuner.finished]
+        if tuner.space.names:
+            return
         if (found := cluster(runs, settings.lo, settings.hi)) is not None:
             yield (
                 f"Warning: of the runs with ρ from {found.lo:.4g} to {found.hi:.4g}, {found.failed} of "
@@ -391,16 +423,31 @@ def _table(tuner: Tuner, summary: Summary) -> Table:
     if tuner.settings.feedback == "race":
         runs = f"a race, {summary.n_runs} runs"
     table.add_row("done", runs + (f", {summary.n_failed} rounds failed" if summary.n_failed else ""))
+    knobs = best.values if best.names else {"ρ": best.rho}
     if tuner.learner.n_told == 0:
-        table.add_row("ρ to deploy", "nothing was learned yet")
+        table.add_row(f"{', '.join(knobs)} to deploy", "nothing was learned yet")
         return table
     table.add_row(f"mean {word}", f"{summary.mean_loss:.6g}")
-    table.add_row("ρ to deploy", f"[bold]{best.rho:.6g}[/bold]")
+    for name, value in knobs.items():
+        table.add_row(f"{name} to deploy", f"[bold]{plain(_shown(value))}[/bold]")
     table.add_row("which stands for", "{:.6g} to {:.6g}".format(*best.interval))
     table.add_row(f"mean {word} there", str(best.evidence))
     if (pair := summary.comparison) is not None:
         difference = f"{pair.learner - pair.default:+.3g} ± {pair.error:.2g}"
         table.add_row("learning minus default", f"{difference} in {pair.n} rounds")
-    for row in verdict_rows(tuner):
-        table.add_row(*row)
+    if not tuner.space.names:
+        for row in verdict_rows(tuner):
+            table.add_row(*row)
     return table
+
+
+def _played(record: Any) -> str:
+    """What a round was played with, beside the progress bar."""
+    if record.values is None:
+        return f"ρ = {record.rho:.4g}"
+    return ", ".join(f"{name} = {_shown(value)}" for name, value in record.values.items())
+
+
+def _shown(value: Any) -> str:
+    """The value of a knob in a table."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -17,7 +17,7 @@ from semibandit.game.engines import Advance, Engine, engine_for
 from semibandit.game.guarantees import uniform_radius
 from semibandit.game.hindsight import Hindsight, best_of, mean_of, unwatched
 from semibandit.game.log import Log, Reader, Unreadable
-from semibandit.game.losses import whole_loss
+from semibandit.game.losses import finest_space, whole_loss
 from semibandit.game.search import Found, Search, Watch
 from semibandit.spaces import Interval, Parameters, call
 
@@ -193,7 +193,7 @@ def _fit(log: Log, options: _Options, watch: Watch) -> Fit:
     """Choose, check, and put together what was found."""
     first = log.first(Reader(options.skip))
     maximize = bool(getattr(first, "maximize", False)) if options.maximize is None else options.maximize
-    space = getattr(first, "space", None)
+    space = finest_space(first)
     reader = Reader(options.skip, options.holdout)
     at = _place(first, space, options.default)
     found = Search(log, options.engine, watch, reader, maximize, options.max_pieces, options.chunk, at).run()

@@ -21,8 +21,8 @@ from semibandit.spaces.line import Line
 
 __all__ = ["Alpha", "Strips"]
 
-# What names a row: a number, or one for each further parameter.
-Alpha = float | tuple[float, ...]
+# What names a row: a number, or one for each further parameter; on knobs, the values of the others.
+Alpha = float | tuple[Any, ...]
 
 # An alpha this close to that of a row, relative to the range, names the row.
 _SAME_ALPHA = 1e-9
@@ -121,6 +121,11 @@ class Strips:
     def names(self) -> tuple[str, ...]:
         """Problems are called by position."""
         return ()
+
+    @property
+    def finest(self) -> Strips:
+        """The space with all rows that it may have: this one."""
+        return self
 
     def finer(self, shares: FloatArray) -> None:
         """Rows stay as they are."""

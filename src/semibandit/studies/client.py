@@ -223,7 +223,8 @@ class Client:
         best: api.Recommended = self._get(self._study + "/recommend", api.Recommended)
         alpha = tuple(best.alpha) if isinstance(best.alpha, list) else best.alpha
         mean, error = (math.nan if x is None else x for x in (best.mean, best.error))
-        return Recommendation(best.rho, best.interval, alpha, evidence=Evidence(mean, error, best.rounds))
+        evidence = Evidence(mean, error, best.rounds)
+        return Recommendation(best.rho, best.interval, alpha, tuple(best.names), evidence=evidence)
 
     def certificate(self) -> Any:
         """What the learner can vouch for."""

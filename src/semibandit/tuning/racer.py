@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from semibandit import _validate
-from semibandit.spaces import Interval
+from semibandit.spaces import Interval, Knobs
 from semibandit.tuning.command import Command
 from semibandit.tuning.journal import Change, Round
 from semibandit.tuning.losses import range_of
@@ -58,13 +58,16 @@ class Racer(Tuner):
     def __init__(
         self,
         command: Command,
-        space: Interval,
+        space: Interval | Knobs,
         state: str | PathLike[str],
         *,
         runs: int | None = None,
         jobs: int = 1,
         **options: Any,
     ) -> None:
+        if not isinstance(space, Interval):
+            raise TypeError(f"space must be an Interval: a race has one knob, got {space!r}")
+        self._interval = space
         settings = self._configure(command, space, feedback="race", **options)
         self._wanted = None if runs is None else _validate.integer("runs", runs, low=1)
         self._jobs = _validate.integer("jobs", jobs, low=1)
@@ -113,7 +116,7 @@ class Racer(Tuner):
             if self._race is None:
                 settings = self.settings
                 self._race = Race(
-                    self.space, len(self._names), change.runs, default=change.default,
+                    self._interval, len(self._names), change.runs, default=change.default,
                     integer=settings.integer, maximize=settings.maximize, seed=settings.seed,
                 )  # fmt: skip
             else:

@@ -59,15 +59,16 @@ class Drift(NamedTuple):
             return _FORGETTING * self.speed
         return min(_MEMORY_PER_SHARE * self.share_given, 0.5)
 
-    def told(self, leaf: int, paid: float) -> Drift:
+    def told(self, leaf: int, paid: float, whole: bool) -> Drift:
         """After a loss was paid in a cell: the memories are weighed by what they had expected.
 
-        If the level of all losses jumps, nothing has moved. So both expect the level of the short memory, and
-        differ in what they expect of one cell against another.
+        If the level of all losses jumps, nothing has moved. So what the long one expects is moved by the
+        difference of the levels that the two remember: always where whole functions are seen, which makes
+        levels certain, else where it is then closer.
         """
         if not math.isnan(self.share_given):
             return self
-        belief, error, weight = _weigh(*self[1:], leaf, paid)
+        belief, error, weight = _weigh(*self[1:], leaf, paid, whole)
         return self._replace(belief=belief, error=error, weight=weight)
 
     def remembering(self, increments: FloatArray) -> Drift:
@@ -81,7 +82,7 @@ class Drift(NamedTuple):
 
 @kernel
 def _weigh(
-    memory: FloatArray, belief: float, error: float, weight: float, leaf: int, paid: float
+    memory: FloatArray, belief: float, error: float, weight: float, leaf: int, paid: float, whole: bool
 ) -> tuple[float, float, float]:
     """Bayes' rule for Gaussian errors, at half speed; the belief is pulled back a little to its prior."""
     squares, means = np.empty(2), memory[:, 1, 1] / (memory[:, 0, 1] + 1e-9)
@@ -93,7 +94,10 @@ def _weigh(
         for depth in range(halvings - 1, -1, -1):
             node = leaf >> depth
             expected = (memory[which, 1, node] + expected) / (memory[which, 0, node] + 1.0)
-        squares[which] = (paid - (expected + means[1] - means[which])) ** 2
+        jump = means[1] - means[which]
+        squares[which] = (paid - expected - jump) ** 2
+        if not whole:
+            squares[which] = min(squares[which], (paid - expected) ** 2)
     if weight > 5.0:
         evidence = 0.5 * (squares[0] - squares[1]) / (2.0 * error / weight + 1e-12)
         odds = belief * math.exp(min(max(evidence, -50.0), 50.0))

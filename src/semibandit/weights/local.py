@@ -128,7 +128,9 @@ class LocalPieces:
             logs = self.log()
             return ExponentialPieces(logs.edges, logs.values, logs.values).learn(seen, rule)
         tree, p = self._tree.copy(), seen.chances()
-        drift = None if self._drift is None else self._drift.told(self._leaf(seen.home), seen.paid)
+        drift = self._drift
+        if drift is not None:
+            drift = drift.told(self._leaf(seen.home), seen.paid, seen.whole)
         a = self._room_for(seen.edges)
         asked = _NONE
         if seen.shares_at_ask is not None:
