@@ -124,7 +124,13 @@ def smac(bench: Bench) -> float:
         def target(config: Any, instance: str, seed: int = 0) -> float:
             return bench.run(int(instance), float(config["rho"])) / program.high
 
-        facade = AlgorithmConfigurationFacade(scenario, target, overwrite=True, logging_level=False)
+        # One dimension needs no thousands of candidates, over which it would take minutes.
+        few = AlgorithmConfigurationFacade.get_acquisition_maximizer(
+            scenario, challengers=200, local_search_iterations=2
+        )
+        facade = AlgorithmConfigurationFacade(
+            scenario, target, acquisition_maximizer=few, overwrite=True, logging_level=False
+        )
         return float(facade.optimize()["rho"])
 
 
