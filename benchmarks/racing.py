@@ -108,6 +108,7 @@ def smac(bench: Bench) -> float:
 
     from ConfigSpace import ConfigurationSpace, Float, Integer
     from smac import AlgorithmConfigurationFacade, Scenario
+    from smac.acquisition.maximizer import LocalAndSortedRandomSearch
 
     program = bench.table.program
     ends = (int(program.lo), int(program.hi)) if program.integer else (program.lo, program.hi)
@@ -125,9 +126,7 @@ def smac(bench: Bench) -> float:
             return bench.run(int(instance), float(config["rho"])) / program.high
 
         # One dimension needs no thousands of candidates, over which it would take minutes.
-        few = AlgorithmConfigurationFacade.get_acquisition_maximizer(
-            scenario, challengers=200, local_search_iterations=2
-        )
+        few = LocalAndSortedRandomSearch(space, challengers=200, local_search_iterations=2, seed=bench.seed)
         facade = AlgorithmConfigurationFacade(
             scenario, target, acquisition_maximizer=few, overwrite=True, logging_level=False
         )
