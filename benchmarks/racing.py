@@ -184,6 +184,7 @@ def main() -> None:
         default=20,
         help="for all but race and grid",
     )
+    parser.add_argument("--smac-seeds", type=int, default=3, help="for SMAC3, which takes minutes")
     parser.add_argument("--programs", nargs="+", default=list(PROGRAMS), choices=list(PROGRAMS))
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     options = parser.parse_args()
@@ -194,7 +195,8 @@ def main() -> None:
         table, results = Table.of(name), {}
         for method in options.methods:
             start = perf_counter()
-            seeds = min(options.seeds, options.slow_seeds) if method in SLOW else options.seeds
+            limit = {**dict.fromkeys(SLOW, options.slow_seeds), "SMAC3": options.smac_seeds}
+            seeds = min(options.seeds, limit.get(method, options.seeds))
             found = results[method] = play(table, METHODS[method], options.runs, seeds)
             seconds = (perf_counter() - start) / seeds
             figures = f"{found.share():6.0%}  {np.mean(found.ratio):8.4f}"
