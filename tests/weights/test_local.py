@@ -222,7 +222,24 @@ def test_states_restore_to_the_bit_and_damage_is_refused(space):
         ):
             with pytest.raises(ValueError, match="broken"):
                 restore(damaged)
+    older = restore(weights.state()[:-4])  # as versions without pairs wrote it
+    assert older.state().tobytes() == weights.state().tobytes()
     state = weights.state()
-    state[state.size - 2 * weights._tree.shape[1] - 3] = np.nan
+    state[state.size - 4 - 2 * weights._tree.shape[1] - 3] = np.nan
     with pytest.raises(ValueError, match="broken"):
         restore(state)
+
+
+@pytest.mark.parametrize(("level", "noise", "least", "most"), [(0.25, 0.02, 0.5, 1.0), (0.0, 0.2, -0.3, 0.3)])
+def test_the_slope_tells_whether_instances_differ(level, noise, least, most):
+    rng = np.random.default_rng(4)
+    weights = fresh(SPACES[0])
+    edges = np.linspace(*weights.ends, 9)
+    for _ in range(300):
+        losses = np.clip(0.5 + level * rng.uniform(-1, 1) + noise * rng.normal(size=8), 0, 1)
+        first, second = rng.permutation(8)[:2]
+        seen = seen_part(edges, losses, [np.array([first]), np.array([second])], losses[first], (1, 1))
+        weights = weights.learn(seen, RULE).weights
+    products, squares, _, rounds = weights._link
+    assert rounds == 300
+    assert least <= products / squares <= most

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from semibandit import _validate
 from semibandit.functions import Piecewise
 from semibandit.spaces import Boxes, Line
 
@@ -14,7 +15,7 @@ __all__ = ["finest_space", "require_span", "require_whole", "whole_functions", "
 def whole_functions(problems: Iterable[Any], maximize: bool, spaces: list[Any]) -> Iterator[Piecewise]:
     """The functions to minimise; `spaces` gets the space of the first problem, None for a bare function."""
     ends: tuple[float, float] | None = None
-    for i, problem in enumerate(problems):
+    for i, problem in enumerate(_validate.iterable("problems", problems, "a sequence of problems")):
         if not spaces:
             spaces.append(finest_space(problem))
         function = whole_loss(problem)

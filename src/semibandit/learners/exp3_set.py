@@ -136,9 +136,11 @@ class Exp3Set(Learner):
     def _checked_drift(drift: Any, baseline: str | None) -> float | str | None:
         if drift is None:
             return None
-        if baseline != "local":
+        if not isinstance(baseline, str) or baseline != "local":
             raise ValueError(f"drift needs baseline='local', got baseline={baseline!r}")
-        return drift if drift == "auto" else _validate.number("drift", drift, low=0.0, high=1.0, open=True)
+        if isinstance(drift, str) and drift == "auto":
+            return drift
+        return _validate.number("drift", drift, low=0.0, high=1.0, open=True)
 
     def _initial_weights(self) -> Weights:
         prior = self._laid_prior()

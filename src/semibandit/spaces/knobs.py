@@ -68,7 +68,11 @@ class Knobs:
                 raise TypeError(f"{name} must be a Real, an Integer or a Choice, got {kind!r}")
         self.knobs = dict(knobs)
         self.along: str = _chosen(self.knobs) if along is None else along
-        if self.along not in self.knobs or not self.knobs[self.along].ordered:
+        if (
+            not isinstance(self.along, str)
+            or self.along not in self.knobs
+            or not self.knobs[self.along].ordered
+        ):
             numbers = ", ".join(name for name, kind in self.knobs.items() if kind.ordered)
             raise ValueError(f"along must be the name of a Real or an Integer ({numbers}), got {along!r}")
         self._others = {name: kind for name, kind in self.knobs.items() if name != self.along}
@@ -243,6 +247,8 @@ class Knobs:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Knobs:
         """Undo `to_dict`."""
+        if not (isinstance(data, dict) and data.keys() >= {"knobs", "along"}):
+            raise ValueError(f"data must be a dict with 'knobs' and 'along', got {data!r}")
         knobs: dict[str, Kind] = {}
         for entry in data["knobs"]:
             kind = dict(entry)

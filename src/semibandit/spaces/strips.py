@@ -137,7 +137,7 @@ class Strips:
 
     def row_of(self, alpha: Any) -> int:
         """The row of this alpha."""
-        given = alpha if isinstance(alpha, tuple | list | np.ndarray) else (alpha,)
+        given = alpha if np.ndim(alpha) else (alpha,)
         if len(given) != len(self.axes):
             raise ValueError(f"alpha must have {len(self.axes)} entries, got {alpha!r}")
         row = 0
@@ -184,6 +184,8 @@ class Strips:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Strips:
         """Undo `to_dict`."""
+        if not (isinstance(data, dict) and data.keys() >= {"n_rows", "over", "interval"}):
+            raise ValueError(f"data must be a dict with 'n_rows', 'over' and 'interval', got {data!r}")
         n_rows, over = data["n_rows"], data["over"]
         return cls(
             tuple(n_rows) if isinstance(n_rows, list | tuple) else n_rows,

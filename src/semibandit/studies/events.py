@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from semibandit import _validate
 from semibandit.functions import PiecewiseConstant, PiecewiseLinear
 from semibandit.spaces import Boxes
 
@@ -150,7 +151,7 @@ def pack(seen: Any) -> Seen:
         return msgspec.convert(seen.to_dict(), Function)
     if isinstance(seen, list | tuple):
         return [None if part is None else _pack_one(part) for part in seen]
-    return float(seen)
+    return _validate.number("seen", seen)
 
 
 def _pack_one(seen: Any) -> float | Function:

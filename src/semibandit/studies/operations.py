@@ -191,13 +191,13 @@ def _time(replica: Replica, turn: Turn) -> float:
 
 
 def _until(replica: Replica, at: float, lease: float | None) -> float | None:
-    seconds = replica.tally.lease if lease is None else lease
+    seconds = replica.tally.lease if lease is None else float(lease)
     return None if seconds == math.inf else at + seconds
 
 
 def check_lease(lease: float | None) -> None:
     """A positive number of seconds; infinity is for ever, None the study's own."""
-    if lease is not None and lease != math.inf:
+    if lease is not None and not (isinstance(lease, float) and lease == math.inf):
         _validate.number("lease", lease, low=0.0, open=True)
 
 

@@ -120,12 +120,17 @@ class BlackBox:
         maximize: bool = False,
         seed: int = 0,
     ) -> None:
-        for name, function in (("run", run), ("loss", loss), ("equal", equal or same_output)):
+        for name, function in (
+            ("run", run),
+            ("loss", loss),
+            ("equal", same_output if equal is None else equal),
+        ):
             if not callable(function):
                 raise TypeError(f"{name} must be callable, got {function!r}")
         if not isinstance(space, Interval):
             raise TypeError(f"space must be an Interval or Knobs, got {space!r}")
-        self.run, self.instance, self.space, self.equal = run, instance, space, equal or same_output
+        self.run, self.instance, self.space = run, instance, space
+        self.equal = same_output if equal is None else equal
         self.tolerance = _validate.number("tolerance", tolerance, low=0.0, high=space.width, open=True)
         self.exact = _validate.boolean("exact", exact)
         self.maximize = _validate.boolean("maximize", maximize)
