@@ -1,124 +1,136 @@
 """Call every public callable with nasty values in the place of each argument.
 
-Run as a program, in a process of its own: what hangs or crashes the interpreter ends with it. Allowed are a
-result, a TypeError or a ValueError; everything else is printed, a line each that begins with WRONG.
+The callables are found by walking the package: its public names, those of its public modules, and the
+public methods of their classes. Run as a program, in a process of its own: what hangs or crashes the
+interpreter ends with it. Allowed are a result, and a TypeError or a ValueError whose message names the
+argument; everything else is printed, a line each that begins with WRONG.
+
+    python tests/fuzzing.py            # a few values in the place of each argument, the same in every run
+    python tests/fuzzing.py --all      # all of them
+    python tests/fuzzing.py Knapsack   # all of them, for the callables with this in their name
 """
 
+import contextlib
 import faulthandler
 import inspect
-import math
+import itertools
+import os
+import random
+import re
 import sys
+import tempfile
+import types
 import warnings
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
-import numpy as np
-
+import fuzzing_table as table
 import semibandit as sb
-from semibandit.dispersion import bounds
+from semibandit.dispersion import bounds, densities
 
 LIMIT = 200.0  # seconds for a call, some of which compile
-UNIT = sb.Interval(0, 1)
-STEPS = sb.PiecewiseConstant([0, 0.5, 1], [0.9, 0.1])
-PROBLEM = sb.Explicit(STEPS)
-D = np.array([[0, 1, 3, 6], [1, 0, 2, 5], [3, 2, 0, 2.5], [6, 5, 2.5, 0]])
-Z = np.array([[0, 1, 1.0, 2], [2, 3, 1.0, 2], [4, 5, 1.0, 4]])
-COST = sb.clustering.DasguptaCost()
-
-NASTY: list[Any] = [
-    None, True, 0, -1, 1.5, 10**400, -(10**400), 2**63, math.nan, math.inf, -math.inf, 1e308, 5e-324, 1j,
-    "", "no", b"x", [], [1.0], [math.nan], [[1.0, 2.0]], ["a", "b"], {}, {"a": 1}, set(), object(), len,
-    np.array(3.0), np.zeros(0), np.zeros((2, 2)), np.full((4, 4), np.nan), np.matrix([[1.0, 2.0]]),
-    np.ma.masked_array([1.0, 2.0], mask=[True, False]), np.array(["a"]), np.array([1, None], dtype=object),
-    np.array([10**400], dtype=object), np.zeros(3, dtype="M8[s]"), STEPS, UNIT, iter([]),
-]  # fmt: skip
-
-# What a call needs; all other parameters have defaults, which are replaced in turn.
-NEEDED: list[tuple[Any, dict[str, Any]]] = [
-    (sb.Interval, {"lo": 0.0, "hi": 1.0}),
-    (sb.Strips, {"n_rows": 2, "interval": UNIT}),
-    (sb.PiecewiseConstant, {"edges": [0, 0.5, 1], "values": [1, 2]}),
-    (sb.PiecewiseConstant.sum, {"functions": [STEPS, STEPS]}),
-    (sb.PiecewiseConstant.constant, {"lo": 0.0, "hi": 1.0, "value": 0.5}),
-    (STEPS, {"x": 0.5}),
-    (STEPS.piece, {"x": 0.5}),
-    (sb.PiecewiseLinear, {"edges": [0, 1], "left": [0.0], "right": [1.0]}),
-    (sb.Exp3Set, {"space": UNIT, "horizon": 10}),
-    (sb.Exp3Grid, {"space": UNIT, "n_arms": 3}),
-    (sb.AdaptiveRate, {}),
-    (sb.FixedRate, {"value": 0.1}),
-    (sb.TheoremRate, {"horizon": 10}),
-    (sb.Explicit, {"function": STEPS}),
-    (sb.Knapsack, {"values": [6, 5], "sizes": [5, 4], "capacity": 7}),
-    (sb.Linkage, {"distances": D, "cost": COST}),
-    (sb.MetricLinkage, {"d0": D, "d1": D, "cost": COST}),
-    (sb.IndependentSet, {"n_vertices": 3, "edges": [[0, 1]]}),
-    (sb.PostedPrice, {"values": [0.2, 0.7]}),
-    (sb.SecondPrice, {"bids": [0.2, 0.7]}),
-    (sb.Seeding, {"points": [[0.0], [1.0], [7.0]], "n_clusters": 2}),
-    (
-        sb.BlackBox,
-        {"run": lambda x, rho: rho > x, "instance": 0.3, "space": UNIT, "loss": float, "tolerance": 0.1},
-    ),
-    (sb.clustering.TargetDistance, {"labels": [0, 0, 1, 1]}),
-    (sb.clustering.KMeansCost, {"n_clusters": 2}),
-    (sb.clustering.KMedianCost, {"n_clusters": 2}),
-    (COST, {"distances": D, "Z": Z}),
-    (sb.clustering.KMeansCost(2), {"distances": D, "Z": Z}),
-    (sb.clustering.TargetDistance([0, 0, 1, 1]), {"distances": D, "Z": Z}),
-    (sb.clustering.layout, {"Z": Z}),
-    (sb.clustering.diameters, {"distances": D, "tree": sb.clustering.layout(Z)}),
-    (sb.clustering.best_pruning, {"Z": Z, "costs": np.ones(7), "n_clusters": 2}),
-    (sb.clustering.pruning_labels, {"Z": Z, "clusters": [4, 5]}),
-    (sb.best_in_hindsight, {"problems": [PROBLEM]}),
-    (sb.fit, {"problems": [PROBLEM]}),
-    (sb.play_many, {"learners": {"x": lambda seed: sb.Exp3Set(UNIT)}, "problems": [PROBLEM], "seeds": 1}),
-    (sb.play, {"learner": sb.Exp3Set(UNIT, horizon=9, seed=0), "problems": [PROBLEM]}),
-    (sb.rounds, {"learner": sb.Exp3Set(UNIT, horizon=9, seed=0), "problems": [PROBLEM]}),
-    (sb.load, {"path": "no/such/file"}),
-    (sb.dispersion.measure, {"functions": [[0.3], [0.5]], "space": UNIT}),
-    (bounds.Beta, {"beta": 0.5}),
-    (bounds.WK, {"w": 0.1, "k": 3}),
-    (bounds.Table, {"T": 10, "eps": [0.1, 0.2], "counts": [1, 2]}),
-    (bounds.step_size, {"T": 10, "M": 2, "R": 0.5, "r": 0.1}),
-    (bounds.regret, {"T": 10, "M": 2, "f": bounds.Beta(0.5), "R": 0.5}),
-    (sb.streams.synthetic, {"rounds": 3}),
-    (sb.streams.knapsack, {"rounds": 3, "n": 5}),
-    (sb.streams.clustering, {"rounds": 2, "per_class": 3}),
-    (sb.streams.concentrated, {"rounds": 3}),
-    (sb.streams.halving, {"rounds": 3}),
-    (sb.streams.independent_set, {"rounds": 3}),
-    (sb.streams.seeding, {"rounds": 3}),
-    (sb.streams.posted_price, {"rounds": 3}),
-    (sb.streams.second_price, {"rounds": 3}),
-    (sb.testing.check_problem, {"problem": PROBLEM}),
-]
-METHODS: list[tuple[Any, str]] = [
-    (problem, method)
-    for problem in (
-        PROBLEM, sb.Knapsack([6, 5], [5, 4], 7), sb.Linkage(D, COST), sb.PostedPrice([0.2, 0.7]),
-        sb.Seeding([[0.0], [1.0], [7.0]], 2),
-        sb.BlackBox(lambda x, rho: rho > x, 0.3, UNIT, float, 0.1),
-    )
-    for method in ("loss", "reveal")
-]  # fmt: skip
+SAMPLED = 3  # values in the place of an argument
+MODULES = (
+    sb, sb.clustering, sb.dispersion, bounds, densities, sb.streams, sb.testing, sb.plots,
+    sb.plots.plane, sb.plots.dispersion, sb.sklearn,
+)  # fmt: skip
 
 
-def calls() -> Iterator[tuple[str, Any, dict[str, Any]]]:
-    """Each call: what to print of it, the callable, the arguments."""
-    table = [*NEEDED, *((getattr(problem, method), {"rho": 0.3}) for problem, method in METHODS)]
-    for function, needed in table:
-        name = getattr(function, "__qualname__", type(function).__name__)
-        parameters = inspect.signature(function).parameters.values()
-        for parameter in parameters:
-            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+class Subject(NamedTuple):
+    """A public callable: its name, how to get at it, and its parameters."""
+
+    name: str
+    get: Callable[[], Any]
+    parameters: tuple[str, ...]
+    required: tuple[str, ...]
+
+
+def subjects() -> Iterator[Subject]:
+    """Every public callable once, methods on fresh objects."""
+    seen: set[int] = set()
+    for module in MODULES:
+        for name in module.__all__:
+            value = getattr(module, name)
+            if isinstance(value, types.ModuleType) or not callable(value) or id(value) in seen:
                 continue
-            for value in NASTY:
-                yield f"{name}({parameter.name}={_short(value)})", function, {**needed, parameter.name: value}
+            seen.add(id(value))
+            if inspect.isclass(value):
+                yield from of_class(value)
+            elif inspect.isfunction(value):
+                yield subject(f"{module.__name__.rpartition('.')[2]}.{name}", value, lambda f=value: f)
 
 
-def _short(value: Any) -> str:
-    return "a huge integer" if isinstance(value, int) and abs(value) > 2**200 else repr(value)[:60]
+def of_class(kind: type) -> Iterator[Subject]:
+    """The constructor, and the methods that the package defines."""
+    if kind not in (*table.ABSTRACT, *table.RECORDS):
+        yield subject(kind.__name__, kind, lambda: kind)
+    for name, static in inspect.getmembers_static(kind):
+        if (name.startswith("_") and name != "__call__") or f"{kind.__name__}.{name}" in table.INTERNAL:
+            continue
+        if name in table.INTERNAL or kind in table.ABSTRACT:
+            continue
+        function = static.__func__ if isinstance(static, classmethod | staticmethod) else static
+        if inspect.isfunction(function) and function.__module__.startswith("semibandit"):
+            bound = getattr(kind, name)
+            if function is static:
+                get = lambda name=name: getattr(table.instance(kind), name)  # noqa: E731
+                yield subject(f"{kind.__name__}.{name}", bound, get, skip=1)
+            else:
+                yield subject(f"{kind.__name__}.{name}", bound, lambda f=bound: f)
+
+
+def subject(name: str, function: Any, get: Callable[[], Any], skip: int = 0) -> Subject:
+    """Take a signature apart; parameters without a name of their own are left out."""
+    parameters = list(inspect.signature(function).parameters.values())[skip:]
+    named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    required = tuple(p.name for p in named if p.default is p.empty)
+    return Subject(name, get, tuple(p.name for p in named), required)
+
+
+def calls(wanted: str, everything: bool) -> Iterator[tuple[Subject, str, Any]]:
+    """Each callable, the parameter to spoil, and the value to put there."""
+    for it in subjects():
+        if wanted not in it.name:
+            continue
+        for parameter in it.parameters:
+            if (it.name, parameter) in table.COSTLY:
+                continue
+            values = table.NASTY
+            if not everything:
+                values = random.Random(f"{it.name} {parameter}").sample(values, SAMPLED)
+            yield from ((it, parameter, value) for value in values)
+
+
+def attempt(it: Subject, parameter: str, value: Any) -> str:
+    """Call, and say what is wrong with the outcome; nothing, if nothing is."""
+    try:
+        function = it.get()
+    except Exception as error:
+        return f"cannot be made, is it in the table of tests/fuzzing_table.py? {error!r}"
+    arguments = {name: table.example(it.name, name) for name in it.required}
+    arguments |= table.given(it.name)
+    try:
+        consume(function(**arguments | {parameter: value}))
+    except (TypeError, ValueError) as error:
+        passed_on = parameter in table.CALLED and callable(value)
+        if not passed_on and not names(str(error), it.name, parameter):
+            return f"does not name the argument: {error}"
+    except AssertionError as error:
+        if not it.name.startswith("testing.check"):  # whose way of saying no this is
+            return repr(error)
+    except OSError as error:
+        if parameter not in table.PATHS:
+            return repr(error)
+    except Exception as error:
+        return repr(error)
+    return ""
+
+
+def names(message: str, name: str, parameter: str) -> bool:
+    """Whether a message speaks of the argument: its name, in singular or plural, or what is known for it."""
+    words = {parameter, parameter.removesuffix("s"), *table.ALIASES.get((name, parameter), ())}
+    words |= set(table.ALIASES.get(parameter, ()))
+    return any(re.search(rf"\b{re.escape(word)}s?\b", message) for word in words)
 
 
 def consume(result: Any) -> None:
@@ -126,31 +138,32 @@ def consume(result: Any) -> None:
     if isinstance(result, sb.streams.Stream):
         result[0].losses()
     elif inspect.isgenerator(result):
-        list(result)
+        list(itertools.islice(result, 1000))
 
 
-def main() -> None:
-    warnings.simplefilter("ignore")
+def shown(value: Any) -> str:
+    return "a huge integer" if isinstance(value, int) and abs(value) > 2**200 else repr(value)[:60]
+
+
+def main(words: list[str]) -> None:
+    everything = bool(words)
+    wanted = next((word for word in words if not word.startswith("-")), "")
     count = 0
-    for text, function, arguments in calls():
+    for it, parameter, value in calls(wanted, everything):
         count += 1
+        text = f"{it.name}({parameter}={shown(value)})"
         print(f"now {text}", file=sys.stderr, flush=True)
         faulthandler.dump_traceback_later(LIMIT, exit=True)
-        try:
-            consume(function(**arguments))
-        except (TypeError, ValueError):
-            pass
-        except AssertionError:
-            if function is not sb.testing.check_problem:  # whose way of saying no this is
-                raise
-        except OSError:
-            if function is not sb.load:
-                print(f"WRONG {text}: a file was looked for")
-        except Exception as error:
-            print(f"WRONG {text}: {error!r:.150}".replace("\n", " "))
+        if problem := attempt(it, parameter, value):
+            print(f"WRONG {text}: {problem:.200}".replace("\n", " "), flush=True)
     faulthandler.cancel_dump_traceback_later()
-    print(f"{count} calls")
+    print(f"{count} calls of {len({it.name for it, _, _ in calls(wanted, everything)})} callables")
 
 
 if __name__ == "__main__":
-    main()
+    warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        os.environ["MPLBACKEND"] = "agg"
+        main(sys.argv[1:])
+        sys.stdout.flush()
+        os._exit(0)  # servers, figures: nothing of this has to be taken down in order

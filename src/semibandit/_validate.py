@@ -2,6 +2,7 @@
 
 import math
 import numbers
+import os
 from typing import Any
 
 import numpy as np
@@ -34,9 +35,9 @@ def integer(name: str, value: Any, *, low: int | None = None, high: int | None =
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} must be an integer, got {value!r}")
     if low is not None and value < low:
-        raise ValueError(f"{name} must be at least {low}, got {_shown(value)}")
+        raise ValueError(f"{name} must be at least {low}, got {shown(value)}")
     if high is not None and value > high:
-        raise ValueError(f"{name} must be at most {high}, got {_shown(value)}")
+        raise ValueError(f"{name} must be at most {high}, got {shown(value)}")
     return int(value)
 
 
@@ -54,9 +55,35 @@ def boolean(name: str, value: Any) -> bool:
 
 def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     """One of the strings in `allowed`."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
     return str(value)
+
+
+def path(name: str, value: Any) -> str:
+    """The path of a file: a string, or what has one."""
+    try:
+        if isinstance(value, bytes):  # which a few callers would take, and others would not
+            raise TypeError
+        return str(os.fspath(value))
+    except TypeError:
+        raise TypeError(f"{name} must be the path of a file, got {value!r}") from None
+
+
+def iterable(name: str, value: Any, what: str) -> Any:
+    """Something to iterate over, which is not looked into."""
+    try:
+        iter(value)
+    except TypeError:
+        raise TypeError(f"{name} must be {what}, got {value!r}") from None
+    return value
+
+
+def function(name: str, value: Any) -> Any:
+    """Something to call."""
+    if not callable(value):
+        raise TypeError(f"{name} must be a callable, got {value!r}")
+    return value
 
 
 def unmasked(name: str, values: Any) -> None:
@@ -96,7 +123,7 @@ def vector(name: str, values: Any, *, length: int | None = None, low: float = -m
     return array
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """A value in an error: Python refuses to write integers of thousands of digits, and nobody reads them."""
     if isinstance(value, int) and abs(value) >= 1 << 4000:
         return "an integer of thousands of digits"

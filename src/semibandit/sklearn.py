@@ -46,8 +46,14 @@ class _Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
 
+    def _checked(self, X: Any, **rules: Any) -> FloatArray:
+        try:
+            return np.asarray(validate_data(self, X, dtype=np.float64, **rules))
+        except OverflowError:
+            raise ValueError("X must hold numbers, got an integer beyond floats") from None
+
     def _distances(self, X: Any, *, reset: bool) -> FloatArray:
-        X = validate_data(self, X, reset=reset, ensure_min_samples=2, dtype=np.float64)
+        X = self._checked(X, reset=reset, ensure_min_samples=2)
         if self.metric == "precomputed":
             return np.asarray(X)
         from scipy.spatial.distance import pdist
@@ -196,7 +202,7 @@ class OnlineRhoLinkage(_Clusterer):
         """Play a round: draw ρ, cluster X with it, learn from the labels y or else from the cost."""
         first = not hasattr(self, "learner_")
         distances = self._distances(X, reset=first)
-        cost, k = self._cost(y)
+        cost, k = self._cost(y, np.shape(X)[0])
         problem = Linkage(distances, cost, self.linkage)
         if first:
             self.learner_ = self.learner or Exp3Set(Interval(0.0, 1.0), seed=self.random_state)
@@ -223,7 +229,7 @@ class OnlineRhoLinkage(_Clusterer):
     def predict(self, X: Any) -> IntArray:
         """Cluster the points of X with the recommended ρ; nothing is learned."""
         check_is_fitted(self, "learner_")
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = self._checked(X, reset=False)
         if len(X) == 1:  # which has no distances, and is a cluster of its own
             return np.zeros(1, np.int64)
         k = self.n_clusters if self.n_clusters is not None else int(self.labels_.max()) + 1
@@ -236,10 +242,15 @@ class OnlineRhoLinkage(_Clusterer):
         """Play a round on X, then cluster it with the ρ that is recommended after it."""
         return self.partial_fit(X, y).predict(X)
 
-    def _cost(self, y: Any) -> tuple[TreeCost, int]:
+    def _cost(self, y: Any, n_points: int) -> tuple[TreeCost, int]:
         """What the tree of a data set costs, and the number of clusters."""
         if y is not None:
-            different = np.unique(np.asarray(y)).size
+            y = np.asarray(y)
+            if y.shape != (n_points,):
+                raise ValueError(
+                    f"y must have a label for each of the {n_points} points, got shape {y.shape}"
+                )
+            different = np.unique(y).size
             matching = "hamming" if different <= MOST_LABELS else "majority"
             target = TargetDistance(y, self.n_clusters, matching)
             return target, target.n_clusters

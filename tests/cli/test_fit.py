@@ -56,9 +56,10 @@ def test_bad_files_stop_it_or_are_counted_and_named(knapsacks):
     result = fit("knapsack", "--files", knapsacks)
     assert result.exit_code != 0
     assert f"{knapsacks / 'broken.kp'}, line 2: cut short" in str(result.exception)
-    result = fit("knapsack", "--files", knapsacks, "--skip-bad")
+    (knapsacks / "00.kp").write_text("")
+    result = fit("knapsack", "--files", knapsacks, "--skip-bad", "--png", knapsacks / "fit.png")
     assert result.exit_code == 0, result.output
-    assert "1 instances" in cells(result, "not read")
+    assert "2 instances" in cells(result, "not read")
     assert "skipped problem 12:" in result.output + result.stderr
     assert "broken.kp, line 2" in result.output + result.stderr
 

@@ -405,3 +405,12 @@ def test_measure_is_the_function_whatever_was_imported_first():
 def test_bad_input(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize(("first", "second", "eps"), [(-1e-17, 1.0, 1.0), (1e-17, 1.0, 1.0), (0.1, 0.3, 0.2)])
+def test_differences_that_round_to_the_length_are_told_apart(first, second, eps):
+    functions = [[first], [second]]
+    exact = [[Fraction(x) for x in function] for function in functions]
+    result = measure(functions, sb.Interval(-1, 2))
+    assert result.D(eps) == reference.worst_count(exact, Fraction(eps))
+    assert result.D(np.nextafter(eps, 0.0)) == reference.worst_count(exact, Fraction(np.nextafter(eps, 0.0)))

@@ -358,7 +358,7 @@ def test_loss_takes_the_output_or_the_instance_and_the_output(loss, expected):
     [
         ({"run": 3}, TypeError, "run must be callable, got 3"),
         ({"loss": None}, TypeError, "loss must be callable"),
-        ({"space": (0, 1)}, TypeError, r"space must be an Interval, got \(0, 1\)"),
+        ({"space": (0, 1)}, TypeError, r"space must be an Interval or Knobs, got \(0, 1\)"),
         ({"tolerance": 0}, ValueError, r"tolerance must be in \(0, 1\), got 0.0"),
         ({"tolerance": 1.0}, ValueError, r"tolerance must be in \(0, 1\), got 1.0"),
         ({"equal": "=="}, TypeError, "equal must be callable"),

@@ -287,14 +287,33 @@ def test_held_out_bounds_are_those_of_the_reference():
 
 def test_the_uniform_bound_with_its_constants():
     n, breaks = 1000, 12_345
-    chance = np.sqrt(np.log(2 / 0.1) / (2 * n))
-    vectors = np.sqrt(2 * np.log(breaks + 1) / n)
-    assert uniform_radius(n, breaks, level=0.9) == pytest.approx(vectors + 3 * chance)
-    assert uniform_radius(n, breaks, level=0.9, gap=True, width=2) == pytest.approx(
-        2 * (vectors + 4 * chance)
-    )
-    assert uniform_radius(n, 0, level=0.9, degree=1) == pytest.approx(np.sqrt(2 * np.log(2) / n) + 3 * chance)
-    assert uniform_radius(10**6, 10**7) < 0.011
+    x = np.log(3 / 0.1)
+    chance = np.sqrt(x / (2 * n))
+
+    def learned(vectors):
+        z = np.sqrt(2 * n * np.log(vectors))
+        return (z + x + np.sqrt(x**2 + 2 * x * z)) / n
+
+    steps, lines = learned(breaks + 1), learned(2)
+    assert uniform_radius(n, breaks, level=0.9) == pytest.approx(steps + chance)
+    assert uniform_radius(n, breaks, level=0.9, gap=True, width=3) == pytest.approx(3 * (steps + 2 * chance))
+    assert uniform_radius(n, 0, level=0.9, degree=1) == pytest.approx(lines + chance)
+    assert uniform_radius(10**6, 10**7) < 0.008
+
+
+def test_rademacher_averages_are_bounded_and_self_bounding():
+    """What the uniform bound rests on, by simulation: Massart's lemma, and Z - E Z against its own mean."""
+    random = np.random.default_rng(0)
+    n, averages, bounds = 60, [], []
+    for seed in range(60):
+        log = coin_log(seed, n)
+        edges = sorted({edge for f in log for edge in f.edges.tolist()})[:-1]
+        vectors = np.array([[2 * f(x) - 1 for f in log] for x in edges])
+        signs = random.choice([-1.0, 1.0], (300, n))
+        averages.append((signs @ vectors.T).max(axis=1).mean())
+        bounds.append(np.sqrt(2 * n * np.log(len(edges))))
+    assert (np.array(averages) <= bounds).all()
+    assert np.var(averages) <= np.mean(averages)
 
 
 @pytest.mark.parametrize("breaks", [0, 1, 2, 7, 1000])

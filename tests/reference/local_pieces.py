@@ -26,7 +26,8 @@ class FlatLocal:
         self.pieces = [Piece(lo, hi) for (lo, hi), _ in cells]
         self.seen_in = {}  # node -> losses, one for each round and set that touched it
         self.paid = []
-        self.alike = self.squares = 0.0  # of looks into different sets
+        self.pairs = []  # loss - b in one set, and in others, for each look of each round with several
+        self.usual = []  # loss - b, the mean of each such round
 
     def shares(self):
         least = min(piece.total for piece in self.pieces)
@@ -58,6 +59,13 @@ class FlatLocal:
         b = (piece.losses + k * b) / (piece.count + k)
         return max(b - (1.0 if single else 0.7) * hope / (piece.count + 1), 0.0)
 
+    def slope(self):
+        """Of the regression of one look on the others; to begin with a half, with the weight of six."""
+        mean = sum(self.paid) / len(self.paid) if self.paid else 0.0
+        doubt = 6 * sum((x - mean) ** 2 for x in self.paid) / len(self.paid) if self.paid else 0.0
+        products, squares = sum(x * y for x, y in self.pairs), sum(y * y for _, y in self.pairs)
+        return min(max((products + doubt / 2) / (squares + doubt), 0.0), 1.0) if squares + doubt else 0.5
+
     def tell(self, sets, paid, times=(1,), clip=True, single=False):
         """`sets` are lists of (lo, hi, loss), looked at so many times; returns their chances and the gap."""
         for pieces in sets:
@@ -79,17 +87,17 @@ class FlatLocal:
             for members, q in zip(inside, share, strict=True)
         ]
         looks = [j for j, n in enumerate(times) for _ in range(n)]
-        chances = [1.0 - (1.0 - q) ** draws for q in share]
-        paired = self.alike > 0.5 * self.squares
+        usual = sum(self.usual) / (len(self.usual) + 1)
+        theta = self.slope()
         for j, members in enumerate(inside):
             touched = {}
             for i, loss in members:
                 piece = self.pieces[i]
-                exact = 0.0 if paired else (loss - base[i]) / chances[j]
-                for look in range(draws if paired else 0):  # the mean over the looks that were made
+                exact = 0.0  # the mean over the looks that were made
+                for look in range(draws):
                     if looks[look] == j:
                         others = [surprise[k] for k in looks[:look] + looks[look + 1 :]]
-                        off = 0.8 * sum(others) / len(others) if others else 0.0
+                        off = theta * (sum(others) / len(others) - usual) if others else 0.0
                         exact += (loss - base[i] - off) / share[j] / draws
                 clipped = max(exact, -1.0 / self.rate) if clip else exact
                 piece.raised += clipped - exact
@@ -101,10 +109,13 @@ class FlatLocal:
                     touched.setdefault(node, loss)
             for node, loss in touched.items():
                 self.seen_in.setdefault(node, []).append(loss)
-        products = [surprise[j] * surprise[k] for j in looks for k in looks if j != k]
-        if products:
-            self.alike += sum(products) / len(products)
-            self.squares += sum(surprise[j] ** 2 for j in looks) / draws
+        if draws > 1:
+            for j in looks:
+                others = [surprise[k] - usual for k in looks if k != j]
+                if others:
+                    self.pairs.append((surprise[j] - usual, sum(others) / len(others)))
+            self.usual.append(sum(surprise[j] for j in looks) / draws)
+        chances = [1.0 - (1.0 - q) ** draws for q in share]
         mean = sum(s * e for s, e in zip(shares, estimates, strict=True))
         mixed = sum(s * math.expm1(-self.rate * e) for s, e in zip(shares, estimates, strict=True))
         for piece, e in zip(self.pieces, estimates, strict=True):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import semibandit as sb
 from reference.knobs import rows_in_box, told_of
 from semibandit.spaces import restore
-from semibandit.spaces.bands import MOST_ROWS, first_rows, middle, split
+from semibandit.spaces.bands import FIRST_ROWS, MOST_ROWS, grid, middle, split
 
 P = sb.PiecewiseConstant
 KNOBS = sb.Knobs(alpha=sb.Real(1e-4, 1, log=True), depth=sb.Integer(1, 12), mode=sb.Choice("fast", "good"))
@@ -230,7 +230,7 @@ def test_the_knob_along_the_rows():
 @given(st.lists(st.sampled_from([(3**20, True), (5, True), (100, True), (3, False)]), min_size=1, max_size=4))
 def test_rows_are_a_partition_however_they_are_split(axes):
     counts, ordered = zip(*axes, strict=True)
-    rows = list(first_rows(counts, ordered))
+    rows = list(grid(counts, ordered, FIRST_ROWS))
     rng = np.random.default_rng(0)
     for _ in range(30):
         i = int(rng.integers(len(rows)))

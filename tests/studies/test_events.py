@@ -66,5 +66,5 @@ def test_several_functions_are_a_list():
     "function", [Function([0.0, 1.0]), Function([0.0, 1.0], [1.0], [1.0]), Function([0.0, 1.0], left=[1.0])]
 )
 def test_half_a_function_is_refused(function):
-    with pytest.raises(ValueError, match="must have edges and values, or edges, left and right"):
+    with pytest.raises(ValueError, match="must have edges and values, edges, left and right, or boxes"):
         events.unpack(function)

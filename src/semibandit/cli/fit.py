@@ -74,7 +74,7 @@ def fit(
     out = console()
     out.print(_table(result, case.title, default, perf_counter() - start))
     if png is not None:
-        _draw(result, case, default, png)
+        _draw(result, case.title, default, png)
         out.print(f"wrote {png}")
 
 
@@ -130,11 +130,10 @@ def _table(result: Fit, title: str, default: float | None, seconds: float) -> An
     return table
 
 
-def _draw(result: Fit, case: Case, default: float | None, png: Path) -> None:
+def _draw(result: Fit, title: str, default: float | None, png: Path) -> None:
     from semibandit import plots
     from semibandit.plots.figures import new_figure
 
     figure = new_figure(figsize=(9, 5.5), dpi=110)
-    space = getattr(case.stream[0], "space", None)
-    plots.fit(result, figure.subplots(), space=space, default=default).set_title(case.title)
+    plots.fit(result, figure.subplots(), default=default).set_title(title)
     figure.savefig(png)

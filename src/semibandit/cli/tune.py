@@ -18,7 +18,7 @@ from semibandit.cli.verdict import values_table, verdict_rows
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from semibandit.spaces.interval import Interval
+    from semibandit.spaces import Interval, Knobs
     from semibandit.tuning import Command, Summary, Tuner
 
 _INTERRUPTED = "Interrupted"
@@ -43,7 +43,15 @@ class Feedback(StrEnum):
 def tune(
     command: Annotated[str, typer.Argument(help='The command, such as "solver --alpha {rho} {instance}".')],
     instances: Annotated[list[str], typer.Argument(help="Instances; a folder stands for its files.")],
-    space: Annotated[str, typer.Option(metavar="LO:HI", help="Where ρ lives.")],
+    space: Annotated[str | None, typer.Option(metavar="LO:HI", help="Where ρ lives.")] = None,
+    knob: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=RANGE",
+            help="Instead of --space, a knob {NAME} of the command; may be given several times. LO:HI, "
+            "LO:HI:log, LO:HI:STEP, whole numbers LO..HI, LO..HI:log, or choices A,B.",
+        ),
+    ] = None,
     state: Annotated[
         Path | None, typer.Option(help="File that keeps all rounds; tuning goes on from it.")
     ] = None,
@@ -137,7 +145,9 @@ def tune(
     """Tune a command with a knob: run it on each instance, learn from its loss, go on where it stopped."""
     from semibandit.tuning import Command
 
-    names, interval = expand(instances), parse_space(space, integer)
+    names, where = expand(instances), parse_where(space, knob, integer)
+    if png is not None and where.names:
+        raise ValueError("--png draws the loss over ρ, and goes with --space")
     if high is None:
         high = repr(timeout) if loss_from == "time" and timeout is not None else "1"
     runner = Command(
@@ -150,11 +160,12 @@ def tune(
         ok_status=parse_numbers("--ok-status", ok_status),
         integer=integer,
         shell=shell,
+        names=where.names or ("rho",),
     )
     options = {
         "feedback": str(feedback),
         "maximize": maximize,
-        "default": parse_default(default, interval),
+        "default": parse_default(default, where),
         "default_share": default_share,
         "high": parse_loss("--high", high, "auto"),
         "failed": parse_loss("--failed", failed, "skip", "high"),
@@ -164,7 +175,7 @@ def tune(
         "horizon": len(names),
         "seed": seed,
     }
-    with _tuner(runner, interval, state, storage, study, jobs, options) as tuner:
+    with _tuner(runner, where, state, storage, study, jobs, options) as tuner:
         ended = _run(tuner, names, again=again, retry_failed=retry_failed)
         _report(tuner, ended)
         if png is not None:
@@ -179,7 +190,7 @@ def tune(
 
 def _tuner(
     command: Command,
-    space: Interval,
+    space: Interval | Knobs,
     state: Path | None,
     storage: str | None,
     study: str | None,
@@ -199,6 +210,19 @@ def _tuner(
     if jobs > 1:
         raise ValueError("with --state one command runs at a time; --jobs needs --storage and --study")
     return Tuner(command, space, state, **options)
+
+
+def parse_where(space: str | None, knobs: list[str] | None, integer: bool) -> Interval | Knobs:
+    """Where the parameters live: --space, or the knobs."""
+    from semibandit.tuning.knobs import parse_knobs
+
+    if (space is None) == (not knobs):
+        raise ValueError("give either --space LO:HI, or --knob NAME=RANGE for each knob of the command")
+    if space is not None:
+        return parse_space(space, integer)
+    if integer:
+        raise ValueError("--integer goes with --space; a whole knob is --knob NAME=LO..HI")
+    return parse_knobs(knobs or ())
 
 
 def parse_space(text: str, integer: bool = False) -> Interval:
@@ -234,8 +258,12 @@ def parse_loss(option: str, text: str, *words: str) -> float | str:
         raise ValueError(f"{option} must be a number or {' or '.join(words)}, got {text!r}") from None
 
 
-def parse_default(text: str | None, space: Interval) -> float | None:
-    """A ρ, or the middle of the space."""
+def parse_default(text: str | None, space: Any) -> Any:
+    """A ρ, or the middle of the space; the values of all knobs."""
+    if text is not None and space.names:
+        from semibandit.tuning.knobs import parse_values
+
+        return parse_values(text, space)
     if text is None or text == "middle":
         return None if text is None else 0.5 * space.lo + 0.5 * space.hi
     try:
@@ -281,7 +309,7 @@ def _run(tuner: Tuner, names: list[str], **which: bool) -> str | None:
             failed = 0
             for record in tuner.rounds(names, **which):
                 failed += record.failure is not None
-                note = f"ρ = {record.rho:.4g}" + (f", {failed} failed" if failed else "")
+                note = _played(record) + (f", {failed} failed" if failed else "")
                 progress.update(task, advance=1, note=note)
     except KeyboardInterrupt:
         return _INTERRUPTED
@@ -294,7 +322,7 @@ def _report(tuner: Tuner, ended: str | None) -> None:
     out = console(highlight=False)
     summary = tuner.summary()
     out.print(_table(tuner, summary))
-    if tuner.learner.n_told:
+    if tuner.learner.n_told and not tuner.space.names:
         out.print(values_table(tuner))
     for line in _remarks(tuner, summary):
         out.print(plain(line), markup=False, soft_wrap=True)
@@ -327,6 +355,8 @@ def _remarks(tuner: Tuner, summary: Summary) -> Iterator[str]:
         skipped = _times(summary.n_skipped, "failed round")
         yield f"From {skipped} nothing was learned; --failed high changes that."
         runs = [(record.rho, record.failure is not None) for record in tuner.finished]
+        if tuner.space.names:
+            return
         if (found := cluster(runs, settings.lo, settings.hi)) is not None:
             yield (
                 f"Warning: of the runs with ρ from {found.lo:.4g} to {found.hi:.4g}, {found.failed} of "
@@ -350,16 +380,31 @@ def _table(tuner: Tuner, summary: Summary) -> Table:
     best = summary.recommendation
     runs = f"{summary.n_rounds} rounds, {summary.n_runs} runs"
     table.add_row("done", runs + (f", {summary.n_failed} rounds failed" if summary.n_failed else ""))
+    knobs = best.values if best.names else {"ρ": best.rho}
     if tuner.learner.n_told == 0:
-        table.add_row("ρ to deploy", "nothing was learned yet")
+        table.add_row(f"{', '.join(knobs)} to deploy", "nothing was learned yet")
         return table
     table.add_row(f"mean {word}", f"{summary.mean_loss:.6g}")
-    table.add_row("ρ to deploy", f"[bold]{best.rho:.6g}[/bold]")
+    for name, value in knobs.items():
+        table.add_row(f"{name} to deploy", f"[bold]{plain(_shown(value))}[/bold]")
     table.add_row("which stands for", "{:.6g} to {:.6g}".format(*best.interval))
     table.add_row(f"mean {word} there", str(best.evidence))
     if (pair := summary.comparison) is not None:
         difference = f"{pair.learner - pair.default:+.3g} ± {pair.error:.2g}"
         table.add_row("learning minus default", f"{difference} in {pair.n} rounds")
-    for row in verdict_rows(tuner):
-        table.add_row(*row)
+    if not tuner.space.names:
+        for row in verdict_rows(tuner):
+            table.add_row(*row)
     return table
+
+
+def _played(record: Any) -> str:
+    """What a round was played with, beside the progress bar."""
+    if record.values is None:
+        return f"ρ = {record.rho:.4g}"
+    return ", ".join(f"{name} = {_shown(value)}" for name, value in record.values.items())
+
+
+def _shown(value: Any) -> str:
+    """The value of a knob in a table."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -60,9 +60,7 @@ def pruning_labels(Z: FloatArray | Layout, clusters: list[int]) -> IntArray:
     array([0, 1, 0])
     """
     tree = Z if isinstance(Z, Layout) else layout(Z)
-    if not isinstance(clusters, list | tuple | np.ndarray):
-        raise TypeError(f"clusters must be a list of scipy's numbers of clusters, got {clusters!r}")
-    for c in clusters:
+    for c in _validate.iterable("clusters", clusters, "a list of scipy's numbers of clusters"):
         _validate.integer("clusters", c, low=0, high=tree.start.size - 1)
     labels = np.full(tree.leaves.size, -1, np.int64)
     members = [tree.leaves[tree.start[c] : tree.end[c]] for c in clusters]

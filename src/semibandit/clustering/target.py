@@ -55,7 +55,10 @@ class TargetDistance(TreeCost):
         if array.dtype.kind == "f" and np.isnan(array).any():
             raise ValueError("labels must not be nan")
         self.matching = _validate.choice("matching", matching, ("hamming", "majority"))
-        names, codes = np.unique(array, return_inverse=True)
+        try:
+            names, codes = np.unique(array, return_inverse=True)
+        except TypeError:
+            raise TypeError(f"labels must be of one kind, to be sorted, got {labels!r}") from None
         self.target = codes.astype(np.int64)
         self._n_labels = names.size
         self.n_clusters = check_clusters(names.size if n_clusters is None else n_clusters, array.size)

@@ -15,6 +15,7 @@ arrays: no per-function counters, no random access.
 import numpy as np
 import numpy.typing as npt
 
+from semibandit._double_double import two_sum
 from semibandit._jit import kernel
 from semibandit._validate import FloatArray
 
@@ -41,6 +42,16 @@ def following(values: FloatArray, owner: IntArray, n_functions: int) -> FloatArr
         result[i] = last[owner[i]]
         last[owner[i]] = values[i]
     return result
+
+
+@kernel
+def within(left: float, right: float, eps: float) -> bool:
+    """Whether right - left <= eps, exactly.
+
+    Rounding keeps the order: only a rounded difference of eps leaves a doubt, and what was lost settles it.
+    """
+    difference = right - left
+    return difference < eps or (difference == eps and two_sum(right, -left)[1] <= 0.0)
 
 
 @kernel
@@ -73,8 +84,8 @@ def worst_window(
                 entered += 1
             if count <= most:
                 break
-            if right - left <= eps:
-                while entered < n and ends[entered] - left <= eps:
+            if within(left, right, eps):
+                while entered < n and within(left, ends[entered], eps):
                     right = ends[entered]
                     if prev_start[entered] < left <= own_start[entered]:
                         count += 1
@@ -90,7 +101,7 @@ def most_breaks(starts: FloatArray, length: float) -> int:
     """The most breaks (not functions) that start in a closed window of this length."""
     most, left = 0, 0
     for right in range(starts.size):
-        while starts[right] - starts[left] > length:
+        while not within(starts[left], starts[right], length):
             left += 1
         most = max(most, right - left + 1)
     return most
@@ -106,7 +117,7 @@ def smallest_span(
     prev_start: FloatArray,
     k: int,
 ) -> tuple[float, int]:
-    """The length of the shortest window in which k functions break, and the index of its start."""
+    """The length, rounded, of the shortest window in which k functions break, and the index of its start."""
     best, where, count, entered, right = np.inf, 0, 0, 0, -np.inf
     n = starts.size
     for i in range(n):
@@ -150,7 +161,7 @@ def worst_pair(
     seen = np.full(n_functions, -1, dtype=np.int64)
     most, where, stop = 0, 0, 0
     for i in range(n):
-        while stop < n and x[stop] - x[i] <= eps:
+        while stop < n and within(x[i], x[stop], eps):
             stop += 1
         if i > 0 and x[i] == x[i - 1]:
             continue

@@ -261,8 +261,7 @@ def _read_each(
     functions: Iterable[Any], space: Space | None, lipschitz: float
 ) -> tuple[list[_Row], int, float, float]:
     """One item after another: the rows, the number of functions, the largest slope and the largest loss."""
-    if not isinstance(functions, Iterable):
-        raise TypeError(f"functions must be a sequence of functions, got {functions!r}")
+    _validate.iterable("functions", functions, "a sequence of functions")
     read: list[list[_Part]] = []
     high = 0.0
     for i, item in enumerate(functions):

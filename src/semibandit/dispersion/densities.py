@@ -14,6 +14,8 @@ from semibandit import _validate
 
 __all__ = ["log_ratio", "ratio", "rescale", "share", "shifted_ratio", "sum"]
 
+_LARGEST = 1e100  # bounds and their products and squares stay finite
+
 
 def sum(kappa_x: float, kappa_y: float = math.inf) -> float:
     """Density of X + Y, for independent X and Y: at most the smaller of the two bounds.
@@ -26,7 +28,8 @@ def sum(kappa_x: float, kappa_y: float = math.inf) -> float:
     2.0
     """
     kappa_x = _bound("kappa_x", kappa_x)
-    return kappa_x if kappa_y == math.inf else min(kappa_x, _bound("kappa_y", kappa_y))
+    unknown = isinstance(kappa_y, float) and kappa_y == math.inf
+    return kappa_x if unknown else min(kappa_x, _bound("kappa_y", kappa_y))
 
 
 def ratio(kappa: float, M: float) -> float:
@@ -93,4 +96,4 @@ def rescale(kappa: float, c: float) -> float:
 
 
 def _bound(name: str, value: float) -> float:
-    return _validate.number(name, value, low=0.0, open=True)
+    return _validate.number(name, value, low=0.0, high=_LARGEST, open=True)

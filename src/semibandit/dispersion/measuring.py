@@ -117,7 +117,7 @@ class Dispersion:
 
     def k(self, w: float) -> int:
         """The smallest k of (w, k)-dispersion: the most functions that break in a ball of radius w."""
-        return self.D(2.0 * _validate.number("w", w, low=0.0))
+        return self.D(2.0 * _validate.number("w", w, low=0.0, high=1e300))
 
     def w(self, k: int) -> float:
         """The largest w of (w, k)-dispersion: balls of a smaller radius break at most k functions."""
@@ -247,6 +247,7 @@ class Dispersion:
 
     def per_round(self, T: int) -> float:
         """The regret bound per round after T rounds, at most H: a loss cannot be larger."""
+        T = _validate.integer("T", T, low=1)
         return min(self.high, self.regret(T).value / T)
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Any:
@@ -374,6 +375,7 @@ def _rounds(prefixes: Iterable[int] | None, T: int) -> list[int]:
         while halves[-1] // 2 >= FEWEST and len(halves) < 8:
             halves.append(halves[-1] // 2)
         return halves[::-1]
+    prefixes = _validate.iterable("prefixes", prefixes, "numbers of functions")
     rounds = sorted({_validate.integer("prefixes", T_, low=1) for T_ in prefixes} | {T})
     if rounds[-1] > T:
         raise ValueError(f"prefixes must not exceed the number of functions, {T}, got {rounds[-1]}")

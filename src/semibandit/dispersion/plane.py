@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.dispersion.measuring import Dispersion, measure
 from semibandit.spaces.interval import Interval
@@ -107,6 +108,11 @@ def measure_plane(
     >>> plane.between(0.05)
     3
     """
+    rows = list(_validate.iterable("rows", rows, "a sequence of lines"))
+    columns = list(_validate.iterable("columns", columns, "a sequence of lines"))
+    for name, lines_of in (("rows", rows), ("columns", columns)):
+        for line in lines_of:
+            _validate.iterable(name, line, "sequences of functions")
     if len(rows) + len(columns) == 0:
         raise ValueError("rows and columns must hold at least one line, got none")
     column_space = space if column_space is None else column_space

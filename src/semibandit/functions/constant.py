@@ -56,12 +56,13 @@ class PiecewiseConstant(Piecewise):
         """
         try:
             length, unlimited = hi - lo, math.isinf(value)
-        except (TypeError, OverflowError):
+            apart = 0.0 < length < math.inf
+        except (TypeError, ValueError, OverflowError):
             _validate.number("lo", lo)
             _validate.number("hi", hi)
             _validate.number("value", value)
             raise
-        if not 0.0 < length < math.inf:
+        if not apart:
             raise ValueError(f"lo and hi must be a finite distance apart, lo < hi, got {lo!r} and {hi!r}")
         if unlimited:
             raise ValueError(f"value must be finite or nan (not seen), got {value!r}")
@@ -129,7 +130,8 @@ class PiecewiseConstant(Piecewise):
 
         O(N log N) for N edges in all. Values are added as integers (fixed point, 90 bits below the
         largest one), so that the result does not depend on the order, rounding does not build up along
-        the line, and equal sums are equal: the minimum and where it is attained are exact.
+        the line, and equal sums are equal. Each sum is rounded once, at the end: the minimum, and where it
+        is attained, are exact up to that (sums closer than a rounding count as equal).
 
         >>> PiecewiseConstant.sum([PiecewiseConstant([0, x, 1], [0, 1]) for x in (0.25, 0.5)])
         PiecewiseConstant([0.0, 0.25, 0.5, 1.0], [0.0, 1.0, 2.0])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.functions.piecewise import Piecewise, checked, listed
@@ -65,7 +66,8 @@ class PiecewiseLinear(Piecewise):
         >>> PiecewiseLinear.line(0.2, 0.4, 0.7, 0.5)(0.3)
         0.6
         """
-        return cls([lo, hi], [left], [right])
+        ends = [_validate.number("lo", lo), _validate.number("hi", hi)]
+        return cls(ends, [_validate.number("left", left)], [_validate.number("right", right)])
 
     @classmethod
     def of(cls, function: Piecewise) -> PiecewiseLinear:

@@ -127,6 +127,7 @@ class Piecewise:
 
     def piece(self, x: float) -> Self:
         """The piece that x lies in, as a function of its own."""
+        x = _validate.number("x", x)
         self(x)  # raises where x is outside
         i = int(self._index(np.float64(x)))
         return self.trusted(
@@ -226,6 +227,7 @@ class Piecewise:
 
     def restrict(self, lo: float, hi: float) -> Self:
         """The function on [lo, hi], which must lie inside its span."""
+        lo, hi = _validate.number("lo", lo), _validate.number("hi", hi)
         if not self.edges[0] <= lo < hi <= self.edges[-1]:
             raise ValueError(
                 f"lo and hi must satisfy {self.edges[0]!s} <= lo < hi <= {self.edges[-1]!s}, "
@@ -322,7 +324,8 @@ class Piecewise:
         names = ("edges", *cls.columns)
         if not (isinstance(data, dict) and data.keys() >= set(names)):
             quoted = [repr(name) for name in names]
-            raise ValueError(f"expected a dict with {', '.join(quoted[:-1])} and {quoted[-1]}, got {data!r}")
+            listed = f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+            raise ValueError(f"data must be a dict with {listed}, got {_validate.shown(data)}")
         columns = []
         for name in cls.columns:
             if not isinstance(data[name], list | tuple):
@@ -336,9 +339,7 @@ F = TypeVar("F", bound=Piecewise)
 
 def listed(functions: Iterable[Any], kind: type[F]) -> list[F]:
     """The functions as a list, or an error that names the first that is of another kind."""
-    if not isinstance(functions, Iterable):
-        raise TypeError(f"functions must be a collection of functions, got {functions!r}")
-    functions = list(functions)
+    functions = list(_validate.iterable("functions", functions, "a collection of functions"))
     if not functions:
         raise ValueError("functions must hold at least one function, got none")
     if not all(issubclass(each, kind) for each in set(map(type, functions))):

@@ -74,6 +74,7 @@ def best_blocks(problems: Iterable[Any], blocks: int = 8, *, maximize: bool = Fa
     """
     blocks = _validate.integer("blocks", blocks, low=1)
     spaces: list[Any] = []
+    _validate.boolean("maximize", maximize)
     functions = list(whole_functions(problems, maximize, spaces))
     _require_one_span(functions)
 

@@ -17,9 +17,9 @@ from semibandit.game.engines import Advance, Engine, engine_for
 from semibandit.game.guarantees import uniform_radius
 from semibandit.game.hindsight import Hindsight, best_of, mean_of, unwatched
 from semibandit.game.log import Log, Reader, Unreadable
-from semibandit.game.losses import whole_loss
+from semibandit.game.losses import finest_space, whole_loss
 from semibandit.game.search import Found, Search, Watch
-from semibandit.spaces import Interval, Parameters, call
+from semibandit.spaces import Interval, Parameters, Space, call
 
 __all__ = ["Fit", "fit", "watching"]
 
@@ -46,6 +46,8 @@ class Fit(Hindsight):
         How often the log was read to find the parameter.
     maximize
         Whether the losses are utilities.
+    space
+        Where the parameters live; None for bare functions.
     """
 
     function: Piecewise
@@ -56,6 +58,7 @@ class Fit(Hindsight):
     breaks: int
     passes: int
     maximize: bool
+    space: Space | None
 
     def __repr__(self) -> str:
         lo, hi = self.interval
@@ -91,6 +94,7 @@ class Fit(Hindsight):
             "breaks": self.breaks,
             "passes": self.passes,
             "maximize": self.maximize,
+            "space": None if self.space is None else self.space.to_dict(),
         }
 
 
@@ -151,9 +155,10 @@ def fit(
     --------
     >>> import semibandit as sb
     >>> result = sb.fit(sb.streams.knapsack("mixed", rounds=200, n=10), default=1.0, holdout=0.2)
-    >>> result.count, result.held_out, result.rho == result.rho
-    (160, 40, True)
+    >>> result.count, result.held_out, result.confidence.method
+    (160, 40, 'held-out')
     """
+    _validate.iterable("problems", problems, "a sequence of problems")
     options = _Options(
         engine_for(n_jobs, client),
         _validate.choice("unreadable", unreadable, ("raise", "skip")) == "skip",
@@ -193,7 +198,7 @@ def _fit(log: Log, options: _Options, watch: Watch) -> Fit:
     """Choose, check, and put together what was found."""
     first = log.first(Reader(options.skip))
     maximize = bool(getattr(first, "maximize", False)) if options.maximize is None else options.maximize
-    space = getattr(first, "space", None)
+    space = finest_space(first)
     reader = Reader(options.skip, options.holdout)
     at = _place(first, space, options.default)
     found = Search(log, options.engine, watch, reader, maximize, options.max_pieces, options.chunk, at).run()
@@ -215,6 +220,7 @@ def _fit(log: Log, options: _Options, watch: Watch) -> Fit:
         breaks=found.tally.breaks,
         passes=found.passes,
         maximize=maximize,
+        space=space,
     )
 
 

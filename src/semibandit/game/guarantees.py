@@ -36,13 +36,14 @@ def uniform_radius(
 ) -> float:
     """With probability `level`, the mean loss of n problems is this near to its expectation, for every ρ.
 
-        w·√(2·ln N / n) + c·w·√(ln(2/α) / (2n)),   α = 1 - level,   c = 3
+        w·(Z + x + √(x² + 2xZ)) / n + c·w·√(x / 2n),   Z = √(2n·ln N),   x = ln(3 / (1 - level)),   c = 1
 
     The problems must be independent and of one distribution. N is the number of different vectors of losses
     that ρ makes: one more than the breaks, and twice that for lines, which are extreme at both ends of a
-    piece. It is read off the problems themselves: Massart's lemma bounds their Rademacher average by
-    w/2·√(2·ln N / n) (a constant, here the middle of the range, does not change it), twice which bounds the
-    mean deviation, and McDiarmid's inequality bounds what the two deviate from their means.
+    piece. It is read off the problems themselves. By Massart's lemma Z bounds their Rademacher average, for
+    losses taken from the middle of their range in units of half of it; that is concentrated about its mean as
+    a self-bounding variable (Boucheron, Lugosi and Massart 2000), twice which bounds the mean of the largest
+    deviation, and by McDiarmid's inequality that exceeds its mean by the last term, on either side.
 
     Parameters
     ----------
@@ -55,26 +56,27 @@ def uniform_radius(
     level
         The probability.
     gap
-        The bound is for the difference to a parameter that was fixed in advance; then c = 4.
+        The bound is for the difference to a parameter that was fixed in advance; then c = 2.
     degree
         Of the pieces: 0 for steps, 1 for lines.
 
     >>> round(uniform_radius(100_000, 1_000_000), 4)
-    0.0295
+    0.0224
     """
     n = _validate.integer("n", n, low=1)
     breaks = _validate.integer("breaks", breaks, low=0)
-    alpha = 1.0 - _validate.number("level", level, low=0.0, high=1.0, open=True)
+    x = math.log(3.0 / (1.0 - _validate.number("level", level, low=0.0, high=1.0, open=True)))
     vectors = (breaks + 1) * (degree + 1)
-    chance = (4.0 if gap else 3.0) * math.sqrt(math.log(2.0 / alpha) / (2.0 * n))
-    return width * (math.sqrt(2.0 * math.log(vectors) / n) + chance)
+    z = math.sqrt(2.0 * n * math.log(vectors))
+    chance = (2.0 if gap else 1.0) * math.sqrt(x / (2.0 * n))
+    return width * ((z + x + math.sqrt(x * x + 2.0 * x * z)) / n + chance)
 
 
 def problems_needed(radius: float, breaks: int, *, width: float = 1.0, level: float = 0.95) -> int:
     """The least number of problems, with so many breaks each, for which `uniform_radius` is at most this.
 
     >>> problems_needed(0.05, 20)
-    34289
+    20064
     """
     radius = _validate.number("radius", radius, low=0.0, open=True)
     breaks = _validate.integer("breaks", breaks, low=0)

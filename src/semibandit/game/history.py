@@ -211,6 +211,8 @@ class History:
             return [best.parameters for start, stop, best in sequence for _ in range(start, stop)]
         if rho is None and values is None:
             return [self.best().parameters] * len(self)
+        if values is not None and not (isinstance(values, dict) and values.keys() == set(self.space.names)):
+            raise TypeError(f"values must be a dict of the values of all knobs, got {values!r}")
         against = parameters_of((), rho, alpha) if values is None else values
         call(self.space.place, against)  # raises where that is not in the space
         return [against] * len(self)
@@ -266,7 +268,7 @@ class History:
 
     def to_csv(self, path: str | PathLike[str]) -> None:
         """Write one line per round."""
-        with open(path, "w", newline="") as file:
+        with open(_validate.path("path", path), "w", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(self.columns)
             writer.writerows(self.table())

@@ -37,7 +37,7 @@ class Kept:
         parameters = values or args
         if self._function is None:
             return float(call(self.problem.loss, parameters))
-        space = self.problem.space
+        space = self.problem.space.finest
         return float(space.line.on_rows(self._function)(call(space.place, parameters)))
 
     def __getattr__(self, name: str) -> Any:

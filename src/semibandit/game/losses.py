@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from semibandit import _validate
 from semibandit.functions import Piecewise
 from semibandit.spaces import Boxes, Line
 
-__all__ = ["require_span", "require_whole", "whole_functions", "whole_loss"]
+__all__ = ["finest_space", "require_span", "require_whole", "whole_functions", "whole_loss"]
 
 
 def whole_functions(problems: Iterable[Any], maximize: bool, spaces: list[Any]) -> Iterator[Piecewise]:
     """The functions to minimise; `spaces` gets the space of the first problem, None for a bare function."""
     ends: tuple[float, float] | None = None
-    for i, problem in enumerate(problems):
+    for i, problem in enumerate(_validate.iterable("problems", problems, "a sequence of problems")):
         if not spaces:
-            spaces.append(getattr(problem, "space", None))
+            spaces.append(finest_space(problem))
         function = whole_loss(problem)
         require_whole(function, i)
         ends = require_span(function, i, ends)
@@ -50,5 +51,11 @@ def whole_loss(problem: Any) -> Piecewise:
             f"`losses` must return the loss as a PiecewiseConstant (or a PiecewiseLinear), got {function!r} "
             f"from {problem!r}"
         )
-    space = getattr(problem, "space", None)
+    space = finest_space(problem)
     return (Line(0.0, 1.0) if space is None else space.line).on_rows(function)  # type: ignore[no-any-return]
+
+
+def finest_space(problem: Any) -> Any:
+    """The space that whole functions are on, with all rows that it may have; None for a bare function."""
+    space = getattr(problem, "space", None)
+    return None if space is None else space.finest

@@ -35,6 +35,7 @@ def rounds(
     probes = _validate.integer("probes", probes, low=0)
     if probes and feedback == "full":
         raise ValueError(f"probes must be 0 with full feedback, which shows everything, got {probes}")
+    problems = _validate.iterable("problems", problems, "a sequence of problems")
     return _rounds(learner, problems, feedback, probes)
 
 
@@ -68,9 +69,10 @@ def play(
         One entry per round, with the regret; `semibandit.plots` draws it.
     """
     _require_learner(learner)
+    problems = _validate.iterable("problems", problems, "a sequence of problems")
     history = History(problems, learner.space, feedback, learner.maximize)
     game: Iterable[Round] = rounds(learner, history.remember(problems), feedback, probes=probes)
-    if progress:
+    if _validate.boolean("progress", progress):
         from rich.progress import track
 
         game = track(game, feedback, total=len(problems) if isinstance(problems, Sized) else None)

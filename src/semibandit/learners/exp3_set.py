@@ -136,9 +136,11 @@ class Exp3Set(Learner):
     def _checked_drift(drift: Any, baseline: str | None) -> float | str | None:
         if drift is None:
             return None
-        if baseline != "local":
+        if not isinstance(baseline, str) or baseline != "local":
             raise ValueError(f"drift needs baseline='local', got baseline={baseline!r}")
-        return drift if drift == "auto" else _validate.number("drift", drift, low=0.0, high=1.0, open=True)
+        if isinstance(drift, str) and drift == "auto":
+            return drift
+        return _validate.number("drift", drift, low=0.0, high=1.0, open=True)
 
     def _initial_weights(self) -> Weights:
         prior = self._laid_prior()
@@ -170,7 +172,7 @@ class Exp3Set(Learner):
             return
         self.space, parents = finer
         self._line = self._lay_out(self.space)
-        del self.__dict__["_cells"]
+        self.__dict__.pop("_cells", None)
         self._paid = self._paid.with_rows(self._cells)
         # Rows keep their places: pending trials stand where they stood, and have the old weights.
         self._epoch = Epoch(weights.split(parents, self._line, self._cells, self._budget))
@@ -230,12 +232,14 @@ class Exp3Set(Learner):
         A 32nd of the line at first, halved while it holds more than a share 2·t^(-1/3) of the mass: fine
         where much is played, coarse elsewhere, where estimates vary more.
         """
-        edges = self._cells.edges if self._cells.along_rows else self._cells.edges[::2]
+        edges = self._cells.edges
+        if not self._cells.along_rows and math.isinf(self._line.size):
+            edges = edges[::2]
         i = min(max(int(np.searchsorted(edges, home, side="right")) - 1, 0), edges.size - 2)
         lo, hi = float(edges[i]), float(edges[i + 1])
         most = math.log(2.0) - math.log1p(self.n_told) / 3.0
         for _ in range(_POINT_HALVINGS):
-            middle = 0.5 * (lo + hi)
+            middle = self._line.halfway(lo, hi)
             if not lo < middle < hi or self._epoch.weights.log_shares(np.array([lo, hi]))[0] <= most:
                 break
             lo, hi = (middle, hi) if home >= middle else (lo, middle)

@@ -71,7 +71,7 @@ class Learner:
     ) -> None:
         if not isinstance(space, Space):
             raise TypeError(f"space must be an Interval, Strips or Knobs, got {space!r}")
-        if baseline not in self.baselines:
+        if not isinstance(baseline, str | None) or baseline not in self.baselines:
             names = ", ".join(map(repr, self.baselines[:-1]))
             raise ValueError(f"baseline must be {names} or {self.baselines[-1]!r}, got {baseline!r}")
         self.space = space
@@ -82,7 +82,7 @@ class Learner:
         self.high = _validate.number("high", high, low=0.0, open=True)
         self.maximize = _validate.boolean("maximize", maximize)
         self.exploration: float | str = "auto"
-        if exploration != "auto":
+        if not isinstance(exploration, str) or exploration != "auto":
             self.exploration = _validate.number("exploration", exploration, low=0.0)
         self.max_pieces = None if max_pieces is None else _validate.integer("max_pieces", max_pieces, low=2)
         if seed is not None:
@@ -146,7 +146,7 @@ class Learner:
         with self._lock:
             if position is not None:
                 positions = self._on_record(position)
-            elif probes == 0:  # the usual case at the least cost
+            elif type(probes) is int and probes == 0:  # the usual case at the least cost
                 positions = (self._epoch.weights.draw(self._random.random()),)
             else:
                 probes = _validate.integer("probes", probes, low=0)
@@ -162,6 +162,8 @@ class Learner:
         """The positions of a trial on record; uses up as many draws."""
         lo, hi = self._line.ends
         given = position if isinstance(position, list | tuple) else [position]
+        if not given:
+            raise ValueError(f"position must hold at least one place, got {position!r}")
         positions = tuple(_validate.number("position", x, low=lo, high=hi) for x in given)
         self._random.random(len(positions))
         return positions
@@ -423,6 +425,8 @@ class Learner:
             What `sb.dispersion.measure` has found on the stream, for f and L. Without it the comparator is
             not the best parameter but the best ball of a hundredth of the line.
         """
+        if dispersion is not None and not callable(getattr(dispersion, "D", None)):
+            raise TypeError(f"dispersion must be what sb.dispersion.measure returns, got {dispersion!r}")
         if getattr(self, "drift", None) is not None:
             raise ValueError("a learner with drift has no certificate: its rate may rise")
         return certify(
@@ -450,6 +454,7 @@ class Learner:
         if self.n_asked:
             raise ValueError(f"learn_from must come before the first round, got {self.n_asked} asked already")
         weight = _validate.number("weight", weight, low=0.0, open=True)
+        functions = _validate.iterable("functions", functions, "a sequence of functions")
         laid = [self._whole(i, function) for i, function in enumerate(functions)]
         if not laid:
             raise ValueError("functions must hold at least one function, got none")

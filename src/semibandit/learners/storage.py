@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from semibandit import spaces, weights
+from semibandit import _validate, spaces, weights
 from semibandit.functions import PiecewiseConstant
 from semibandit.learners.rates import Rate
 from semibandit.learners.trials import Epoch
@@ -80,7 +80,7 @@ class Saved(msgspec.Struct):
 
 def save(learner: Learner, path: str | PathLike[str]) -> None:
     """Write a learner to `path`, atomically."""
-    write_atomically(Path(path), dumps(learner))
+    write_atomically(Path(_validate.path("path", path)), dumps(learner))
 
 
 def dumps(learner: Learner) -> bytes:
@@ -99,7 +99,8 @@ def load(path: str | PathLike[str]) -> Learner:
     >>> sb.load(path).ask().rho == learner.ask().rho
     True
     """
-    return loads(Path(path).read_bytes(), str(path))
+    path = _validate.path("path", path)
+    return loads(Path(path).read_bytes(), path)
 
 
 def loads(data: bytes, path: str = "these bytes") -> Learner:

@@ -26,7 +26,7 @@ class Trial(msgspec.Struct, frozen=True):
     """
 
     id: int
-    rho: float
+    rho: int | float
     learner: str
     positions: tuple[float, ...]
     alpha: Alpha | None = None

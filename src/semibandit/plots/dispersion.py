@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from semibandit import _validate
 from semibandit.dispersion.bounds.regret import DispersionFunction
 from semibandit.dispersion.bounds.uniform import worst_interval
-from semibandit.plots.figures import BLUE, GREEN, ORANGE, new_figure
+from semibandit.plots.figures import BLUE, GREEN, ORANGE, new_figure, require
 
 if TYPE_CHECKING:
     from semibandit.dispersion.measuring import Dispersion
@@ -30,6 +31,10 @@ def plot(
     `bound` is a theorem's f(T, ε), for instance Lemma 8 with the constants of the stream; None for Theorem 5
     with the measured rate of discontinuities. `bound_name` is what the legend calls it.
     """
+    if path is not None:
+        path = _validate.path("path", path)
+    if not isinstance(title, str):
+        raise TypeError(f"title must be a string, got {title!r}")
     figure = new_figure(figsize=(8.0, 8.0), dpi=110)
     above, below = figure.subplots(2, 1, height_ratios=[2.2, 1.0])
     counts(result, above, bound=bound, bound_name=bound_name)
@@ -45,8 +50,12 @@ def counts(
     result: Dispersion, ax: Any, *, bound: DispersionFunction | None = None, bound_name: str = "the theorem"
 ) -> Any:
     """D(T, ε) on log axes, between the line C·ε·T and a theorem's bound."""
+    require("result", result, "D", "worst")
+    require("ax", ax, "pcolormesh")
     T, eps = result.T, result.eps
-    if bound is None:
+    if bound is not None:
+        _validate.function("bound", bound)
+    else:
         bound, bound_name = _theorem_5(result), "Theorem 5, at the measured rate"
     for rounds, row in zip(result.prefixes[:-1], result.table[:-1], strict=True):
         first = rounds == result.prefixes[0]
@@ -74,6 +83,8 @@ def counts(
 
 def histogram(result: Dispersion, ax: Any) -> Any:
     """Where the discontinuities lie; the worst interval of the length T^−1/2 of the space is marked."""
+    require("result", result, "D", "worst")
+    require("ax", ax, "pcolormesh")
     lo, hi = result.space.lo, result.space.hi
     places = result.breaks.start
     bins = int(np.clip(np.sqrt(max(places.size, 1)), 20, 200))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["BLUE", "FEEDBACK", "GREEN", "ORANGE", "axes", "new_figure"]
+__all__ = ["BLUE", "FEEDBACK", "GREEN", "ORANGE", "axes", "new_figure", "require", "require_games"]
 
 BLUE, ORANGE, GREEN = "#1f4e9c", "#c2571a", "#2a7f62"
 FEEDBACK = {"full": GREEN, "semi-bandit": BLUE, "bandit": ORANGE}
@@ -21,4 +22,23 @@ def new_figure(**options: Any) -> Any:
 
 def axes(ax: Any) -> Any:
     """The axes given, or new ones."""
-    return new_figure().subplots() if ax is None else ax
+    if ax is None:
+        return new_figure().subplots()
+    if not hasattr(ax, "pcolormesh"):
+        raise TypeError(f"ax must be axes of matplotlib, got {ax!r}")
+    return ax
+
+
+def require(name: str, value: Any, *methods: str) -> None:
+    """Refuse what cannot be drawn, for want of a method."""
+    for method in methods:
+        if not callable(getattr(value, method, None)):
+            raise TypeError(f"{name} must be something with a method {method!r}, got {value!r}")
+
+
+def require_games(histories: Any) -> None:
+    """Refuse what is not a mapping from names to games."""
+    if not isinstance(histories, Mapping) or not histories:
+        raise TypeError(f"histories must be games by name, got {histories!r}")
+    for history in histories.values():
+        require("histories", history, "regret", "densities")

@@ -10,18 +10,18 @@ from semibandit import _validate
 from semibandit.functions import Piecewise
 from semibandit.game import Fit
 from semibandit.plots.figures import BLUE, ORANGE, axes
-from semibandit.spaces import Space
 
 __all__ = ["fit"]
 
 _MOST_POINTS = 4000  # of a curve; a picture has no more columns
 
 
-def fit(result: Fit, ax: Any = None, *, space: Space | None = None, default: float | None = None) -> Any:
+def fit(result: Fit, ax: Any = None, *, default: float | None = None) -> Any:
     """The mean loss of a log with its confidence band, the best parameters, and the default.
 
     The band holds everywhere at once, with the probability of the fit's `confidence.level`. Where a search
-    has ruled the minimum out, nothing is drawn.
+    has ruled the minimum out, nothing is drawn. Of several rows that of the best parameters is drawn, the
+    others pale.
 
     Parameters
     ----------
@@ -29,15 +29,17 @@ def fit(result: Fit, ax: Any = None, *, space: Space | None = None, default: flo
         What `fit` has returned.
     ax
         Where to draw; by default in new axes.
-    space
-        Of problems with several parameters: the row of the best one is drawn, the others pale.
     default
         A ρ to mark.
     """
     if not isinstance(result, Fit):
         raise TypeError(f"result must be what fit returns, got {result!r}")
+    if result.names:
+        raise TypeError(f"fits of knobs with names are not drawn, got {result!r}")
     ax = axes(ax)
-    curve = result.function
+    if default is not None:
+        default = _validate.number("default", default)
+    curve, space = result.function, result.space
     if space is not None and len(space.alphas) > 1:
         best = space.alphas.index(result.alpha)
         for i, row in enumerate(space.line.rows(curve)):

@@ -12,7 +12,7 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit.game import History
-from semibandit.plots.figures import BLUE, FEEDBACK, ORANGE, axes
+from semibandit.plots.figures import BLUE, FEEDBACK, ORANGE, axes, require, require_games
 
 __all__ = ["dendrogram", "density", "loss_function", "regret", "widths"]
 
@@ -36,11 +36,13 @@ def regret(
     ax = axes(ax)
     if isinstance(histories, History):
         histories = {histories.feedback: histories}
+    require_games(histories)
+    certificates = _checked_certificates(certificates)
     for name, history in histories.items():
         curve = history.regret(rho)
         moving = None if blocks is None else history.regret(blocks=blocks)
         t = np.arange(1, curve.size + 1) if by == "round" else np.cumsum(history.runs)
-        bound = (certificates or {}).get(name)
+        bound = certificates.get(name)
         label = name if bound is None else f"{name} (certified: at most {bound:.0f})"
         (line,) = ax.plot(t, curve, label=label, color=FEEDBACK.get(history.feedback), lw=1.5)
         if moving is not None:
@@ -57,8 +59,18 @@ def regret(
     return ax
 
 
+def _checked_certificates(certificates: Any) -> dict[str, float]:
+    """Bounds by the name of a game."""
+    if certificates is None:
+        return {}
+    if not isinstance(certificates, Mapping):
+        raise TypeError(f"certificates must be bounds by the name of a game, got {certificates!r}")
+    return {name: _validate.number("certificates", bound) for name, bound in certificates.items()}
+
+
 def density(history: History, ax: Any = None) -> Any:
     """The learner's density over ρ through time; darker is likelier, the line is the best fixed ρ."""
+    require("history", history, "densities", "best")
     ax = axes(ax)
     if len(history.space.alphas) > 1:
         raise TypeError("a density of two parameters is drawn by plots.plane.density")
@@ -79,6 +91,7 @@ def density(history: History, ax: Any = None) -> Any:
 
 def widths(history: History, ax: Any = None) -> Any:
     """The lengths of the intervals seen, round by round, with their running median."""
+    require("history", history, "densities", "best")
     ax = axes(ax)
     seen = history.widths
     t = np.arange(1, seen.size + 1)
@@ -96,6 +109,7 @@ def widths(history: History, ax: Any = None) -> Any:
 
 def loss_function(problem: Any, rho: float | None = None, ax: Any = None) -> Any:
     """One instance's whole loss function; what a run at `rho` reveals is shaded."""
+    require("problem", problem, "losses", "reveal")
     ax = axes(ax)
     function = problem.losses()
     ax.plot(np.repeat(function.edges, 2)[1:-1], np.column_stack(function.ends).ravel(), color="black", lw=1.2)
@@ -114,6 +128,7 @@ def dendrogram(problem: Any, rho: float, ax: Any = None) -> Any:
     from matplotlib.collections import LineCollection
     from scipy.cluster import hierarchy
 
+    require("problem", problem, "tree", "loss")
     ax = axes(ax)
     drawing = hierarchy.dendrogram(problem.tree(rho), no_plot=True)
     brackets = [

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
+from semibandit import _validate
 from semibandit.functions import Piecewise
 from semibandit.game import History, mean_loss
 from semibandit.plots import games, plane
-from semibandit.plots.figures import new_figure
+from semibandit.plots.figures import new_figure, require_games
 
 __all__ = ["overview"]
 
@@ -40,6 +41,11 @@ def overview(
     blocks, certificates
         As for `plots.regret`.
     """
+    require_games(histories)
+    path = _validate.path("path", path)
+    if not isinstance(title, str):
+        raise TypeError(f"title must be a string, got {title!r}")
+    trees = _validate.vector("trees", trees).tolist()
     shown = histories.get("semi-bandit") or next(iter(histories.values()))
     beside = {"blocks": blocks, "certificates": certificates}
     if shown.space.alphas[0] is None:

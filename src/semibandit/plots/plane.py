@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise
 from semibandit.game import History
-from semibandit.plots.figures import ORANGE, axes
+from semibandit.plots.figures import ORANGE, axes, require
 from semibandit.spaces import Space
 
 __all__ = ["density", "instance", "loss", "marginal"]
@@ -25,6 +26,7 @@ def density(history: History, ax: Any = None, *, chosen: Any = None) -> Any:
 
     `chosen` is what the learner recommends; the cross is the best fixed point in hindsight.
     """
+    require("history", history, "densities", "best")
     ax = axes(ax)
     _, edges, shares = history.densities()
     even = 1.0 / shares[-1].size
@@ -37,6 +39,8 @@ def density(history: History, ax: Any = None, *, chosen: Any = None) -> Any:
 
 def marginal(history: History, ax: Any = None, *, of: str = "alpha") -> Any:
     """The density of α (or of ρ: of="rho") through time; darker is likelier, the line is the best one."""
+    require("history", history, "densities", "best")
+    _validate.choice("of", of, ("alpha", "rho"))
     ax = axes(ax)
     times, edges, shares = history.densities()
     rows = shares.sum(axis=2 if of == "alpha" else 1)
@@ -55,6 +59,10 @@ def loss(
     function: Piecewise, space: Space, ax: Any = None, *, history: Any = None, chosen: Any = None
 ) -> Any:
     """A function on the line of the rows, such as a mean loss, over the square."""
+    if not isinstance(function, Piecewise):
+        raise TypeError(f"function must be a piecewise function, got {function!r}")
+    if not isinstance(space, Space):
+        raise TypeError(f"space must be Strips, got {space!r}")
     ax = axes(ax)
     edges = np.linspace(space.interval.lo, space.interval.hi, _BINS + 1)
     middles = 0.5 * (edges[1:] + edges[:-1])
@@ -69,6 +77,7 @@ def loss(
 
 def instance(problem: Any, rho: float, alpha: float, ax: Any = None) -> Any:
     """One instance's loss over the square; what a run at (rho, alpha) reveals is outlined."""
+    require("problem", problem, "losses", "reveal")
     ax = loss(problem.losses(), problem.space, ax)
     space, seen = problem.space, problem.reveal(rho, alpha)
     bounds = _boundaries(space)
@@ -88,7 +97,7 @@ def _boundaries(space: Space) -> FloatArray:
     """Where the bands of the rows begin and end: halfway between neighbours."""
     alphas = np.array(space.alphas)
     if alphas.dtype == object or alphas.ndim != 1:
-        raise TypeError(f"pictures of the square need Strips with one further parameter, got {space!r}")
+        raise TypeError(f"space must be Strips with one further parameter, got {space!r}")
     half = 0.5 * (alphas[1] - alphas[0]) if alphas.size > 1 else 0.5
     return np.concatenate(([alphas[0] - half], 0.5 * (alphas[1:] + alphas[:-1]), [alphas[-1] + half]))
 
@@ -98,6 +107,9 @@ def _heat(ax: Any, space: Space, edges: FloatArray, values: FloatArray, colours:
 
 
 def _mark(ax: Any, history: History, chosen: Any) -> None:
+    require("history", history, "best")
+    if chosen is not None and not (hasattr(chosen, "rho") and hasattr(chosen, "alpha")):
+        raise TypeError(f"chosen must be a recommendation, with rho and alpha, got {chosen!r}")
     best = history.best()
     rho, alpha = best.rho, best.alpha
     ax.plot([rho], [alpha], "x", color=ORANGE, ms=9, mew=2.5, label="best in hindsight", clip_on=False)

@@ -78,6 +78,11 @@ class Space(Protocol):
         """The space with its heavy rows split, and of which row each new one is; None: none was."""
         ...
 
+    @property
+    def finest(self) -> Any:
+        """The space with all rows that it may have."""
+        ...
+
     def describe(self) -> str:
         """What a learner and its problems must agree on."""
         ...

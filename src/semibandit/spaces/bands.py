@@ -10,14 +10,13 @@ import math
 from collections.abc import Sequence
 from itertools import product
 
-__all__ = ["MOST_ROWS", "Row", "first_rows", "middle", "split"]
+__all__ = ["FIRST_ROWS", "MOST_ROWS", "Row", "grid", "middle", "split"]
 
 Band = tuple[int, int]
 Row = tuple[Band, ...]
 
 MOST_ROWS = 2000
-_FIRST_ROWS = 9  # so many at the start at most, where splitting can make more
-_FIRST_BANDS = 3  # of a knob with values beyond counting
+FIRST_ROWS = 8  # so many to begin with at most, where splitting can make more
 
 
 def middle(band: Band) -> int:
@@ -25,22 +24,20 @@ def middle(band: Band) -> int:
     return (band[0] + band[1] - 1) // 2
 
 
-def first_rows(counts: Sequence[int], ordered: Sequence[bool]) -> tuple[Row, ...]:
-    """The rows to begin with: all values of choices, and as many bands of numbers as there is room for.
+def grid(counts: Sequence[int], ordered: Sequence[bool], most: int) -> tuple[Row, ...]:
+    """A product of bands of about the same number for all knobs that are ordered, and at most so many rows.
 
-    >>> len(first_rows([12, 2], [True, False])), len(first_rows([3**20, 3**20], [True, True]))
-    (8, 9)
+    A knob with values beyond counting has a power of three of them, as has any part of it that was split.
+
+    >>> len(grid([12, 2], [True, False], 8)), len(grid([3**20, 3**20], [True, True], 2000))
+    (8, 729)
     """
     bands = list(counts)
-    for i, n in enumerate(counts):
-        if ordered[i] and n > MOST_ROWS:
-            bands[i] = _FIRST_BANDS
-    while math.prod(bands) > _FIRST_ROWS:
-        widest = max(
-            (i for i, o in enumerate(ordered) if o and bands[i] > 1), key=lambda i: bands[i], default=None
-        )
-        if widest is None:
+    while math.prod(bands) > most:
+        open_axes = [i for i, has_order in enumerate(ordered) if has_order and bands[i] > 1]
+        if not open_axes:
             break
+        widest = max(open_axes, key=lambda i: bands[i])
         bands[widest] = -(-bands[widest] // 3)
     if math.prod(bands) > MOST_ROWS:
         raise ValueError(f"the choices make {math.prod(bands)} rows; there may be {MOST_ROWS} at most")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from semibandit import _validate
 from semibandit.functions import Piecewise, PiecewiseConstant, PiecewiseLinear
 
 __all__ = ["Boxes"]
@@ -53,13 +54,15 @@ class Boxes:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Boxes:
         """Undo `to_dict`."""
+        if not (isinstance(data, dict) and isinstance(data.get("boxes"), list)):
+            raise ValueError(f"data must be a dict with a list of 'boxes', got {data!r}")
         return cls([(_function(function), where) for function, where in data["boxes"]])
 
 
 def _listed(parts: Any) -> list[Any]:
-    if not isinstance(parts, Iterable) or isinstance(parts, str | bytes):
+    if isinstance(parts, str | bytes):
         raise TypeError(f"parts must be pairs of a function and a box, got {parts!r}")
-    return list(parts)
+    return list(_validate.iterable("parts", parts, "pairs of a function and a box"))
 
 
 def _pair(part: Any) -> tuple[Piecewise, dict[str, Any]]:

@@ -92,6 +92,11 @@ class Interval:
         """Problems are called by position."""
         return ()
 
+    @property
+    def finest(self) -> Interval:
+        """The space with all rows that it may have: this one."""
+        return self
+
     def finer(self, shares: FloatArray) -> None:
         """There is nothing to split."""
         return None

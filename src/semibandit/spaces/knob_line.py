@@ -59,6 +59,14 @@ class KnobLine(Line):
         snapped = np.unique([self._scale.snap(x) for x in super().cuts(n).tolist()])
         return snapped[(snapped > self.lo) & (snapped < self.hi)]
 
+    def halfway(self, lo: float, hi: float) -> float:
+        """Where on the line to cut [lo, hi) in two; an end where it is a single value."""
+        middle = 0.5 * (lo + hi)
+        if math.isinf(self.size):
+            return middle
+        row, x = self.read(middle)
+        return float(self.place(np.array([row]), np.array([self._scale.snap(x)]))[0])
+
     def home(self, x: float) -> float:
         """The point where the value that x stands for lies, by which what is seen of it is laid."""
         row, place = self.read(x)

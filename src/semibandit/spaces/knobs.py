@@ -68,14 +68,16 @@ class Knobs:
                 raise TypeError(f"{name} must be a Real, an Integer or a Choice, got {kind!r}")
         self.knobs = dict(knobs)
         self.along: str = _chosen(self.knobs) if along is None else along
-        if self.along not in self.knobs or not self.knobs[self.along].ordered:
+        if (
+            not isinstance(self.along, str)
+            or self.along not in self.knobs
+            or not self.knobs[self.along].ordered
+        ):
             numbers = ", ".join(name for name, kind in self.knobs.items() if kind.ordered)
             raise ValueError(f"along must be the name of a Real or an Integer ({numbers}), got {along!r}")
         self._others = {name: kind for name, kind in self.knobs.items() if name != self.along}
         self.names = (self.along, *self._others)
-        counts = [kind.count for kind in self._others.values()]
-        ordered = [kind.ordered for kind in self._others.values()]
-        self._rows = bands.first_rows(counts, ordered) if rows is None else tuple(rows)
+        self._rows = self._grid(bands.FIRST_ROWS) if rows is None else tuple(rows)
         # Which part of a row of the beginning each row is: 1, or the product of all that it was split into.
         self.odds = (1,) * len(self._rows) if odds is None else tuple(odds)
         if len(self.odds) != len(self._rows) or min(self.odds) < 1:
@@ -83,6 +85,21 @@ class Knobs:
         KnobLine.require_room(self.scale, len(self._rows))
 
     # -- rows --------------------------------------------------------------------------------------
+
+    def _grid(self, most: int) -> tuple[bands.Row, ...]:
+        kinds = self._others.values()
+        return bands.grid([kind.count for kind in kinds], [kind.ordered for kind in kinds], most)
+
+    @cached_property
+    def finest(self) -> Knobs:
+        """The same knobs with as many rows as there may be: what the best in hindsight is looked for on."""
+        rows = self._grid(bands.MOST_ROWS)
+        return self if rows == self._rows else self._with(rows)
+
+    def _with(self, rows: Sequence[bands.Row], odds: Sequence[int] | None = None) -> Knobs:
+        knobs = Knobs.__new__(Knobs)
+        knobs._begin(self.knobs, self.along, rows, odds)
+        return knobs
 
     @property
     def interval(self) -> Interval:
@@ -184,9 +201,7 @@ class Knobs:
             parents += [i] * len(new)
         if not parents:
             return None
-        knobs = Knobs.__new__(Knobs)
-        knobs._begin(self.knobs, self.along, rows, odds)
-        return knobs, parents
+        return self._with(rows, odds), parents
 
     @cached_property
     def origins(self) -> npt.NDArray[np.int64]:
@@ -224,7 +239,7 @@ class Knobs:
             "knobs": [{"name": name} | kind.to_dict() for name, kind in self.knobs.items()],
             "along": self.along,
         }
-        if max(self.odds) > 1:
+        if self._rows != self._grid(bands.FIRST_ROWS):
             data["rows"] = [[list(band) for band in row] for row in self._rows]
             data["odds"] = list(self.odds)
         return data
@@ -232,6 +247,8 @@ class Knobs:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Knobs:
         """Undo `to_dict`."""
+        if not (isinstance(data, dict) and data.keys() >= {"knobs", "along"}):
+            raise ValueError(f"data must be a dict with 'knobs' and 'along', got {data!r}")
         knobs: dict[str, Kind] = {}
         for entry in data["knobs"]:
             kind = dict(entry)

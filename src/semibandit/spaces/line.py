@@ -105,12 +105,14 @@ class Line:
             return x
         row, rho = self.read(x)
         at = _raised(rho + self._shifts[row], self._shifts[row], rho)
+        if row > 0:  # rounding must not carry it into the row before
+            at = max(at, self._inner[row - 1])
         return at if row == len(self._inner) else min(at, math.nextafter(self._inner[row], -math.inf))
 
     def at(self, row: int, rho: float) -> float:
         """The point of the functions' line for a row and a rho."""
         offset, end = float(self.offsets[row]), float(self.starts[row + 1])
-        at = _raised(rho + offset, offset, rho)
+        at = max(_raised(rho + offset, offset, rho), float(self.starts[row]))
         # The end of a row is where the next one begins, and belongs to that.
         return min(at, end if row == self.n_rows - 1 else math.nextafter(end, -math.inf))
 
@@ -145,6 +147,10 @@ class Line:
     def cuts(self, n: int) -> FloatArray:
         """Where to cut a row into n parts of the same length."""
         return np.asarray(self.lo + (self.hi - self.lo) * (np.arange(1, n) / n))
+
+    def halfway(self, lo: float, hi: float) -> float:
+        """Where on the line to cut [lo, hi) in two."""
+        return 0.5 * (lo + hi)
 
     @property
     def extent(self) -> float:

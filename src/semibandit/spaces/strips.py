@@ -21,8 +21,8 @@ from semibandit.spaces.line import Line
 
 __all__ = ["Alpha", "Strips"]
 
-# What names a row: a number, or one for each further parameter.
-Alpha = float | tuple[float, ...]
+# What names a row: a number, or one for each further parameter; on knobs, the values of the others.
+Alpha = float | tuple[Any, ...]
 
 # An alpha this close to that of a row, relative to the range, names the row.
 _SAME_ALPHA = 1e-9
@@ -122,6 +122,11 @@ class Strips:
         """Problems are called by position."""
         return ()
 
+    @property
+    def finest(self) -> Strips:
+        """The space with all rows that it may have: this one."""
+        return self
+
     def finer(self, shares: FloatArray) -> None:
         """Rows stay as they are."""
         return None
@@ -132,7 +137,7 @@ class Strips:
 
     def row_of(self, alpha: Any) -> int:
         """The row of this alpha."""
-        given = alpha if isinstance(alpha, tuple | list | np.ndarray) else (alpha,)
+        given = alpha if np.ndim(alpha) else (alpha,)
         if len(given) != len(self.axes):
             raise ValueError(f"alpha must have {len(self.axes)} entries, got {alpha!r}")
         row = 0
@@ -179,6 +184,8 @@ class Strips:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Strips:
         """Undo `to_dict`."""
+        if not (isinstance(data, dict) and data.keys() >= {"n_rows", "over", "interval"}):
+            raise ValueError(f"data must be a dict with 'n_rows', 'over' and 'interval', got {data!r}")
         n_rows, over = data["n_rows"], data["over"]
         return cls(
             tuple(n_rows) if isinstance(n_rows, list | tuple) else n_rows,

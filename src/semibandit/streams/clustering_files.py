@@ -13,7 +13,7 @@ import numpy as np
 from semibandit import _validate
 from semibandit._validate import FloatArray, IntArray
 from semibandit.clustering import TargetDistance
-from semibandit.families.linkage.linkage import Linkage
+from semibandit.families.linkage.linkage import LINKAGES, PARTITIONS, Linkage
 from semibandit.streams.files import InstanceFileError, InstanceFiles, Where, find_files, sound
 
 __all__ = ["read_clusterings"]
@@ -58,6 +58,12 @@ def read_clusterings(
     """
     _validate.choice("metric", metric, METRICS)
     _validate.boolean("standardise", standardise)
+    _validate.boolean("skip_bad", skip_bad)
+    _validate.choice("linkage", linkage, LINKAGES)
+    _validate.choice("partition", partition, PARTITIONS)
+    _validate.function("cost", cost)
+    if not isinstance(label, str):
+        raise TypeError(f"label must be the name of a column, got {label!r}")
     options = {"linkage": linkage, "partition": partition}
     read = partial(_problem, label=label, metric=metric, standardise=standardise, cost=cost, options=options)
     paths = sorted(find_files(where, _SUFFIXES), key=lambda path: path.name)

@@ -71,6 +71,7 @@ def clustering(
     _validate.integer("n_classes", n_classes, low=1)
     _validate.integer("per_class", per_class, low=1)
     _validate.number("smooth", smooth, low=0.0)
+    _validate.function("cost", cost)
     if kind in _DATA:
         _check_data(kind, n_classes, per_class)
 

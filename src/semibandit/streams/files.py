@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from semibandit import _validate
 from semibandit.streams.stream import Stream
 
 __all__ = ["InstanceFileError", "InstanceFiles", "Where", "find_files", "sound"]
@@ -71,7 +72,8 @@ class InstanceFiles(Stream[P]):
 def find_files(where: Where, suffixes: Collection[str]) -> list[Path]:
     """The files in a folder with one of the suffixes, those that match a pattern, or those that are named."""
     if not isinstance(where, str | PathLike):
-        return [Path(path) for path in where]
+        paths = _validate.iterable("where", where, "a path, or a sequence of them")
+        return [Path(_validate.path("where", path)) for path in paths]
     root = Path(where)
     if root.is_dir():
         return sorted(path for path in root.iterdir() if path.suffix.lower() in suffixes)

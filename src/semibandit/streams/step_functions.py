@@ -50,6 +50,7 @@ def synthetic(
     [4, 4, 4]
     """
     _validate.integer("pieces", pieces, low=1)
+    _validate.boolean("drift", drift)
     _validate.integer("rounds", rounds, low=1)
     _validate.number("gap", gap, low=0.0, high=0.8)
     _validate.number("spread", spread, low=0.0, high=1.0)

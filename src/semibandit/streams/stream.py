@@ -58,7 +58,7 @@ class Stream(Sequence[P], Generic[P]):
     """
 
     def __init__(self, make: Callable[[int, np.random.Generator], P], rounds: int, seed: int) -> None:
-        self._make = make
+        self._make = _validate.function("make", make)
         self._rounds = _validate.integer("rounds", rounds, low=1)
         self._seed = _validate.seed("seed", seed)
         self._recipe: tuple[Any, ...] | None = None

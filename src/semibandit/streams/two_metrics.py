@@ -61,6 +61,7 @@ def digits_two_metrics(
     MetricLinkage(15 points, TargetDistance(3 labels, 3, 'hamming'), 3 rows)
     """
     _validate.integer("rounds", rounds, low=1)
+    sizes = _validate.iterable("sizes", sizes, "a tuple of integers")
     sizes = tuple(_validate.integer("sizes", size, low=1) for size in sizes)
     if not 1 <= len(sizes) <= 10:
         raise ValueError(f"sizes must have 1 to 10 entries, got {len(sizes)}")

@@ -91,12 +91,12 @@ class StudyInfo(msgspec.Struct, frozen=True):
     failed: int
     pending: int
     per_minute: float
-    rho: float
+    rho: int | float
     interval: tuple[float, float]
     began: float
     at: float
     settings: dict[str, Any]
-    alpha: float | list[float] | None = None
+    alpha: float | list[Any] | None = None
     mean_loss: float | None = None
     note: str = ""
 
@@ -119,12 +119,13 @@ class Recommended(msgspec.Struct, frozen=True):
     `mean` and `error` (its standard error) are null where too few rounds were played there.
     """
 
-    rho: float
-    interval: tuple[float, float]
-    alpha: float | list[float] | None = None
+    rho: int | float
+    interval: tuple[int | float, int | float]
+    alpha: float | list[Any] | None = None
     mean: float | None = None
     error: float | None = None
     rounds: float = 0.0
+    names: list[str] = []
 
 
 class Rounds(msgspec.Struct, frozen=True):

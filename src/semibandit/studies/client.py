@@ -17,20 +17,22 @@ from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
+from semibandit import _validate
 from semibandit.learners import Evidence, Learner, Recommendation, Trial
 from semibandit.learners import storage as saving
 from semibandit.spaces import Space
 from semibandit.studies import api, events
 from semibandit.studies.events import Info
 from semibandit.studies.history import Round
-from semibandit.studies.operations import ForgottenError
+from semibandit.studies.operations import ForgottenError, check_info, check_lease, check_text
 from semibandit.studies.replica import Lease
-from semibandit.studies.settings import Settings
+from semibandit.studies.settings import LEARNERS, Settings, check_name
 from semibandit.studies.stores import UnknownStudyError
 
 __all__ = ["Client"]
 
 _FOR_EVER = 1e15  # JSON has no infinity
+_LONGEST = 1e8  # seconds that sockets can wait
 _ERRORS = {
     400: ValueError,
     401: PermissionError,
@@ -83,12 +85,16 @@ class Client:
         patience: float = 30.0,
         **settings: Any,
     ) -> None:
+        if not isinstance(url, str):
+            raise TypeError(f"url must be a string, got {url!r}")
         self.url, self._parts = url, urlsplit(url)
         if self._parts.scheme not in ("http", "https") or not self._parts.hostname:
             raise ValueError(f"url must be that of a service, such as http://127.0.0.1:8080, got {url!r}")
-        self.worker = worker or f"{socket.gethostname()}:{os.getpid()}"
-        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        self._patience = patience
+        self.worker = (
+            check_text("worker", worker) if worker is not None else f"{socket.gethostname()}:{os.getpid()}"
+        )
+        self._headers = {} if token is None else {"Authorization": f"Bearer {check_text('token', token)}"}
+        self._patience = _validate.number("patience", patience, low=0.0, high=_LONGEST)
         self._local = threading.local()
         base, _, number = self._parts.path.rstrip("/").rpartition("/studies/")
         self._base = base if number.isdigit() else self._parts.path.rstrip("/")
@@ -104,8 +110,11 @@ class Client:
     def _begin(
         self, name: str, space: Space | None, seed: int | None, learner: str, settings: dict[str, Any]
     ) -> api.StudyInfo:
-        begin = api.Begin(name)
+        begin = api.Begin(check_name(name))
         if space is not None:
+            _validate.choice("learner", learner, tuple(LEARNERS))
+            if seed is not None:
+                seed = _validate.seed("seed", seed)
             given = Settings.of(space, learner, seed, settings)
             begin = api.Begin(name, given.space, seed, learner, given.options)
         elif settings or seed is not None:
@@ -158,7 +167,11 @@ class Client:
         probes: int = 0,
     ) -> Trial:
         """As `Study.ask`."""
-        wanted = api.Ask(worker or self.worker, _finite(lease), key or uuid.uuid4().hex, info, probes)
+        worker = self.worker if worker is None else check_text("worker", worker)
+        key = uuid.uuid4().hex if key is None else check_text("key", key)
+        check_info(info)
+        probes = _validate.integer("probes", probes, low=0)
+        wanted = api.Ask(worker, _finite(lease), key, info, probes)
         trial: Trial = self._post(self._study + "/ask", wanted, Trial)
         return trial
 
@@ -166,6 +179,9 @@ class Client:
         self, trial: Trial | int, seen: Any, *, failure: str | None = None, info: Info | None = None
     ) -> bool:
         """As `Study.tell`."""
+        check_info(info)
+        if failure is not None:
+            check_text("failure", failure)
         packed = None if seen is None else events.pack(seen)
         told = api.Tell(_number(trial), packed, failure, info)
         done: api.Done = self._post(self._study + "/tell", told, api.Done)
@@ -182,6 +198,10 @@ class Client:
 
     def change(self, *, lease: float | None = None, note: str | None = None) -> None:
         """As `Study.change`."""
+        check_lease(lease)
+        lease = None if lease is None else float(lease)
+        if note is not None:
+            check_text("note", note)
         self._post(self._study + "/change", api.Change(lease, note), api.Done)
 
     # -- where it stands ---------------------------------------------------------------------------
@@ -211,7 +231,7 @@ class Client:
 
     def at(self, event: int) -> Learner:
         """The learner as it was after an event."""
-        path = f"{self._study}/learner?{urlencode({'event': event})}"
+        path = f"{self._study}/learner?{urlencode({'event': _validate.integer('event', event)})}"
         return saving.loads(self._send("GET", path), "the service's learner")
 
     def density(self) -> Any:
@@ -223,7 +243,8 @@ class Client:
         best: api.Recommended = self._get(self._study + "/recommend", api.Recommended)
         alpha = tuple(best.alpha) if isinstance(best.alpha, list) else best.alpha
         mean, error = (math.nan if x is None else x for x in (best.mean, best.error))
-        return Recommendation(best.rho, best.interval, alpha, evidence=Evidence(mean, error, best.rounds))
+        evidence = Evidence(mean, error, best.rounds)
+        return Recommendation(best.rho, best.interval, alpha, tuple(best.names), evidence=evidence)
 
     def certificate(self) -> Any:
         """What the learner can vouch for."""
@@ -231,6 +252,9 @@ class Client:
 
     def history(self, since: int = 1, limit: int | None = None) -> list[Round]:
         """As `Study.history`."""
+        since = _validate.integer("since", since, low=0)
+        if limit is not None:
+            limit = _validate.integer("limit", limit, low=0)
         found: list[Round] = []
         while limit is None or len(found) < limit:
             query = urlencode({"since": since, "limit": 10_000 if limit is None else limit - len(found)})
@@ -298,11 +322,12 @@ class Client:
 
 
 def _number(trial: Trial | int) -> int:
-    return trial.id if isinstance(trial, Trial) else trial
+    return trial.id if isinstance(trial, Trial) else _validate.integer("trial", trial)
 
 
 def _finite(lease: float | None) -> float | None:
-    return _FOR_EVER if lease == math.inf else lease
+    check_lease(lease)
+    return _FOR_EVER if lease == math.inf else lease if lease is None else float(lease)
 
 
 def _sentence(status: int, answer: bytes) -> str:

@@ -11,7 +11,9 @@ from typing import Any
 
 import msgspec
 
+from semibandit import _validate
 from semibandit.functions import PiecewiseConstant, PiecewiseLinear
+from semibandit.spaces import Boxes
 
 __all__ = [
     "Asked",
@@ -35,12 +37,16 @@ Info = dict[str, str | int | float | bool | None]
 
 
 class Function(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A function as its `to_dict` gives it: steps have `values`, lines have `left` and `right`."""
+    """A function as its `to_dict` gives it: steps have `values`, lines have `left` and `right`.
 
-    edges: list[float]
+    Of several knobs, `boxes` has functions and what the other knobs may be; see `semibandit.Boxes`.
+    """
+
+    edges: list[float] = []
     values: list[float | None] | None = None
     left: list[float | None] | None = None
     right: list[float | None] | None = None
+    boxes: list[Any] | None = None
 
 
 # A loss, a function seen in part, or one of these for each look at an instance (None: it is missing).
@@ -67,10 +73,10 @@ class Asked(_Event, frozen=True):
 
     trial: int
     position: float
-    rho: float
+    rho: int | float
     worker: str
     until: float | None = None
-    alpha: float | list[float] | None = None
+    alpha: float | list[Any] | None = None
     probes: list[float] | None = None
     key: str | None = None
     info: Info | None = None
@@ -141,11 +147,11 @@ def pack(seen: Any) -> Seen:
     if isinstance(seen, PiecewiseConstant):
         # As its `to_dict` does, but for the usual case of one piece without detours.
         return Function(seen.edges.tolist(), [None if x != x else x for x in seen.values.tolist()])
-    if isinstance(seen, PiecewiseLinear):
+    if isinstance(seen, PiecewiseLinear | Boxes):
         return msgspec.convert(seen.to_dict(), Function)
     if isinstance(seen, list | tuple):
         return [None if part is None else _pack_one(part) for part in seen]
-    return float(seen)
+    return _validate.number("seen", seen)
 
 
 def _pack_one(seen: Any) -> float | Function:
@@ -155,7 +161,7 @@ def _pack_one(seen: Any) -> float | Function:
     return packed
 
 
-def unpack(seen: Seen) -> PiecewiseConstant | PiecewiseLinear | float | list[Any]:
+def unpack(seen: Seen) -> PiecewiseConstant | PiecewiseLinear | Boxes | float | list[Any]:
     """Undo `pack`, to the bit."""
     if isinstance(seen, Function):
         return _function(seen)
@@ -164,12 +170,14 @@ def unpack(seen: Seen) -> PiecewiseConstant | PiecewiseLinear | float | list[Any
     return seen
 
 
-def _function(seen: Function) -> PiecewiseConstant | PiecewiseLinear:
+def _function(seen: Function) -> PiecewiseConstant | PiecewiseLinear | Boxes:
     values = seen.values
+    if seen.boxes is not None:
+        return Boxes.from_dict({"boxes": seen.boxes})
     if values is not None and seen.left is None and seen.right is None:
         if len(values) == 1 and len(seen.edges) == 2 and values[0] is not None:
             return PiecewiseConstant.constant(seen.edges[0], seen.edges[1], values[0])
         return PiecewiseConstant.from_dict({"edges": seen.edges, "values": values})
     if values is None and seen.left is not None and seen.right is not None:
         return PiecewiseLinear.from_dict({"edges": seen.edges, "left": seen.left, "right": seen.right})
-    raise ValueError("a function must have edges and values, or edges, left and right")
+    raise ValueError("a function must have edges and values, edges, left and right, or boxes")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import msgspec
 
@@ -24,8 +25,8 @@ class Round(msgspec.Struct, frozen=True, omit_defaults=True):
     at: float
     seconds: float
     worker: str
-    rho: float
-    alpha: float | list[float] | None = None
+    rho: int | float
+    alpha: float | list[Any] | None = None
     loss: float | None = None
     width: float | None = None
     probability: float | list[float] | None = None

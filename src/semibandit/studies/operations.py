@@ -15,6 +15,7 @@ import numpy as np
 from semibandit import _validate
 from semibandit.functions import PiecewiseConstant
 from semibandit.learners import Trial
+from semibandit.spaces import call
 from semibandit.studies import events
 from semibandit.studies.events import Asked, Changed, Event, Failed, Forgotten, Info, Renewed, Told
 from semibandit.studies.replica import Replica
@@ -173,9 +174,11 @@ def _paid(replica: Replica, trial: Trial, seen: Any) -> tuple[float | None, floa
         return None, None
     if isinstance(first, int | float):
         return float(first), None
-    if len(first) == 1 and isinstance(first, PiecewiseConstant):
+    if isinstance(first, PiecewiseConstant) and len(first) == 1:
         return float(first.values[0]), float(first.edges[1] - first.edges[0])
-    x = replica.learner.space.place(*trial.parameters)
+    space = replica.learner.space
+    x = call(space.place, trial.parameters)
+    first = space.line.on_rows(first, x)
     lo, hi = next((lo, hi) for lo, hi in reversed(first.domain) if lo <= x <= hi)
     loss = float(first(x))
     # The right end of a stretch is closed where nothing is seen beyond it.
@@ -188,13 +191,13 @@ def _time(replica: Replica, turn: Turn) -> float:
 
 
 def _until(replica: Replica, at: float, lease: float | None) -> float | None:
-    seconds = replica.tally.lease if lease is None else lease
+    seconds = replica.tally.lease if lease is None else float(lease)
     return None if seconds == math.inf else at + seconds
 
 
 def check_lease(lease: float | None) -> None:
     """A positive number of seconds; infinity is for ever, None the study's own."""
-    if lease is not None and lease != math.inf:
+    if lease is not None and not (isinstance(lease, float) and lease == math.inf):
         _validate.number("lease", lease, low=0.0, open=True)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from semibandit._validate import FloatArray
 from semibandit.learners import Learner, Trial, storage
+from semibandit.spaces import call
 from semibandit.studies import events
 from semibandit.studies.events import Asked, Changed, Created, Event, Failed, Forgotten, Renewed, Told
 from semibandit.studies.settings import Settings
@@ -26,11 +27,11 @@ class Lease(msgspec.Struct):
     """A trial that a worker has: since when, and until when (None: for ever)."""
 
     trial: int
-    rho: float
+    rho: int | float
     worker: str
     since: float
     until: float | None = None
-    alpha: float | list[float] | None = None
+    alpha: float | list[Any] | None = None
     key: str | None = None
     info: events.Info | None = None
 
@@ -61,12 +62,12 @@ class Portrait(msgspec.Struct):
 
     event: int
     tally: Tally
-    rho: float
+    rho: int | float
     interval: tuple[float, float]
     line: tuple[float, float]  # the ends of the line that carries the density
     place: float  # of rho on that line
     cells: bytes  # the mass of each of the equal cells of the line, float32
-    alpha: float | list[float] | None = None
+    alpha: float | list[Any] | None = None
 
     def masses(self) -> list[float]:
         """The share of the density in each cell."""
@@ -228,7 +229,7 @@ class Replica:
             rho=best.rho,
             interval=best.interval,
             line=(float(density.edges[0]), float(density.edges[-1])),
-            place=self.learner.space.place(*best.parameters),
+            place=call(self.learner.space.place, best.parameters),
             cells=cell_masses(density).astype("<f4").tobytes(),
             alpha=list(alpha) if isinstance(alpha, tuple) else alpha,
         )

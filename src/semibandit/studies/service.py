@@ -149,7 +149,8 @@ async def recommend(request: Request) -> Response:
     best = await desk.look(desk.study.recommend)
     alpha = list(best.alpha) if isinstance(best.alpha, tuple) else best.alpha
     # JSON has no nan: msgspec writes null.
-    return _json(api.Recommended(best.rho, best.interval, alpha, *best.evidence))
+    mean, error, rounds = best.evidence
+    return _json(api.Recommended(best.rho, best.interval, alpha, mean, error, rounds, list(best.names)))
 
 
 async def certificate(request: Request) -> Response:

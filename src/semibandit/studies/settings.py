@@ -78,9 +78,11 @@ def read_space(data: dict[str, Any]) -> Space:
     try:
         return spaces.restore(data)
     except (KeyError, AttributeError) as error:
-        raise ValueError(f"space is not that of an Interval or of Strips: {data!r} ({error})") from None
+        raise ValueError(
+            f"space is not that of an Interval, of Strips or of Knobs: {data!r} ({error})"
+        ) from None
     except TypeError as error:
-        raise TypeError(f"space is not that of an Interval or of Strips: {error}") from None
+        raise TypeError(f"space is not that of an Interval, of Strips or of Knobs: {error}") from None
 
 
 def check_name(name: Any) -> str:

@@ -104,7 +104,9 @@ class Study:
 
     def _open(self, storage: str, name: str, given: Settings | None, worker: str | None) -> None:
         self.storage, self.name = storage, check_name(name)
-        self.worker = operations.check_text("worker", worker or f"{socket.gethostname()}:{os.getpid()}")
+        if worker is None:
+            worker = f"{socket.gethostname()}:{os.getpid()}"
+        self.worker = operations.check_text("worker", worker)
         if given is not None:
             given.make()  # what is wrong with the settings shows before there is a study
         self._lock = threading.RLock()
@@ -322,6 +324,7 @@ class Study:
 
     def portraits(self, since: int = 1) -> list[Portrait]:
         """The portraits that were kept on the way, from an event on."""
+        since = _validate.integer("since", since, low=0)
         with self._lock:
             kept = self._store.portraits(self.id, since)
         return [msgspec.msgpack.decode(portrait, type=Portrait) for portrait in kept]
@@ -343,6 +346,7 @@ class Study:
 
     def events(self, since: int = 1, limit: int | None = None) -> list[tuple[int, str]]:
         """The events from one on, each with its number, as lines of JSON."""
+        since, limit = _range(since, limit)
         with self._lock:
             return self._store.read(self.id, since, limit)
 
@@ -351,6 +355,7 @@ class Study:
 
         O(events since), and those before in which these rounds were asked.
         """
+        since, limit = _range(since, limit)
         back = _LOOK_BACK
         while True:
             with suppress(KeyError):
@@ -402,3 +407,9 @@ def _attempt(operation: Operation, replica: Replica, turn: Turn) -> Any:
         if replica.moved:
             raise
         return error
+
+
+def _range(since: Any, limit: Any) -> tuple[int, int | None]:
+    """The first event that is wanted, and at most how many."""
+    since = _validate.integer("since", since, low=0)
+    return since, None if limit is None else _validate.integer("limit", limit, low=0)

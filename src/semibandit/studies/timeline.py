@@ -27,7 +27,7 @@ class Column(msgspec.Struct, frozen=True):
     event: int
     at: float
     told: int
-    rho: float
+    rho: int | float
     lo: float
     hi: float
     place: float
@@ -36,7 +36,7 @@ class Column(msgspec.Struct, frozen=True):
     mean: float | None
     default: float | None
     width: float | None
-    alpha: float | list[float] | None = None
+    alpha: float | list[Any] | None = None
 
 
 class View(msgspec.Struct, frozen=True):
@@ -50,6 +50,7 @@ class View(msgspec.Struct, frozen=True):
     at: float
     line: tuple[float, float]
     alphas: list[Any]
+    names: list[str]
     settings: dict[str, Any]
     note: str
     guarantee: str
@@ -59,9 +60,9 @@ class View(msgspec.Struct, frozen=True):
     forgotten: int
     per_minute: float
     mean: float | None
-    rho: float
+    rho: int | float
     interval: tuple[float, float]
-    alpha: float | list[float] | None
+    alpha: float | list[Any] | None
     failures: dict[str, int]
     pending: int
     leases: list[Lease]
@@ -140,6 +141,7 @@ def view(timeline: Timeline, columns: bool = True) -> View:
         at=tally.at,
         line=newest.line,
         alphas=[alpha for alpha in learner.space.alphas if alpha is not None],
+        names=list(learner.space.names),
         settings=msgspec.to_builtins(live.settings),
         note=tally.note,
         guarantee=learner.guarantee,

@@ -14,7 +14,7 @@ from typing import Any
 from semibandit import _validate
 from semibandit.functions import PiecewiseConstant
 from semibandit.learners import Learner, Trial
-from semibandit.spaces import Interval
+from semibandit.spaces import Interval, Knobs
 from semibandit.studies import events, history, operations
 from semibandit.studies.events import Asked, Failed, Forgotten, Told
 from semibandit.studies.operations import ForgottenError
@@ -48,7 +48,14 @@ class SharedTuner(Tuner):
     """
 
     def __init__(
-        self, command: Command, space: Interval, storage: str, name: str, *, jobs: int = 1, **options: Any
+        self,
+        command: Command,
+        space: Interval | Knobs,
+        storage: str,
+        name: str,
+        *,
+        jobs: int = 1,
+        **options: Any,
     ) -> None:
         self.settings = self._configure(command, space, **options)
         if self.settings.high is None:
@@ -64,7 +71,7 @@ class SharedTuner(Tuner):
         """The study; like a state file, it keeps the horizon that it was begun with."""
         file = self.settings
         options: dict[str, Any] = {"horizon": file.horizon, "high": file.high, "maximize": file.maximize}
-        kind = "Exp3Grid" if file.feedback == "bandit" else "Exp3Set"
+        kind = "Exp3Grid" if file.feedback == "bandit" and file.knobs is None else "Exp3Set"
         if file.n_arms is not None:
             options["n_arms"] = file.n_arms
         given = Settings.of(self.space, kind, file.seed, options)
@@ -197,8 +204,8 @@ class SharedTuner(Tuner):
 
 
 def _work(
-    command: Command, space: Interval, storage: str, name: str, options: dict[str, Any], order: list[str],
-    wanted: Counter[str],
+    command: Command, space: Interval | Knobs, storage: str, name: str, options: dict[str, Any],
+    order: list[str], wanted: Counter[str],
 ) -> None:  # fmt: skip
     """A process of `SharedTuner` with several jobs. When it is told to stop, it gives its trial back."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from semibandit import _validate
 from semibandit.tuning.process import Finished, Tail, execute
@@ -24,7 +25,9 @@ __all__ = ["COMPARE", "LOSS_FROM", "Command", "Outcome", "StoppedError"]
 LOSS_FROM = ("output", "file", "exit", "time")
 COMPARE = ("output", "loss", "file")
 
-_PLACEHOLDER = re.compile(r"\{(rho|instance)\}")
+# What a command is run with: rho, or the values of its knobs by name.
+Point = float | dict[str, Any]
+
 _QUOTED = re.compile(r"""\\. | '[^']*' | "(?:\\.|[^"\\])*" """, re.VERBOSE | re.DOTALL)
 
 # Seconds before another attempt to start a command: an update may be replacing it just now.
@@ -80,6 +83,8 @@ class Command:
         Exit statuses that are no failure, such as 10 and 20 of SAT solvers.
     integer
         Write the parameter as an integer, the nearest one.
+    names
+        The placeholders of the knobs, which the template must hold; {rho} by default.
     shell
         Let a shell run the template. {instance} must not stand inside of quotes: the shell gets the name as
         a parameter of its own, which it does not look into. A failure anywhere in a pipe is one of the run;
@@ -111,10 +116,13 @@ class Command:
         ok_status: Iterable[int] = (0,),
         integer: bool = False,
         shell: bool = False,
+        names: Iterable[str] = ("rho",),
     ) -> None:
-        for placeholder in ("{rho}", "{instance}"):
-            if placeholder not in template:
-                raise ValueError(f"the command must hold {placeholder}, got {template!r}")
+        self.names = tuple(names)
+        self._placeholder = re.compile(r"\{(" + "|".join((*map(re.escape, self.names), "instance")) + r")\}")
+        for name in (*self.names, "instance"):
+            if f"{{{name}}}" not in template:
+                raise ValueError(f"the command must hold {{{name}}}, got {template!r}")
         self.template, self.shell = template, bool(shell)
         self.loss_from = _validate.choice("loss_from", loss_from, LOSS_FROM)
         self.compare = _validate.choice("compare", compare, COMPARE)
@@ -123,13 +131,13 @@ class Command:
         self.timeout = None if timeout is None else _validate.number("timeout", timeout, low=0.0, open=True)
         self.ok_status = frozenset(_validate.integer("ok_status", each, low=0) for each in ok_status)
         self.integer = _validate.boolean("integer", integer)
-        self._words = _for_shell(template) if shell else _split(template)
+        self._words = _for_shell(template) if shell else _split(template, self._placeholder)
 
-    def run(self, instance: str, rho: float) -> Outcome:
-        """Run the command once."""
+    def run(self, instance: str, rho: Point) -> Outcome:
+        """Run the command once, with rho or with the values of its knobs."""
         files = [self._fill(path, instance, rho) for path in (self.loss_file, self.compare_file) if path]
         before = {path: _backdated_stamp(path) for path in files}
-        words = [self._fill(word, instance, rho) for word in self._words]
+        words = [self._fill(word, instance, rho, quoted=self.shell) for word in self._words]
         seconds = 0.0
         try:
             done = self._execute(words)
@@ -153,9 +161,14 @@ class Command:
         """What {rho} becomes: all digits of the number, or those of an integer."""
         return str(round(rho)) if self.integer else repr(float(rho))
 
-    def _fill(self, text: str, instance: str, rho: float) -> str:
-        values = {"rho": self.written(rho), "instance": instance}
-        return _PLACEHOLDER.sub(lambda match: values[match[1]], text)
+    def _fill(self, text: str, instance: str, rho: Point, quoted: bool = False) -> str:
+        if isinstance(rho, dict):
+            texts = {name: x if isinstance(x, str) else repr(x) for name, x in rho.items()}
+            values = {name: shlex.quote(x) if quoted else x for name, x in texts.items()}
+        else:
+            values = {"rho": self.written(rho)}
+        values["instance"] = instance
+        return self._placeholder.sub(lambda match: values[match[1]], text)
 
     def _execute(self, words: list[str]) -> Finished:
         """Run it, with some patience where it cannot be started."""
@@ -189,7 +202,7 @@ class Command:
         last = done.complaints.last_line
         raise _FailureError(f"exit status {status}" + (f": {last}" if last else ""))
 
-    def _read_loss(self, done: Finished, instance: str, rho: float) -> float:
+    def _read_loss(self, done: Finished, instance: str, rho: Point) -> float:
         if self.loss_from == "output":
             loss = _parse(done.output.last_line, "the output")
         elif self.loss_from == "file":
@@ -202,7 +215,7 @@ class Command:
             raise _FailureError(f"the loss must be at least 0, got {loss!r}")
         return loss
 
-    def _compared(self, output: Tail, loss: float, instance: str, rho: float) -> bytes | float:
+    def _compared(self, output: Tail, loss: float, instance: str, rho: Point) -> bytes | float:
         if self.compare == "file":
             assert self.compare_file is not None
             return _tail(self._fill(self.compare_file, instance, rho)).digest
@@ -213,12 +226,12 @@ class _FailureError(Exception):
     """A run without a loss."""
 
 
-def _split(template: str) -> list[str]:
+def _split(template: str, placeholder: re.Pattern[str]) -> list[str]:
     try:
         words = shlex.split(template)
     except ValueError as error:
         raise ValueError(f"the command cannot be split into arguments ({error}): {template!r}") from None
-    if not _PLACEHOLDER.search(words[0]) and shutil.which(words[0]) is None:
+    if not placeholder.search(words[0]) and shutil.which(words[0]) is None:
         raise ValueError(f"the command {words[0]!r} cannot be found")
     return words
 

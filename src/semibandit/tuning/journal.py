@@ -52,6 +52,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
     margin: float = 0.0  # files of earlier versions do not have these
     probes: int = 0
     integer: bool = False
+    knobs: dict[str, Any] | None = None  # the space, where there are several knobs, or with a scale
 
     def differences(self, other: Settings) -> Iterator[str]:
         """What is not the same, in words; the horizon and the format of the file may differ."""
@@ -91,6 +92,7 @@ class Round(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     default_loss: float | None = None
     default_failure: str | None = None
     probed: tuple[float | None, ...] | None = None
+    values: dict[str, Any] | None = None  # of all knobs, where they have names
 
 
 class Journal:

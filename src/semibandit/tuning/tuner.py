@@ -13,11 +13,11 @@ from typing import Any, Self
 
 import msgspec
 
-from semibandit import _validate
+from semibandit import _validate, spaces
 from semibandit.families import BlackBox
 from semibandit.functions import PiecewiseConstant
 from semibandit.learners import Exp3Grid, Exp3Set, Learner, Trial
-from semibandit.spaces import Interval
+from semibandit.spaces import Interval, Knobs, Parameters, Space, call
 from semibandit.tuning.command import Command, Outcome, StoppedError
 from semibandit.tuning.journal import VERSION, Change, Journal, Round, Settings
 from semibandit.tuning.losses import FIRST_ROUNDS, Hopeless, Rules, range_of
@@ -44,7 +44,7 @@ class Tuner:
     command
         Run on each instance.
     space
-        Where the parameter lives, with its margin.
+        Where the parameter lives, with its margin; or the `Knobs` of a command with their names.
     state
         The state file: begun if it does not exist, else continued; its settings must be the same.
     feedback
@@ -82,7 +82,9 @@ class Tuner:
     the last line of the output is no number: '0.5 a.txt'
     """
 
-    def __init__(self, command: Command, space: Interval, state: str | PathLike[str], **options: Any) -> None:
+    def __init__(
+        self, command: Command, space: Interval | Knobs, state: str | PathLike[str], **options: Any
+    ) -> None:
         settings = self._configure(command, space, **options)
         self.journal = Journal(state)
         try:
@@ -96,11 +98,11 @@ class Tuner:
     def _configure(
         self,
         command: Command,
-        space: Interval,
+        space: Interval | Knobs,
         *,
         feedback: str = "bandit",
         maximize: bool = False,
-        default: float | None = None,
+        default: Any = None,
         default_share: float = 0.25,
         high: float | str = 1.0,
         failed: float | str = "skip",
@@ -112,7 +114,7 @@ class Tuner:
     ) -> Settings:
         """Check all options; what is wrong with them shows before there is a file."""
         self.command, self.space = command, space
-        self.default = None if default is None else space.check(default, "default")
+        self.default = None if default is None else _checked_default(space, default)
         self.default_share = _validate.number("default_share", default_share, low=0.0, high=1.0)
         self.rules = Rules(
             None if high == "auto" else _validate.number("high", high, low=0.0, open=True),
@@ -121,9 +123,9 @@ class Tuner:
         )
         settings = Settings(
             version=VERSION,
-            lo=space.lo,
-            hi=space.hi,
-            margin=space.margin,
+            lo=space.interval.lo,
+            hi=space.interval.hi,
+            margin=space.interval.margin,
             feedback=_validate.choice("feedback", feedback, FEEDBACK),
             high=self.rules.high,
             maximize=self.rules.maximize,
@@ -133,6 +135,7 @@ class Tuner:
             horizon=_validate.integer("horizon", horizon, low=1),
             probes=_validate.integer("probes", probes, low=0),
             integer=command.integer,
+            knobs=space.to_dict() if space.names else None,
         )
         _require_fitting(settings)
         _learner(settings)
@@ -186,7 +189,7 @@ class Tuner:
         trial = self.learner.ask(probes=self.settings.probes, position=position)
         drawn = {"position": trial.position, "rho": self.command.value(trial.rho)}
         for name, value in drawn.items():
-            _require_near(name, getattr(record, name), value, self.space.width)
+            _require_near(name, getattr(record, name), value, self.space.interval.width)
         return trial
 
     def _change(self, change: Change) -> None:
@@ -264,8 +267,7 @@ class Tuner:
 
         The bounds are those of the doubling trick: what is left behind is an eighth of what comes.
         """
-        of_a_grid = self.settings.feedback == "bandit" and not self.settings.probes
-        if of_a_grid and self.settings.n_arms is None and n_todo >= _OUTGROWN * self.horizon:
+        if _on_a_grid(self.settings) and self.settings.n_arms is None and n_todo >= _OUTGROWN * self.horizon:
             self._change(Change(horizon=n_todo))
 
     def _set_range(self) -> None:
@@ -295,10 +297,13 @@ class Tuner:
     def _play(self, trial: Trial, instance: str) -> Round:
         start = perf_counter()
         seen: dict[str, Any]
+        played = trial.values if trial.names else trial.rho
         if self.settings.feedback == "bandit":
-            outcome, seen, runs = self._run_command(instance, trial.rho), {}, 1
+            outcome, seen, runs = self._run_command(instance, played), {}, 1
         else:
-            outcome, seen, runs = self._search(instance, trial.rho)
+            outcome, seen, runs = self._search(instance, trial.parameters)
+        if trial.names:
+            seen["values"] = trial.values
         if trial.probes:
             others = [self._run_command(instance, rho) for rho in trial.probes]
             seen["probed"] = tuple(other.loss for other in others)
@@ -313,19 +318,20 @@ class Tuner:
             outcome.loss, outcome.failure, outcome.clipped, **seen,
         )  # fmt: skip
 
-    def _run_command(self, instance: str, rho: float) -> Outcome:
-        return self.rules.judge(self.command.run(instance, rho))
+    def _run_command(self, instance: str, rho: Any = None, **values: Any) -> Outcome:
+        return self.rules.judge(self.command.run(instance, values or rho))
 
-    def _search(self, instance: str, rho: float) -> tuple[Outcome, dict[str, Any], int]:
-        """The outcome at rho and the interval with the same one; no search where nothing can be learned."""
+    def _search(self, instance: str, parameters: Parameters) -> tuple[Outcome, dict[str, Any], int]:
+        """The outcome there and the interval with the same one; no search where nothing can be learned."""
+        line = self.space.line
         box = BlackBox(
             self._run_command, instance, self.space, lambda outcome: outcome.loss or 0.0,
-            self.settings.tolerance or _TOLERANCE * self.space.width, equal=Outcome.same,
+            self.settings.tolerance or _TOLERANCE * (line.hi - line.lo), equal=Outcome.same,
         )  # fmt: skip
-        outcome: Outcome = box.output(rho)
+        outcome: Outcome = call(box.output, parameters)
         if outcome.loss is None:
             return outcome, {}, box.n_runs
-        ((lo, hi),) = box.reveal(rho).domain
+        ((lo, hi),) = call(box.reveal, parameters).domain
         return outcome, {"lo": lo, "hi": hi}, box.n_runs
 
     def _default_is_due(self, number: int) -> bool:
@@ -355,16 +361,31 @@ class Tuner:
 
 
 def _learner(settings: Settings) -> Learner:
-    space = Interval(settings.lo, settings.hi, settings.margin)
+    space: Space = Interval(settings.lo, settings.hi, settings.margin)
+    if settings.knobs is not None:
+        space = spaces.restore(settings.knobs)
     common: dict[str, Any] = {
         "horizon": settings.horizon,
         "high": settings.high or 1.0,  # while it is not known nothing is told
         "maximize": settings.maximize,
         "seed": settings.seed,
     }
-    if settings.feedback == "bandit" and not settings.probes:
+    if _on_a_grid(settings):
         return Exp3Grid(space, settings.n_arms, **common)
     return Exp3Set(space, **common)
+
+
+def _checked_default(space: Interval | Knobs, default: Any) -> Any:
+    if isinstance(space, Interval):
+        return space.check(default, "default")
+    if not isinstance(default, dict):
+        raise TypeError(f"default must be the values of all knobs by name, got {default!r}")
+    return space.check(**default)
+
+
+def _on_a_grid(settings: Settings) -> bool:
+    """Whether the learner is an `Exp3Grid`: for single losses of one knob."""
+    return settings.feedback == "bandit" and not settings.probes and settings.knobs is None
 
 
 def _require_near(name: str, recorded: float, drawn: float, width: float) -> None:
@@ -395,6 +416,8 @@ def _require_fitting(settings: Settings) -> None:
         raise ValueError(f"n_arms goes without probes, got {settings.n_arms} and {settings.probes}")
     if settings.n_arms is not None and _validate.integer("n_arms", settings.n_arms, low=1) > _MOST_ARMS:
         raise ValueError(f"n_arms must be at most {_MOST_ARMS}, got {settings.n_arms}")
-    if settings.tolerance is not None:
+    if settings.knobs is not None and settings.n_arms is not None:
+        raise ValueError(f"n_arms goes with one parameter, not with knobs, got {settings.n_arms}")
+    if settings.tolerance is not None and settings.knobs is None:
         width = settings.hi - settings.lo
         _validate.number("tolerance", settings.tolerance, low=0.0, high=width, open=True)

@@ -21,16 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from semibandit._jit import kernel
-from semibandit.weights.steps import Rule
 
 EDGE, PRIOR, SUM, RAISED, COUNT, LOSS, MASS = range(7)
 ROWS = 7
 
-ALIKE, SQUARES = (
-    0,
-    1,
-)  # in node 0 of the tree, which is no cell: products of looks into different sets, and squares
-SHARED = 0.8  # the part of what other looks say of the hardness of an instance that is believed
+HALF_BELIEVED = 6.0  # looks: before, half of what other looks say of the hardness of an instance is believed
 LEAST_DEVIATION = 0.3  # of the mean: losses that are all alike must be told from unseen ones
 SMALLEST_SHARE = 2.0**-64
 
@@ -248,13 +243,13 @@ def spread(a: Any, n: int, share: float, rate: float) -> None:
 
 @kernel
 def estimate(
-    a: Any, n: int, told: Any, losses: Any, sets: Any, factors: Any, base: Any, asked: Any, rule: Rule
+    a: Any, n: int, told: Any, losses: Any, sets: Any, factors: Any, base: Any, asked: Any, floor: float
 ) -> tuple[float, float]:
     """Add b + (loss - b) / p to the sums where it was seen, b elsewhere; relative to the mean of b.
 
-    p, and what is to be taken off the loss for several looks, are the two rows of `factors`; `asked` are the
-    shares at the time of the draw. Leaves in `base` what was added; returns the mean of it, and the mean by
-    which the floor has raised the estimates.
+    1/p, and what is to be taken off for several looks, are the two rows of `factors`; `asked` are the shares
+    at the time of the draw. Leaves in `base` what was added; returns the mean of it, and the mean by which
+    the floor has raised the estimates.
     """
     level = 0.0
     for i in range(n):
@@ -264,8 +259,8 @@ def estimate(
         value = base[i] - level
         if told[i] >= 0:
             which = sets[told[i]]
-            exact = (losses[told[i]] - base[i] - factors[1, which]) / (factors[0, which] + rule.explore)
-            clipped = max(exact, rule.floor)
+            exact = (losses[told[i]] - base[i]) * factors[0, which] - factors[1, which]
+            clipped = max(exact, floor)
             a[RAISED, i] += clipped - exact
             raised += asked[i] * (clipped - exact)
             value += clipped
@@ -276,43 +271,53 @@ def estimate(
 
 
 @kernel
-def paired(
-    n: int, told: Any, losses: Any, sets: Any, times: Any, p: Any, base: Any, asked: Any, tree: Any
-) -> Any:
-    """The chance to divide loss - b by on each set, and what to take off then.
-
-    Of several looks at an instance each can make an estimate of its own, and their mean counts. The others
-    tell it whether the instance is a hard one: four fifths of the mean of their loss - b are taken off, which
-    is the same everywhere in expectation, as looks are drawn independently. This is done where looks were
-    alike in the past; where they were not, a set counts once however many have seen it.
-    """
-    factors = np.zeros((2, p.size))
-    factors[0] = p
-    draws = times.sum()
-    if draws == 1:
-        return factors
-    surprise, share = np.zeros(p.size), np.zeros(p.size)
+def surprises(n: int, told: Any, losses: Any, sets: Any, n_sets: int, base: Any, asked: Any) -> Any:
+    """The mean of loss - b on each set."""
+    total, share = np.zeros(n_sets), np.zeros(n_sets)
     for i in range(n):
         if told[i] >= 0:
             which = sets[told[i]]
-            surprise[which] += asked[i] * (losses[told[i]] - base[i])
+            total[which] += asked[i] * (losses[told[i]] - base[i])
             share[which] += asked[i]
-    total = squares = 0.0
-    pairs = draws * draws
+    for k in range(n_sets):
+        total[k] = total[k] / share[k] if share[k] > 0.0 else 0.0
+    return total
+
+
+@kernel
+def paired(surprise: Any, times: Any, p: Any, explore: float, deviation: float, link: Any) -> Any:
+    """By what to multiply loss - b on each set, and what to take off then; adds the round to `link`.
+
+    One look divides by its chance p. Of several, each makes an estimate of its own, and the mean counts. The
+    others tell it whether the instance is a hard one: θ · (the mean of their loss - b, less what that usually
+    is) is taken off, which is the same everywhere in expectation, as looks are drawn independently. θ is the
+    slope of the regression of loss - b in one set on those in others, in the rounds before: `link` holds the
+    sums of their products, of squares, of loss - b, and the number of rounds.
+    """
+    factors = np.zeros((2, p.size))
+    draws = times.sum()
+    if draws == 1:
+        factors[0] = 1.0 / (p + explore)
+        return factors
+    usual = link[2] / (link[3] + 1.0)
+    doubt = HALF_BELIEVED * deviation * deviation
+    theta = 0.5
+    if link[1] + doubt > 0.0:
+        theta = min(max((link[0] + 0.5 * doubt) / (link[1] + doubt), 0.0), 1.0)
+    total = 0.0
     for k in range(p.size):
-        surprise[k] = surprise[k] / share[k] if share[k] > 0.0 else 0.0
         total += times[k] * surprise[k]
-        squares += times[k] * times[k] * surprise[k] * surprise[k]
-        pairs -= times[k] * times[k]
-    if tree[ALIKE, 0] > 0.5 * tree[SQUARES, 0]:
-        for k in range(p.size):
-            chance = -math.expm1(math.log1p(-p[k]) / draws) if p[k] < 1.0 else 1.0
-            factors[0, k] = max(chance, SMALLEST_SHARE) * draws / times[k]
-            factors[1, k] = SHARED * (total - surprise[k]) / (draws - 1)
-    if pairs > 0:  # how alike looks into different sets are
-        tree[ALIKE, 0] += (total * total - squares) / pairs
-        for k in range(p.size):
-            tree[SQUARES, 0] += times[k] / draws * surprise[k] * surprise[k]
+    for k in range(p.size):
+        chance = -math.expm1(math.log1p(-p[k]) / draws) if p[k] < 1.0 else 1.0
+        factors[0, k] = times[k] / draws / (max(chance, SMALLEST_SHARE) + explore)
+        factors[1, k] = factors[0, k] * theta * ((total - surprise[k]) / (draws - 1) - usual)
+        elsewhere = draws - times[k]
+        if elsewhere > 0:  # looks at the same set are alike, whatever the instance
+            others = (total - times[k] * surprise[k]) / elsewhere - usual
+            link[0] += times[k] * (surprise[k] - usual) * others
+            link[1] += times[k] * others * others
+    link[2] += total / draws
+    link[3] += 1.0
     return factors
 
 
@@ -429,13 +434,14 @@ def learn(
     rate: float,
     whole: bool,
     budget: int,
+    link: Any,
 ) -> tuple[int, float, float]:
     """One round: from the old pieces to `a`, which has room for a cut at each edge. O(P).
 
-    Completes `p`, the chances of the sets, and adds to the tree. `asked` are the shares of the refined pieces
-    at the time of the draw, where that is past; with none given they are today's. Returns the number of
-    pieces, the mixability gap, and the mean by which the floor has raised estimates. Takes the numbers of an
-    `Outlook` and of a `Rule` one by one, as named tuples take long to hand over.
+    Completes `p`, the chances of the sets, and adds to the tree and to `link` (see `paired`). `asked` are
+    shares of the refined pieces at the time of the draw, where that is past; with none given, of today.
+    Returns the number of pieces, the mixability gap, and the mean by which the floor has raised estimates.
+    Takes the numbers of an `Outlook` and of a `Rule` one by one, as named tuples take long to hand over.
     """
     cells = Cells(cell_edges, leaf)
     told = np.empty(a.shape[1], np.int64)
@@ -446,9 +452,9 @@ def learn(
         asked = a[MASS, :n] / before
     complete(p, times.sum(), n, told, sets, asked)
     values = baseline(a, n, cells, tree, Outlook(mean, deviation, by_piece, shrink, optimism))
-    factors = paired(n, told, losses, sets, times, p, values, asked, tree)
-    rule = Rule(0.0, explore, floor, rate)
-    expected, raised = estimate(a, n, told, losses, sets, factors, values, asked, rule)
+    surprise = surprises(n, told, losses, sets, p.size, values, asked)
+    factors = paired(surprise, times, p, explore, deviation, link)
+    expected, raised = estimate(a, n, told, losses, sets, factors, values, asked, floor)
     if whole:
         remember_whole(a, n, told, losses, cells, tree)
     else:

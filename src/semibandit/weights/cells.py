@@ -46,7 +46,7 @@ def dyadic_cells(space: Space) -> Cells:
     levels = [order.count(i) for i in range(len(axes) + 1)]
     inner = line.cuts(2 ** levels[-1])
     ends = np.concatenate(([line.lo], inner, [line.hi]))
-    middles = (0.5 * (ends[1:] + ends[:-1]) - line.lo) / (line.hi - line.lo)
+    middles = (0.5 * ends[1:] + 0.5 * ends[:-1] - line.lo) / (line.hi - line.lo)
     places = [np.repeat(axis.places, middles.size) for axis in axes] + [np.tile(middles, line.n_rows)]
     bits = [(place * 2**level).astype(np.int64) for place, level in zip(places, levels, strict=True)]
     used = [0] * len(levels)

@@ -25,6 +25,7 @@ from semibandit.weights.steps import Learned, Rule, Seen
 __all__ = ["LocalPieces", "WholeSoFar"]
 
 _HEADER = 14  # numbers before the arrays in a state
+_LINK = 4  # and after them, but in states of earlier versions
 _NONE = np.empty(0)
 
 
@@ -72,6 +73,7 @@ class LocalPieces:
         self._a[k.PRIOR, :n] = even if prior is None else prior.between(edges)
         self._tree = np.zeros((2, n_nodes(cells)))
         self._losses = (0.0, 0.0, 0.0)  # told, mean, Σ (loss - mean)²
+        self._link = np.zeros(_LINK)  # what looks at one instance have in common, see `paired`
         k.weigh(self._a, n, rate)
 
     @classmethod
@@ -127,7 +129,7 @@ class LocalPieces:
         if left is not right:
             logs = self.log()
             return ExponentialPieces(logs.edges, logs.values, logs.values).learn(seen, rule)
-        tree, p = self._tree.copy(), seen.chances()
+        tree, p, link = self._tree.copy(), seen.chances(), self._link.copy()
         drift = self._drift
         if drift is not None:
             drift = drift.told(self._leaf(seen.home), seen.paid, seen.whole)
@@ -139,7 +141,7 @@ class LocalPieces:
         n, gap, raised = k.learn(
             self._a, a, seen.edges, left, seen.sets, asked, seen.times, p,
             self._cells.edges, self._cells.leaf, tree, *self._outlook(drift, seen.single),
-            rule.explore, rule.floor, rule.rate, seen.whole, self._budget,
+            rule.explore, rule.floor, rule.rate, seen.whole, self._budget, link,
         )  # fmt: skip
         count, mean, squares = self._losses
         delta = seen.paid - mean
@@ -152,9 +154,10 @@ class LocalPieces:
             keep = 1.0 - drift.forgetting
             a[[k.COUNT, k.LOSS], :n] *= keep
             tree *= keep
+            link *= keep
             losses = keep * losses[0], losses[1], keep * losses[2]
             kept, remembered, speed = 1.0 - drift.share, keep, drift.speed
-        after = self._with(_trimmed(a, n), _tree=tree, _losses=losses, _drift=drift)
+        after = self._with(_trimmed(a, n), _tree=tree, _losses=losses, _drift=drift, _link=link)
         return Learned(after, p, gap, None, raised, 0.0, kept, speed, remembered)
 
     def _room_for(self, edges: FloatArray) -> FloatArray:
@@ -273,7 +276,8 @@ class LocalPieces:
         header = np.array([*sizes, cells.along_rows, self._rate, *self._losses, *moving], np.float64)
         memory = np.empty(0) if drift is None else drift.memory.ravel()
         leaf = cells.leaf.astype(np.float64)
-        return np.concatenate((header, cells.edges, leaf, self._a.ravel(), self._tree.ravel(), memory))
+        arrays = cells.edges, leaf, self._a.ravel(), self._tree.ravel(), memory, self._link
+        return np.concatenate((header, *arrays))
 
     @classmethod
     def from_state(cls, state: npt.NDArray[Any]) -> LocalPieces:
@@ -285,9 +289,9 @@ class LocalPieces:
             raise ValueError("local weights are broken: header")
         n, n_cells, nodes, budget = (int(x) for x in header[:4])
         sizes = (n_cells + 1, n_cells, k.ROWS * (n + 1), 2 * nodes, 4 * nodes * bool(header[9]))
-        if min(n, n_cells, nodes) < 1 or state.size != _HEADER + sum(sizes):
+        if min(n, n_cells, nodes) < 1 or state.size - _HEADER - sum(sizes) not in (0, _LINK):
             raise ValueError("local weights are broken: sizes")
-        edges, leaf, a, tree, memory = np.split(state[_HEADER:], np.cumsum(sizes)[:-1])
+        edges, leaf, a, tree, memory, link = np.split(state[_HEADER:], np.cumsum(sizes))
         weights = cls.__new__(cls)
         weights._cells = Cells(edges.copy(), leaf.astype(np.int64), bool(header[4]))
         weights._rate, weights._budget = header[5], budget
@@ -297,6 +301,7 @@ class LocalPieces:
         weights._drift = (
             Drift(header[10], memory.reshape(2, 2, nodes).copy(), *header[11:]) if header[9] else None
         )
+        weights._link = link.copy() if link.size else np.zeros(_LINK)
         weights._check()
         if weights._a[k.SUM, -1] == 0.0:  # a file from before the level of the masses was kept
             k.weigh(weights._a, n, weights._rate)
@@ -306,7 +311,7 @@ class LocalPieces:
         """Verify every invariant; ValueError where one does not hold. O(P)."""
         edges, leaf, _ = self._cells
         increasing = (np.diff(edges) > 0.0).all() and (np.diff(self._a[k.EDGE]) > 0.0).all()
-        finite = np.isfinite(self._a).all() and np.isfinite(self._tree).all()
+        finite = all(np.isfinite(numbers).all() for numbers in (self._a, self._tree, self._link))
         inside = leaf.min() >= 1 and leaf.max() < self._tree.shape[1]
         if not (increasing and finite and inside and np.isin(edges, self._a[k.EDGE]).all()):
             raise ValueError("local weights are broken: edges, cells or numbers")

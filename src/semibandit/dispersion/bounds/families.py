@@ -98,7 +98,7 @@ def knapsack_regret(
     f = partial(knapsack_dispersion, n=n, C=C, kappa=kappa)
     R = _validate.number("R", R, low=0.0, open=True)
     M = knapsack_critical_values(n) + 1 if M is None else M
-    return regret(T, M, f, R / 2.0, H=C if H is None else H)
+    return regret(T, M, f, R / 2.0, H=_validate.number("C", C, low=0.0, open=True) if H is None else H)
 
 
 def _knapsack_density(C: float, kappa: float) -> float:
@@ -174,7 +174,7 @@ def linkage_regret(
 
 
 def _linkage_density(B: float, kappa: float) -> float:
-    B = _validate.number("B", B, low=0.0, open=True)
+    B = _validate.number("B", B, low=1e-100, high=1e100)
     kappa = _smooth(kappa, B)
     difference = densities.sum(kappa, kappa)
     return max(densities.share(difference, difference, 2.0 * B), densities.shifted_ratio(kappa, kappa, B))
@@ -229,7 +229,7 @@ def metric_linkage_dispersion(T: int, eps: float, *, n: int, B: float, kappa: fl
     1158
     """
     T, eps = _rounds(T, eps)
-    B = _validate.number("B", B, low=0.0, open=True)
+    B = _validate.number("B", B, low=1e-100, high=1e100)
     mixed = densities.sum(2.0 * _smooth(kappa, B))
     density = densities.share(mixed, mixed, 2.0 * B)
     curves, length = metric_linkage_critical_values(n), eps / math.sqrt(2.0)
@@ -243,7 +243,7 @@ def _rounds(T: int, eps: float) -> tuple[int, float]:
 
 def _smooth(kappa: float, length: float) -> float:
     """A bound that some density on an interval of this length can have."""
-    kappa = _validate.number("kappa", kappa, low=0.0, open=True)
+    kappa = _validate.number("kappa", kappa, low=0.0, high=1e100, open=True)
     if kappa * length < 1.0:
         raise ValueError(
             f"kappa must be at least {1.0 / length:g} (no density on an interval of length {length:g} stays "

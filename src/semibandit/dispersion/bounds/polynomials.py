@@ -61,12 +61,12 @@ def affine_root_density(
     1.155
     """
     b = _validate.vector("b", b)
-    A = np.array(A, dtype=np.float64)
+    A = np.array(_validate.floats("A", A, "a matrix of numbers"))
     if A.ndim != 2 or A.shape[0] != b.size or A.size == 0 or not np.isfinite(A).all():
         raise ValueError(
             f"A must be a finite matrix with a row for each of the {b.size} entries of b, got {A}"
         )
-    R = _validate.number("R", R, low=0.0, open=True)
+    R = _validate.number("R", R, low=0.0, high=1e100, open=True)
     kappa = _validate.number("kappa", kappa, low=0.0, open=True)
     polynomials = np.column_stack([b, A])
     used = np.flatnonzero(polynomials.any(axis=1))

@@ -19,6 +19,7 @@ DispersionFunction = Callable[[int, float], float]
 
 _GRID = 400  # radii tried, evenly in the logarithm; the best one is then refined
 _SMALLEST = 1e-15  # of the space: the smallest radius tried
+_LEAST_RADIUS = 1e-280  # below, the smallest radius tried would vanish
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Beta:
         object.__setattr__(self, "C", _validate.number("C", self.C, low=0.0))
 
     def __call__(self, T: int, eps: float) -> float:
+        T, eps = _checked(T, eps)
         return min(float(T), self.C * (eps * T + math.pow(T, 1.0 - self.beta)))
 
 
@@ -58,6 +60,7 @@ class WK:
         object.__setattr__(self, "k", _validate.number("k", self.k, low=0.0))
 
     def __call__(self, T: int, eps: float) -> float:
+        T, eps = _checked(T, eps)
         return float(min(T, self.k)) if eps <= self.w else float(T)
 
 
@@ -80,9 +83,9 @@ class Table:
 
     def __init__(self, T: int, eps: npt.ArrayLike, counts: npt.ArrayLike) -> None:
         lengths = _validate.vector("eps", eps, low=0.0)
-        values = _validate.vector("counts", counts, length=lengths.size, low=0.0)
         if lengths.size == 0 or (np.diff(lengths) <= 0.0).any():
             raise ValueError(f"eps must be strictly increasing and not empty, got {eps!r}")
+        values = _validate.vector("counts", counts, length=lengths.size, low=0.0)
         if (np.diff(values) < 0.0).any():
             raise ValueError(f"counts must not decrease with eps, got {counts!r}")
         object.__setattr__(self, "T", _validate.integer("T", T, low=1))
@@ -90,6 +93,7 @@ class Table:
         object.__setattr__(self, "counts", values)
 
     def __call__(self, T: int, eps: float) -> float:
+        T, eps = _checked(T, eps)
         at = int(np.searchsorted(self.eps, eps, side="left"))
         count = float(self.counts[at]) if at < self.eps.size else float(self.T)
         return min(float(T), count * math.ceil(T / self.T))
@@ -109,6 +113,10 @@ class Regret:
     learning: float
     dispersion: float
     slope: float
+
+
+def _checked(T: int, eps: float) -> tuple[int, float]:
+    return _validate.integer("T", T, low=0), _validate.number("eps", eps, low=0.0)
 
 
 def step_size(T: int, M: float, R: float, r: float, *, d: int = 1, interior: bool = False) -> float:
@@ -192,11 +200,12 @@ def regret(
     """
     T = _validate.integer("T", T, low=1)
     M = _validate.number("M", M, low=1.0)
-    R = _validate.number("R", R, low=0.0, open=True)
+    R = _validate.number("R", R, low=_LEAST_RADIUS)
+    _validate.function("f", f)
     L, H = _validate.number("L", L, low=0.0), _validate.number("H", H, low=0.0, open=True)
     d = _validate.integer("d", d, low=1)
     interior = r0 is not None
-    largest = R if r0 is None else min(R, _validate.number("r0", r0, low=0.0, open=True))
+    largest = R if r0 is None else min(R, _validate.number("r0", r0, low=_LEAST_RADIUS))
     if rate is not None:
         rate = _validate.number("rate", rate, low=0.0, open=True)
     biased = _validate.number("exploration", exploration, low=0.0) * T * M

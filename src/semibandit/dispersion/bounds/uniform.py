@@ -41,7 +41,7 @@ def interval_patterns(points: int, *, any_length: bool = False) -> int:
     (7, 7)
     """
     n = _validate.integer("points", points, low=0)
-    return math.comb(n + 1, 2) + 1 if any_length else 2 * n + 1
+    return math.comb(n + 1, 2) + 1 if _validate.boolean("any_length", any_length) else 2 * n + 1
 
 
 def worst_interval(mean: float, T: int, K: int, *, any_length: bool = False) -> float:

@@ -14,6 +14,7 @@ from semibandit import _validate
 from semibandit.families.black_box.grid import DyadicGrid
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.spaces.interval import Interval
+from semibandit.spaces.knobs import Knobs
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -37,7 +38,8 @@ class BlackBox:
     instance
         What is passed on to `run`.
     space
-        The interval that rho lives in.
+        The interval that rho lives in; or `Knobs`: then `run` is called as run(instance, **values), and
+        searched along the row of the other knobs.
     loss
         The loss of an output, called as loss(output), or as loss(instance, output) where it has two
         parameters without a default.
@@ -90,11 +92,19 @@ class BlackBox:
     True
     """
 
+    def __new__(
+        cls, run: Any = None, instance: Any = None, space: Any = None, *_: Any, **__: Any
+    ) -> BlackBox:
+        """On `Knobs`, a search along the rows."""
+        from semibandit.families.black_box.knobs import KnobBox
+
+        return super().__new__(KnobBox if cls is BlackBox and isinstance(space, Knobs) else cls)
+
     def __init__(
         self,
-        run: Callable[[Any, float], Any],
+        run: Callable[..., Any],
         instance: Any,
-        space: Interval,
+        space: Interval | Knobs,
         loss: Callable[..., float],
         tolerance: float = 1e-9,
         *,
@@ -110,12 +120,17 @@ class BlackBox:
         maximize: bool = False,
         seed: int = 0,
     ) -> None:
-        for name, function in (("run", run), ("loss", loss), ("equal", equal or same_output)):
+        for name, function in (
+            ("run", run),
+            ("loss", loss),
+            ("equal", same_output if equal is None else equal),
+        ):
             if not callable(function):
                 raise TypeError(f"{name} must be callable, got {function!r}")
         if not isinstance(space, Interval):
-            raise TypeError(f"space must be an Interval, got {space!r}")
-        self.run, self.instance, self.space, self.equal = run, instance, space, equal or same_output
+            raise TypeError(f"space must be an Interval or Knobs, got {space!r}")
+        self.run, self.instance, self.space = run, instance, space
+        self.equal = same_output if equal is None else equal
         self.tolerance = _validate.number("tolerance", tolerance, low=0.0, high=space.width, open=True)
         self.exact = _validate.boolean("exact", exact)
         self.maximize = _validate.boolean("maximize", maximize)

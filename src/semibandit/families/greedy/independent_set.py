@@ -72,7 +72,7 @@ class IndependentSet(Valued):
         if self.weights.size == 0:
             raise ValueError("weights must have at least one entry, got none")
         self.edges = _pairs(edges, self.weights.size)
-        self.adaptive = bool(adaptive)
+        self.adaptive = _validate.boolean("adaptive", adaptive)
         self.partition = _validate.choice("partition", partition, ("output", "loss"))
         self._prepare()
 

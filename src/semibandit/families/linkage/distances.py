@@ -41,8 +41,8 @@ class Distances(NamedTuple):
 
         _validate.unmasked(name, values)
         try:
-            # Writable and contiguous, as the kernels want them.
-            array = np.require(values, np.float64, ["C", "A", "W"])
+            # Writable, contiguous and no subclass, as the kernels want them.
+            array = np.require(values, np.float64, ["C", "A", "W", "E"])
         except (TypeError, ValueError, OverflowError):
             raise TypeError(f"{name} must be a matrix of numbers, got {values!r}") from None
         bad, smallest, largest = extremes(array.ravel())

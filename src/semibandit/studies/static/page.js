@@ -6,9 +6,17 @@ const style = (name) => getComputedStyle(document.documentElement).getPropertyVa
 
 function number(x, digits = 5) {
   if (x === null || x === undefined) return "–";
+  if (typeof x !== "number") return String(x);
   return Number(x.toPrecision(digits)).toLocaleString("en", { maximumSignificantDigits: digits });
 }
-const alphaText = (alpha) => (alpha === null || alpha === undefined ? "" : ", α = " + [].concat(alpha).map((a) => number(a)).join(", "));
+// Knobs have names, that of the line first; other parameters are ρ and α.
+const rhoName = () => (view && view.names && view.names[0]) || "ρ";
+function alphaText(alpha) {
+  if (alpha === null || alpha === undefined) return "";
+  const names = (view && view.names && view.names.slice(1)) || [];
+  if (!names.length) return ", α = " + [].concat(alpha).map((a) => number(a)).join(", ");
+  return names.map((name, i) => ", " + name + " = " + number(alpha[i])).join("");
+}
 function ago(seconds) {
   for (const [unit, size] of [["d", 86400], ["h", 3600], ["min", 60]]) {
     if (Math.abs(seconds) >= size) return (seconds / size).toFixed(1) + " " + unit;
@@ -102,10 +110,11 @@ function cells(count) {
 function rows() {
   // Where several rows share the line: a tick in the middle of each, named by its alpha.
   const n = view.alphas.length;
-  if (n < 2 || n > 12) return { title: { text: n ? "rows of α" : "ρ" } };
+  const others = view.names.slice(1).join(", ") || "α";
+  if (n < 2 || n > 12) return { title: { text: n ? "rows of " + others : rhoName() } };
   const [lo, hi] = view.line;
   return {
-    title: { text: "α" }, tickvals: view.alphas.map((_, i) => lo + ((hi - lo) * (i + 0.5)) / n),
+    title: { text: others }, tickvals: view.alphas.map((_, i) => lo + ((hi - lo) * (i + 0.5)) / n),
     ticktext: view.alphas.map((alpha) => [].concat(alpha).map((a) => number(a, 3)).join(", ")),
   };
 }
@@ -120,7 +129,7 @@ function drawHeat(columns) {
     { type: "heatmap", x, y: cells(n), z, zmin: 0, zsmooth: false, showscale: false, hoverinfo: "skip",
       colorscale: [[0, style("--card")], [0.15, style("--faint")], [1, style("--accent")]] },
     { ...line(columns.map((c) => c.told), columns.map((c) => c.place), "recommended", "--warm", { shape: "hv" }),
-      customdata: columns.map((c) => [c.rho, c.event]), hovertemplate: "round %{x}: ρ = %{customdata[0]:.5g}<extra></extra>" },
+      customdata: columns.map((c) => [c.rho, c.event]), hovertemplate: "round %{x}: " + rhoName() + " = %{customdata[0]:.5g}<extra></extra>" },
   ], {
     xaxis: { title: { text: "round" }, range: [0, Math.max(1, x[x.length - 1])], showgrid: false },
     yaxis: { ...rows(), range: view.line, showgrid: false },
@@ -173,7 +182,7 @@ function showTiles() {
   const told = moment ? moment.told : view.told;
   const word = view.settings.options.maximize ? "Mean value" : "Mean loss";
   $("tiles").replaceChildren(
-    tile("Recommended ρ", told ? number(at.rho) + alphaText(at.alpha) : "–", told ? number(interval[0]) + " to " + number(interval[1]) : "nothing was learned yet"),
+    tile("Recommended " + rhoName(), told ? number(at.rho) + alphaText(at.alpha) : "–", told ? number(interval[0]) + " to " + number(interval[1]) : "nothing was learned yet"),
     tile("Rounds", told.toLocaleString("en")),
     tile(word, number(at.mean, 4)),
     tile("Per minute", number(view.per_minute, 3), "now"),

@@ -1,0 +1,90 @@
+"""Several knobs of a command: how they are written on a command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from semibandit.spaces import Choice, Integer, Knobs, Real
+
+__all__ = ["parse_knob", "parse_knobs", "parse_values"]
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def parse_knobs(texts: Iterable[str]) -> Knobs:
+    """The knobs of a command from "alpha=1e-4:1:log", "depth=1..12", "mode=fast,good".
+
+    >>> parse_knobs(["alpha=1e-4:1:log", "depth=1..12", "mode=fast,good"]).along
+    'alpha'
+    """
+    knobs: dict[str, Any] = {}
+    for text in texts:
+        name, kind = parse_knob(text)
+        if name in knobs:
+            raise ValueError(f"two knobs are called {name!r}")
+        if name in ("instance", "along"):
+            raise ValueError(f"a knob cannot be called {name!r}, which stands for something else")
+        knobs[name] = kind
+    return Knobs(**knobs)
+
+
+def parse_knob(text: str) -> tuple[str, Real | Integer | Choice]:
+    """The name and the kind of a knob.
+
+    LO:HI are real numbers, LO:HI:log on a log scale, LO:HI:STEP in steps; LO..HI whole numbers, LO..HI:log on
+    a log scale; all else a choice of texts.
+
+    >>> parse_knob("x=0:1:0.25"), parse_knob("n=1..100:log")
+    (('x', Real(lo=0.0, hi=1.0, log=False, step=0.25)), ('n', Integer(lo=1, hi=100, log=True)))
+    >>> parse_knob("mode=fast,good")
+    ('mode', Choice('fast', 'good'))
+    """
+    name, equals, rest = text.partition("=")
+    if not (equals and rest and _NAME.fullmatch(name)):
+        raise ValueError(f"--knob must be NAME=LO:HI, NAME=LO..HI or NAME=A,B, got {text!r}")
+    if "," in rest:
+        return name, Choice(*rest.split(","))
+    ends, _, scale = rest.partition(":") if ".." in rest else _after_second(rest)
+    try:
+        if ".." in rest:
+            lo, hi = map(int, ends.split(".."))
+            if scale not in ("", "log"):
+                raise ValueError
+            return name, Integer(lo, hi, log=scale == "log")
+        start, end = map(float, ends.split(":"))
+        step = None if scale in ("", "log") else float(scale)
+    except ValueError as error:
+        if "lo " in str(error) or "log scale" in str(error):
+            raise ValueError(f"--knob {text}: {error}") from None
+        raise ValueError(
+            f"--knob {name} must be LO:HI, LO:HI:log, LO:HI:STEP, LO..HI, LO..HI:log or A,B, got {rest!r}"
+        ) from None
+    return name, Real(start, end, log=scale == "log", step=step)
+
+
+def _after_second(text: str) -> tuple[str, str, str]:
+    """LO:HI, and what follows."""
+    parts = text.split(":", 2)
+    return ":".join(parts[:2]), "", parts[2] if len(parts) > 2 else ""
+
+
+def parse_values(text: str, knobs: Knobs) -> dict[str, Any]:
+    """Values for all knobs, from "alpha=0.1,depth=3,mode=fast".
+
+    >>> parse_values("depth=3,mode=good", parse_knobs(["depth=1..12", "mode=fast,good"]))
+    {'depth': 3, 'mode': 'good'}
+    """
+    values: dict[str, Any] = {}
+    for part in text.split(","):
+        name, equals, value = part.partition("=")
+        if not equals or name in values:
+            raise ValueError(f"--default must be NAME=VALUE,..., one for each knob, got {text!r}")
+        values[name] = value
+        if name in knobs.knobs and knobs.knobs[name].ordered:
+            try:
+                values[name] = float(value)
+            except ValueError:
+                raise ValueError(f"--default: {name} must be a number, got {value!r}") from None
+    return knobs.check(**values)

@@ -1,0 +1,142 @@
+"""Commands with several knobs: how they are written, run, kept and relearned."""
+
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import semibandit as sb
+from semibandit.cli import app
+from semibandit.studies.tuner import SharedTuner
+from semibandit.tuning import Command, Tuner
+from semibandit.tuning.knobs import parse_knob, parse_knobs, parse_values
+
+KNOBS = ["alpha=1e-4:1:log", "depth=1..12", "mode=fast,good"]
+SOLVER = """
+import math, sys
+alpha, depth, mode = float(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+steps = 0.1 * abs(math.log10(alpha) + 2) // 0.02 * 0.02
+print(min(steps + 0.03 * abs(depth - 9) + 0.3 * (mode == "fast"), 1))
+"""
+
+
+@pytest.fixture
+def template(tmp_path):
+    (tmp_path / "solver.py").write_text(SOLVER)
+    return f"{sys.executable} {tmp_path}/solver.py {{alpha}} {{depth}} {{mode}} {{instance}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("alpha=1e-4:1:log", sb.Real(1e-4, 1, log=True)),
+        ("x=-1:2.5", sb.Real(-1, 2.5)),
+        ("x=0:1:0.25", sb.Real(0, 1, step=0.25)),
+        ("n=-3..12", sb.Integer(-3, 12)),
+        ("n=1..1000:log", sb.Integer(1, 1000, log=True)),
+        ("mode=fast,good,1", sb.Choice("fast", "good", "1")),
+    ],
+)
+def test_knobs_are_read(text, expected):
+    assert parse_knob(text)[1] == expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (["alpha"], "--knob must be NAME=LO:HI"),
+        (["2x=1:2"], "--knob must be NAME=LO:HI"),
+        (["x="], "--knob must be"),
+        (["x=1"], "--knob x must be LO:HI"),
+        (["x=1:2:3:4"], "--knob x must be LO:HI"),
+        (["n=1..2.5"], "--knob n must be"),
+        (["n=1..9:lin"], "--knob n must be"),
+        (["x=0:1:log"], "log scale must stay above zero"),
+        (["n=9..1"], "--knob n=9..1: lo must be below hi"),
+        (["m=a,a"], "must differ"),
+        (["x=0:1", "x=1..3"], "two knobs are called 'x'"),
+        (["instance=0:1"], "cannot be called 'instance'"),
+        (["m=a,b"], "must have a Real or an Integer"),
+    ],
+)
+def test_bad_knobs_are_refused(texts, message):
+    with pytest.raises(ValueError, match=message):
+        parse_knobs(texts)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("alpha=0.1,depth=3", "a value is missing for mode"),
+        ("alpha=x,depth=3,mode=fast", "alpha must be a number"),
+        ("alpha", "one for each knob"),
+        ("alpha=5,depth=3,mode=fast", "alpha must be in"),
+    ],
+)
+def test_bad_defaults_are_refused(text, message):
+    with pytest.raises(ValueError, match=message):
+        parse_values(text, parse_knobs(KNOBS))
+
+
+def test_rounds_are_relearned_from_the_file(template, tmp_path):
+    knobs, names = parse_knobs(KNOBS), [f"{i}.txt" for i in range(6)]
+    command = Command(template, names=knobs.names)
+    default = {"alpha": 0.5, "depth": 2, "mode": "fast"}
+    options = {"default": default, "default_share": 1.0, "horizon": 6, "probes": 1}
+    with Tuner(command, knobs, tmp_path / "state", **options) as tuner:
+        rounds = list(tuner.rounds(names))
+        density = tuner.learner.density()
+        trial = tuner.learner.ask(probes=1)
+    assert all(record.values["mode"] in ("fast", "good") for record in rounds)
+    assert all(record.rho == record.values["alpha"] for record in rounds)
+    assert all(record.default_loss == pytest.approx(0.67, abs=0.02) for record in rounds)
+    with Tuner(command, knobs, tmp_path / "state", **options) as again:
+        assert again.learner.density() == density
+        assert again.learner.ask(probes=1).looks == trial.looks
+        assert again.summary().recommendation.values.keys() == default.keys()
+    with pytest.raises(ValueError, match="begun with other settings: .* knobs = "):
+        Tuner(command, sb.Knobs(**knobs.knobs, along="depth"), tmp_path / "state", **options)
+
+
+def test_black_box_feedback_finds_the_interval_along_the_row(template, tmp_path):
+    knobs = parse_knobs(KNOBS)
+    with Tuner(
+        Command(template, names=knobs.names), knobs, tmp_path / "state", feedback="black-box"
+    ) as tuner:
+        (record,) = tuner.rounds(["a.txt"])
+    assert record.lo <= record.values["alpha"] < record.hi
+    assert 1.5 < record.hi / record.lo < 2.6 or record.hi == 1.0 or record.lo == 1e-4
+
+
+def test_a_study_shares_the_rounds(template, tmp_path):
+    knobs = parse_knobs(KNOBS)
+    storage = f"sqlite:///{tmp_path}/studies.db"
+    with SharedTuner(Command(template, names=knobs.names), knobs, storage, "solver") as tuner:
+        assert len(list(tuner.rounds(["a.txt", "b.txt"]))) == 2
+        assert set(tuner.summary().recommendation.values) == set(knobs.knobs)
+
+
+def test_values_do_not_reach_into_a_shell(tmp_path):
+    knobs = sb.Knobs(n=sb.Integer(1, 2), text=sb.Choice("a b; echo 7", "$HOME"))
+    command = Command("echo {n} {text} # {instance}", shell=True, names=knobs.names)
+    failure = command.run("x", {"n": 1, "text": "a b; echo 7"}).failure
+    assert failure == "the last line of the output is no number: '1 a b; echo 7'"
+    with pytest.raises(ValueError, match=r"the command must hold .text."):
+        Command("echo {n} {instance}", names=knobs.names)
+
+
+def test_the_command_line(template, tmp_path):
+    options = [part for knob in KNOBS for part in ("--knob", knob)]
+    common = ["tune", template, "a.txt", "b.txt", "--state", f"{tmp_path}/state"]
+    result = CliRunner().invoke(app, [*common, *options, "--default", "alpha=0.1,depth=3,mode=fast"])
+    assert result.exit_code == 0, result.output
+    for name in ("alpha", "depth", "mode"):
+        assert f"{name} to deploy" in result.output
+    for more, message in (
+        (["--space", "0:1"], "either --space"),
+        (["--integer"], "--integer goes with --space"),
+        (["--png", f"{tmp_path}/p.png"], "--png draws the loss"),
+        (["--arms", "3"], "n_arms goes with one parameter"),
+    ):
+        result = CliRunner().invoke(app, [*common, *options, *more])
+        assert message in str(result.exception)
