@@ -1,11 +1,12 @@
 """Several knobs of real programs: HiGHS with three, and a file compressor with a level and strategies.
 
     pip install 'semibandit[solver]'
-    python examples/knobs.py highs --rounds 200
-    python examples/knobs.py xz --rounds 300
+    python examples/knobs.py highs
+    python examples/knobs.py xz
 
-Each round is one run of the program on the next instance. The last lines compare what was learned with the
-program's own defaults, on instances that were not used for learning.
+Each round is the next instance, which is run with the values played and with those of some probes: looks at
+the same instance tell what is hard about it from what the knobs do. The last lines compare what was learned
+with the program's own defaults, on instances that were not used for learning.
 """
 
 from __future__ import annotations
@@ -34,15 +35,15 @@ HIGHS_DEFAULT = {
     "mip_pscost_minreliable": 8,
     "simplex_dual_edge_weight_strategy": -1,  # HiGHS chooses
 }
-_MOST_ITERATIONS = 1500
+_MOST_ITERATIONS = 600
 
 
 def programs(seed: int) -> Iterator[Any]:
     """Multi-dimensional knapsacks whose values follow the sizes."""
     rng = np.random.default_rng(seed)
     while True:
-        sizes = rng.integers(10, 60, (5, 15))
-        yield sizes.mean(axis=0) + rng.integers(0, 15, 15), sizes, sizes.sum(axis=1) // 2
+        sizes = rng.integers(10, 60, (5, 12))
+        yield sizes.mean(axis=0) + rng.integers(0, 15, 12), sizes, sizes.sum(axis=1) // 2
 
 
 def work_of_highs(program: Any, **options: Any) -> float:
@@ -101,23 +102,24 @@ def cost_of_xz(data: bytes, level: int, nice: int, finder: str, mode: str) -> fl
 
 
 def tune(
-    knobs: sb.Knobs, run: Callable[..., float], instances: Iterator[Any], rounds: int, seed: int
+    knobs: sb.Knobs, run: Callable[..., float], instances: Iterator[Any], rounds: int, probes: int, seed: int
 ) -> tuple[sb.Recommendation, float]:
-    """What the learner recommends after so many runs, and the mean of what these have cost."""
+    """What the learner recommends after so many instances, and the mean of what it has played on them."""
     learner = sb.Exp3Set(knobs, seed=seed)
     paid = 0.0
     for _ in range(rounds):
-        trial = learner.ask()
-        loss = run(next(instances), **trial.values)
-        learner.tell(trial, loss)
-        paid += loss / rounds
+        trial, instance = learner.ask(probes=probes), next(instances)
+        losses = [run(instance, **values) for values in trial.looks]
+        learner.tell(trial, losses)
+        paid += losses[0] / rounds
     return learner.recommend(), paid
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("program", choices=("highs", "xz"))
-    parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--probes", type=int, default=3, help="further looks at each instance")
     parser.add_argument("--tests", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
@@ -125,13 +127,13 @@ def main() -> None:
         "highs": (HIGHS, HIGHS_DEFAULT, work_of_highs, programs),
         "xz": (XZ, XZ_DEFAULT, cost_of_xz, files),
     }[given.program]
-    best, paid = tune(knobs, run, stream(given.seed), given.rounds, given.seed)
+    best, paid = tune(knobs, run, stream(given.seed), given.rounds, given.probes, given.seed)
     fresh = stream(given.seed + 1)
     held_out = [next(fresh) for _ in range(given.tests)]
     ours, theirs = (
         np.array([run(instance, **values) for instance in held_out]) for values in (best.values, default)
     )
-    print(f"while learning   {paid:.4f} a run, {given.rounds} runs")
+    print(f"while learning   {paid:.4f} an instance, {given.rounds * (1 + given.probes)} runs")
     print(f"recommended      {', '.join(f'{name} = {value}' for name, value in best.values.items())}")
     error = (ours - theirs).std(ddof=1) / np.sqrt(given.tests)
     print(f"on {given.tests} others     {ours.mean():.4f}, by default {theirs.mean():.4f}")

@@ -94,7 +94,7 @@ def test_rounds_are_relearned_from_the_file(template, tmp_path):
         assert again.learner.density() == density
         assert again.learner.ask(probes=1).looks == trial.looks
         assert again.summary().recommendation.values.keys() == default.keys()
-    with pytest.raises(ValueError, match="begun with other settings: .* knobs = "):
+    with pytest.raises(ValueError, match=r"begun with other settings: .* knobs = "):
         Tuner(command, sb.Knobs(**knobs.knobs, along="depth"), tmp_path / "state", **options)
 
 

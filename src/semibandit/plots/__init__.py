@@ -1,10 +1,10 @@
-"""Pictures of games, with two parameters `plots.plane`; of fits; of dispersion (`plots.dispersion`).
+"""Pictures of games (two parameters: `plots.plane`, knobs: `plots.knobs`), of fits, of dispersion.
 
 Each function draws into the axes given, or into new ones, and returns them; `overview` writes a page. Needs
 the `plot` extra.
 """
 
-from semibandit.plots import dispersion, plane
+from semibandit.plots import dispersion, knobs, plane
 from semibandit.plots.fits import fit
 from semibandit.plots.games import dendrogram, density, loss_function, regret, widths
 from semibandit.plots.pages import overview
@@ -14,6 +14,7 @@ __all__ = [
     "density",
     "dispersion",
     "fit",
+    "knobs",
     "loss_function",
     "overview",
     "plane",

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["BLUE", "FEEDBACK", "GREEN", "ORANGE", "axes", "new_figure", "require", "require_games"]
+__all__ = [
+    "BLUE",
+    "FEEDBACK",
+    "GREEN",
+    "ORANGE",
+    "axes",
+    "axis",
+    "knob",
+    "names",
+    "new_figure",
+    "require",
+    "require_games",
+]
 
 BLUE, ORANGE, GREEN = "#1f4e9c", "#c2571a", "#2a7f62"
 FEEDBACK = {"full": GREEN, "semi-bandit": BLUE, "bandit": ORANGE}
@@ -42,3 +55,22 @@ def require_games(histories: Any) -> None:
         raise TypeError(f"histories must be games by name, got {histories!r}")
     for history in histories.values():
         require("histories", history, "regret", "densities")
+
+
+def names(space: Any) -> str:
+    """What the parameters of a space are called: the names of knobs, or the field's letters."""
+    if space.names:
+        return ", ".join(space.names)
+    return "ρ" if space.alphas == (None,) else "ρ, α"
+
+
+def knob(space: Any) -> str:
+    """What the parameter along the rows is called."""
+    return str(space.names[0]) if space.names else "ρ"
+
+
+def axis(space: Any, edges: Any) -> tuple[list[float], str]:
+    """Places of a row as values to draw, and the scale of the axis."""
+    if space.line.log:
+        return [math.exp(x) for x in edges], "log"
+    return list(edges), "linear"

@@ -11,8 +11,20 @@ from typing import Any
 import numpy as np
 
 from semibandit import _validate
+from semibandit.functions import Piecewise
 from semibandit.game import History
-from semibandit.plots.figures import BLUE, FEEDBACK, ORANGE, axes, require, require_games
+from semibandit.plots.figures import (
+    BLUE,
+    FEEDBACK,
+    ORANGE,
+    axes,
+    axis,
+    knob,
+    names,
+    require,
+    require_games,
+)
+from semibandit.spaces import call, parameters_of
 
 __all__ = ["dendrogram", "density", "loss_function", "regret", "widths"]
 
@@ -48,7 +60,8 @@ def regret(
         if moving is not None:
             ax.plot(t, moving, label=f"{name}, {blocks} blocks", color=line.get_color(), lw=1.5, ls="--")
     ax.axhline(0.0, color="0.6", lw=0.8)
-    against = "the best fixed ρ" if rho is None else f"ρ = {rho:g}"
+    space = next(iter(histories.values())).space
+    against = f"the best fixed {names(space)}" if rho is None else f"ρ = {rho:g}"
     if blocks is not None:
         against += f" and the best {blocks} blocks"
     ax.set(title=f"Regret against {against}", xlabel=by, ylabel="cumulative regret")
@@ -73,19 +86,21 @@ def density(history: History, ax: Any = None) -> Any:
     require("history", history, "densities", "best")
     ax = axes(ax)
     if len(history.space.alphas) > 1:
-        raise TypeError("a density of two parameters is drawn by plots.plane.density")
+        raise TypeError("a density of two parameters is drawn by plots.plane, of knobs by plots.knobs")
     times, edges, shares = history.densities()
     per_length = shares.reshape(times.size, -1) / np.diff(edges)
     right = np.append(times[1:], max(len(history), times[-1] + 1))
     # A root brings out what is unlikely but alive; the scale is shown relative to the even density.
-    even = 1.0 / history.space.interval.width
+    even = 1.0 / (edges[-1] - edges[0])
+    places, scale = axis(history.space, edges)
     image = ax.pcolormesh(
-        np.append(times, right[-1]), edges, np.sqrt(per_length / even).T, cmap="Blues", rasterized=True
+        np.append(times, right[-1]), places, np.sqrt(per_length / even).T, cmap="Blues", rasterized=True
     )
     bar = ax.figure.colorbar(image, ax=ax, pad=0.01)
     bar.set_label("√(density / uniform density)")
     ax.axhline(history.best().rho, color=ORANGE, lw=1.0, ls="--")
-    ax.set(title=f"Density over ρ ({history.feedback})", xlabel="round", ylabel="ρ")
+    name = knob(history.space)
+    ax.set(title=f"Density over {name} ({history.feedback})", xlabel="round", ylabel=name, yscale=scale)
     return ax
 
 
@@ -101,7 +116,8 @@ def widths(history: History, ax: Any = None) -> Any:
         [t[part].mean() for part in parts], [np.median(seen[part]) for part in parts],
         color="black", lw=1.2, label="running median",
     )  # fmt: skip
-    ax.set(title="Width of the interval seen", xlabel="round", ylabel="width in ρ", yscale="log")
+    name = knob(history.space)
+    ax.set(title="Width of the interval seen", xlabel="round", ylabel=f"width in {name}", yscale="log")
     ax.margins(x=0.0)
     ax.legend(frameon=False)
     return ax
@@ -112,13 +128,16 @@ def loss_function(problem: Any, rho: float | None = None, ax: Any = None) -> Any
     require("problem", problem, "losses", "reveal")
     ax = axes(ax)
     function = problem.losses()
+    if not isinstance(function, Piecewise):
+        raise TypeError(f"a loss is drawn over one parameter, got {function!r}")
     ax.plot(np.repeat(function.edges, 2)[1:-1], np.column_stack(function.ends).ravel(), color="black", lw=1.2)
     if rho is not None:
-        for lo, hi in problem.reveal(rho).domain:
+        for lo, hi in call(problem.reveal, parameters_of(problem.space.names, rho, None)).domain:
             ax.axvspan(lo, hi, color=BLUE, alpha=0.2, lw=0, label="revealed")
         ax.plot([rho], [function(rho)], "o", color=BLUE, ms=5, label="played")
         ax.legend(frameon=False)
-    ax.set(title="Loss of one instance", xlabel="ρ", ylabel="loss")
+    scale = "log" if problem.space.line.log else "linear"
+    ax.set(title="Loss of one instance", xlabel=knob(problem.space), ylabel="loss", xscale=scale)
     ax.margins(x=0.0)
     return ax
 

@@ -9,7 +9,7 @@ from typing import Any
 from semibandit import _validate
 from semibandit.functions import Piecewise
 from semibandit.game import History, mean_loss
-from semibandit.plots import games, plane
+from semibandit.plots import games, knobs, plane
 from semibandit.plots.figures import new_figure, require_games
 
 __all__ = ["overview"]
@@ -48,7 +48,9 @@ def overview(
     trees = _validate.vector("trees", trees).tolist()
     shown = histories.get("semi-bandit") or next(iter(histories.values()))
     beside = {"blocks": blocks, "certificates": certificates}
-    if shown.space.alphas[0] is None:
+    if shown.space.names and shown.space.alphas[0] is not None:
+        figure = _knobs(histories, shown, beside)
+    elif shown.space.alphas[0] is None:
         figure = _line(histories, shown, trees, beside)
     else:
         figure = _plane(histories, shown, mean, chosen, beside)
@@ -75,6 +77,16 @@ def _line(
     if lower is not None:
         for rho, ax in zip(trees, lower.subplots(1, len(trees), squeeze=False)[0], strict=True):
             games.dendrogram(shown.problems[-1], rho, ax)
+    return figure
+
+
+def _knobs(histories: Mapping[str, History], shown: History, beside: dict[str, Any]) -> Any:
+    figure = new_figure(figsize=(13, 8), dpi=110)
+    axes = figure.subplots(2, 2)
+    games.regret(histories, axes[0, 0], **beside)
+    knobs.rows(shown, axes[0, 1])
+    knobs.along(shown, axes[1, 0])
+    games.widths(shown, axes[1, 1])
     return figure
 
 

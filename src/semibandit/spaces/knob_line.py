@@ -59,6 +59,11 @@ class KnobLine(Line):
         snapped = np.unique([self._scale.snap(x) for x in super().cuts(n).tolist()])
         return snapped[(snapped > self.lo) & (snapped < self.hi)]
 
+    @property
+    def log(self) -> bool:
+        """Whether places are logarithms of values: a picture then has an axis to match."""
+        return bool(self._scale.log)
+
     def halfway(self, lo: float, hi: float) -> float:
         """Where on the line to cut [lo, hi) in two; an end where it is a single value."""
         middle = 0.5 * (lo + hi)

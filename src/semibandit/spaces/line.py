@@ -148,6 +148,11 @@ class Line:
         """Where to cut a row into n parts of the same length."""
         return np.asarray(self.lo + (self.hi - self.lo) * (np.arange(1, n) / n))
 
+    @property
+    def log(self) -> bool:
+        """Whether places are logarithms of values: a picture then has an axis to match."""
+        return False
+
     def halfway(self, lo: float, hi: float) -> float:
         """Where on the line to cut [lo, hi) in two."""
         return 0.5 * (lo + hi)

@@ -16,6 +16,7 @@ class Scale(Protocol):
     ends: tuple[float, float]  # of the stretch
     span: tuple[float, float]  # from the first value on, and beyond the last one
     size: float  # into how many parts it can be cut at most
+    log: bool  # whether places are logarithms
 
     def cut(self, edge: float) -> float:
         """Where the values from `edge` on begin on the line; never falls as `edge` grows."""
