@@ -81,7 +81,8 @@ def of_class(kind: type) -> Iterator[Subject]:
 
 def subject(name: str, function: Any, get: Callable[[], Any], skip: int = 0) -> Subject:
     """Take a signature apart; parameters without a name of their own are left out."""
-    parameters = list(inspect.signature(function).parameters.values())[skip:]
+    signature = table.maker(function) if inspect.isclass(function) else inspect.signature(function)
+    parameters = list(signature.parameters.values())[skip:]
     named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     required = tuple(p.name for p in named if p.default is p.empty)
     return Subject(name, get, tuple(p.name for p in named), required)

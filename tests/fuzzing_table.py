@@ -177,8 +177,16 @@ def instance(kind: type) -> Any:
     return _made[0]
 
 
+def maker(kind: type) -> inspect.Signature:
+    """The signature of a constructor: that of `__init__` where there is a `__new__` as well."""
+    if "__new__" in vars(kind) and inspect.isfunction(vars(kind).get("__init__")):
+        whole = inspect.signature(kind.__init__)
+        return whole.replace(parameters=list(whole.parameters.values())[1:])
+    return inspect.signature(kind)
+
+
 def _from_examples(kind: type) -> Any:
-    parameters = inspect.signature(kind).parameters.values()
+    parameters = list(maker(kind).parameters.values())
     named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     needed = {p.name: example(kind.__name__, p.name) for p in named if p.default is p.empty}
     return kind(**needed | given(kind.__name__))
