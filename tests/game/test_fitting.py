@@ -367,7 +367,7 @@ def test_mistakes(options, error, message):
 def test_mistaken_problems():
     with pytest.raises(ValueError, match="at least one problem, got none"):
         sb.fit([])
-    with pytest.raises(TypeError, match="problems must be a collection"):
+    with pytest.raises(TypeError, match="problems must be a sequence of problems, got 3"):
         sb.fit(3)
     with pytest.raises(TypeError, match="or have a method `losses`, got 3"):
         sb.fit([3])
