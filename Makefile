@@ -3,13 +3,14 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test check check-bounds bench suite clean
+.PHONY: help demo test check check-bounds bench racing suite clean
 help:
 	@echo "make demo    play the game on a stream and draw the regret curves   (demo.png)"
 	@echo "make test    all tests"
 	@echo "make check   ruff, mypy, import-linter"
 	@echo "make check-bounds   what runs every kernel, with its indices checked"
 	@echo "make bench   every performance claim, as ratios; fails where a target is missed"
+	@echo "make racing  what tuning deploys on four programs, against a grid, Optuna and SMAC3"
 	@echo "make suite   the regret of all learners and peers, and the tables of docs/regret.md"
 
 demo: $(VENV)/.demo
@@ -24,19 +25,24 @@ check: $(VENV)/.check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Compiled anew, as numba does not tell machine code with checks from that without.
+# Compiled anew, as numba does not tell machine code with checks from that without. Two minutes, most of which
+# compile: the contract of every family, cluster trees, and the examples of what has kernels.
 check-bounds: $(VENV)/.check
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$(mktemp -d) $(BIN)/python -m pytest -q \
-	  src tests/clustering tests/weights tests/test_testing.py tests/test_fuzz.py
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$(mktemp -d) $(BIN)/python -m pytest -q -p no:cacheprovider \
+	  tests/test_testing.py tests/clustering $(addprefix src/semibandit/,weights functions families dispersion)
 
 bench: $(VENV)/.bench
-	@failed=; for script in $(filter-out benchmarks/measure.py benchmarks/suite.py,$(wildcard benchmarks/*.py)); do \
+	@failed=; for script in $(filter-out benchmarks/measure.py benchmarks/suite.py benchmarks/racing.py,$(wildcard benchmarks/*.py)); do \
 	  echo "== $$script"; $(BIN)/python $$script || failed="$$failed $$script"; \
 	done; test -z "$$failed" || { echo "a target was missed in:$$failed"; exit 1; }
 
 # The regret of every learner and of the peers, with the tables of docs/regret.md; takes hours.
 suite: $(VENV)/.bench
 	$(BIN)/python benchmarks/suite.py --seeds 20 --write
+
+# What tuning deploys on four real programs, against peers; takes hours, and needs minisat and flac.
+racing: $(VENV)/.bench
+	$(BIN)/python benchmarks/racing.py
 
 # One stamp per set of extras, renewed when the dependencies change.
 $(VENV)/bin/python:

@@ -5,7 +5,7 @@ Run: python benchmarks/pairs.py [--seeds 10] [--rounds 600] [--write]
 Three streams with the same mean loss over the parameter. In the first, instances differ by much more than
 parameters do; the second is the same without that; in the third pieces are noisy, each on its own, and there
 is nothing in common to be found. Prints the regret with no, one and four probes. Targets: a probe takes off
-at least a quarter of the regret where instances differ, and makes that stream as easy as its twin, within a half.
+a quarter of the regret where instances differ, and makes that stream as easy as its twin, within a half.
 `--write` puts the table into docs/learner.md.
 """
 

@@ -42,3 +42,21 @@ def test_damaged_files_are_one_warning_and_written_anew(tmp_path):
         index.write_bytes(b"")
     assert run(tmp_path) == 1
     assert run(tmp_path) == 0
+
+
+def test_who_waits_for_the_compiler_is_told_once(tmp_path):
+    program = """
+import sys
+sys.stderr.isatty = lambda: True
+import semibandit._double_double as dd
+dd.two_sum(1.0, 2.0)
+dd.two_product(1.0, 2.0)
+"""
+    said = []
+    for _ in range(2):
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, env=environment
+        )
+        said.append(done.stderr.count("compiling"))
+    assert said == [1, 0]

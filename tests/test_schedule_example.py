@@ -25,6 +25,18 @@ def test_a_command(tmp_path):
     out = run("-S", script, "--power", 0.5, "jobs/002.txt", folder=tmp_path)
     assert sorted(map(int, out.splitlines()[0].split())) == list(range(12))
     command = f"{sys.executable} -S {script} --power {{rho}} {{instance}}"
-    words = ["tune", "--space", "0:3", "--state", "knob.json", "--default", "1", command, "jobs"]
+    words = [
+        "tune",
+        "--space",
+        "0:3",
+        "--state",
+        "knob.json",
+        "--default",
+        "1",
+        "--runs",
+        "20",
+        command,
+        "jobs",
+    ]
     out = run("-c", "from semibandit.cli import main; main()", *words, folder=tmp_path)
-    assert "3 rounds" in out
+    assert "a race, 1" in out

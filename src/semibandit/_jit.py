@@ -1,5 +1,6 @@
 """The one decorator that compiles kernels."""
 
+import sys
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -29,9 +30,13 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class _ForgivingCache:
-    """numba's cache of a function, whose failures cost time and nothing else."""
+    """numba's cache of a function, whose failures cost time and nothing else.
+
+    Whoever sits at a terminal is told when there is something to wait for.
+    """
 
     _warned = False
+    _told = False
 
     def __init__(self, cache: Any) -> None:
         self._cache = cache
@@ -41,18 +46,28 @@ class _ForgivingCache:
 
     def load_overload(self, *arguments: Any) -> Any:
         try:
-            return self._cache.load_overload(*arguments)
+            loaded = self._cache.load_overload(*arguments)
         except Exception as error:
             self._warn(error)
             with suppress(Exception):
                 self._cache.flush()  # what cannot be read is written anew
-            return None
+            loaded = None
+        if loaded is None:
+            self._tell()
+        return loaded
 
     def save_overload(self, *arguments: Any) -> None:
         try:
             self._cache.save_overload(*arguments)
         except Exception as error:
             self._warn(error)
+
+    @staticmethod
+    def _tell() -> None:
+        if not _ForgivingCache._told:
+            _ForgivingCache._told = True
+            if sys.stderr is not None and sys.stderr.isatty():
+                print("semibandit: compiling, once on this machine; a minute or so ...", file=sys.stderr)
 
     @staticmethod
     def _warn(error: Exception) -> None:

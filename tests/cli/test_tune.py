@@ -27,7 +27,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def tune(*arguments, command="/bin/sh solver.sh {rho} {instance}", instances=("inst",), space="0:1"):
-    words = ["tune", "--space", space, "--state", "knob.json", *arguments, command, *instances]
+    mode = [] if "--race" in arguments else ["--online"]
+    words = ["tune", "--space", space, "--state", "knob.json", *mode, *arguments, command, *instances]
     return CliRunner().invoke(app, words)
 
 
@@ -197,7 +198,49 @@ def test_spaces_and_instances(folder):
     assert {round(row.rho, 3) for row in rounds()} <= {-0.417, 0.75, 1.917}
 
 
+def test_a_race(folder):
+    result = tune("--race", "--runs", "120", "--default", "0.25", "--jobs", "2")
+    assert result.exit_code == 0, result.output
+    for words in ("a race, 1", "ρ to deploy", "leads", "to the end", "default", "against ρ = 0.25"):
+        assert words in result.output
+    with Journal("knob.json") as journal:
+        assert journal.settings.feedback == "race"
+        first = journal.rounds
+    assert 110 < len(first) <= 120
+    assert sum(row.rho for row in first if row.loss == 0.2) > 0
+    # It goes on as it was begun, without being told; more runs let it go on.
+    words = ["tune", "--space", "0:1", "--state", "knob.json", "--default", "0.25"]
+    words += ["--runs", "150", "/bin/sh solver.sh {rho} {instance}", "inst", "more"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    assert rounds()[: len(first)] == first
+    assert 120 < len(rounds()) <= 150
+    assert "more" in {row.instance for row in rounds()[len(first) :]} | {"more"}
+    refused = CliRunner().invoke(app, [*words[:3], "--online", *words[3:5], *words[7:8], *words[9:]])
+    assert refused.exit_code != 0
+
+
+def test_which_mode_it_is(folder):
+    def begun(*options):
+        if os.path.exists("knob.json"):
+            os.remove("knob.json")
+        words = ["tune", "--space", "0:1", "--state", "knob.json", *options]
+        result = CliRunner().invoke(app, [*words, "/bin/sh solver.sh {rho} {instance}", "inst/00.txt"])
+        assert result.exit_code == 0, result.output
+        with Journal("knob.json") as journal:
+            return journal.settings.feedback
+
+    assert begun("--runs", "12") == "race"
+    assert begun("--online") == begun("--arms", "3") == begun("--probes", "2") == begun("--again") == "bandit"
+    assert begun("--feedback", "black-box", "--tolerance", "0.2") == "black-box"
+
+
 MISTAKES = [
+    (
+        ["--race", "--arms", "3"],
+        "a race needs --state and --space, and goes without --feedback, --probes, --arms",
+    ),
+    (["--online", "--runs", "30"], "--runs is for a race: online each instance is run once"),
     (["--space", "0-1"], "--space must be LO:HI, such as 0:1, got '0-1'"),
     (["--space", "1:0"], "lo must be below hi"),
     (["--default", "3"], "default must be in [0, 1], got 3.0"),
@@ -246,7 +289,16 @@ def test_mistakes_in_instances_and_state(folder):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_it_saves_says_so_and_goes_on(folder, number):
     (folder / "slow.sh").write_text("echo $$ > pid; case $2 in *03.txt) sleep 60;; esac; echo 0.5")
-    words = ["tune", "--space", "0:1", "--state", "knob.json", "/bin/sh slow.sh {rho} {instance}", "inst"]
+    words = [
+        "tune",
+        "--online",
+        "--space",
+        "0:1",
+        "--state",
+        "knob.json",
+        "/bin/sh slow.sh {rho} {instance}",
+        "inst",
+    ]
     process = subprocess.Popen(
         [sys.executable, "-c", "from semibandit.cli import main; main()", *words],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -322,7 +374,7 @@ def test_no_output_commands_the_terminal(folder):
 def test_narrow_terminals_and_other_encodings(folder, columns, encoding, monkeypatch):
     monkeypatch.setenv("COLUMNS", columns)
     monkeypatch.setenv("PYTHONIOENCODING", encoding)
-    arguments = ["tune", "--space", "0:1", "--state", "knob.json", "--default", "0.25"]
+    arguments = ["tune", "--online", "--space", "0:1", "--state", "knob.json", "--default", "0.25"]
     result = main(*arguments, "/bin/sh solver.sh {rho} {instance}", "inst", encoding=encoding)
     assert result.returncode == 0, result.stderr
     assert "…" not in result.stdout
@@ -333,7 +385,16 @@ def test_narrow_terminals_and_other_encodings(folder, columns, encoding, monkeyp
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP, signal.SIGQUIT])
 def test_no_command_outlives_us(folder, number):
     (folder / "slow.sh").write_text("echo $$ > pid; sleep 60 & echo $! > child; wait; echo 0.5")
-    words = ["tune", "--space", "0:1", "--state", "knob.json", "/bin/sh slow.sh {rho} {instance}", "inst"]
+    words = [
+        "tune",
+        "--online",
+        "--space",
+        "0:1",
+        "--state",
+        "knob.json",
+        "/bin/sh slow.sh {rho} {instance}",
+        "inst",
+    ]
     process = subprocess.Popen(
         [sys.executable, "-c", "from semibandit.cli import main; main()", *words],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,

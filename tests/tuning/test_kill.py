@@ -28,7 +28,8 @@ def script(tmp_path):
 
 
 def tune(state, script, instances, *options):
-    arguments = ["tune", "--space", "0:1", "--state", str(state), *options]
+    mode = [] if "--race" in options else ["--online"]
+    arguments = ["tune", "--space", "0:1", "--state", str(state), *mode, *options]
     app([*arguments, f"/bin/sh {script} {{rho}} {{instance}}", *instances], standalone_mode=False)
 
 
@@ -148,3 +149,24 @@ def test_killed_during_the_save(tmp_path, script, monkeypatch, part):
     tune(whole, script, instances)
     assert finished(state) == finished(whole)
     assert [row[0] for row in finished(state)] == instances
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_a_race_killed_at_random_moments(tmp_path, script, jobs):
+    """It loses what runs alone: in the end the runs are those of a race that nobody disturbed."""
+    instances = [str(i) for i in range(60)]
+    options = ["--race", "--runs", "240", "--default", "0.75", "--seed", "4"]
+    whole, state = tmp_path / "whole", tmp_path / "killed"
+    tune(whole, script, instances, *options)
+    history = set()
+    for moment in np.random.default_rng(jobs).uniform(0.0, 0.4, 12).tolist():
+        pid = forked(lambda: tune(state, script, instances, *options, "--jobs", str(jobs)))
+        time.sleep(moment)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        runs = finished(state)
+        assert len(set(runs)) == len(runs), "no run is made twice"
+        assert history <= set(runs), "what was in the file stays"
+        history = set(runs)
+    tune(state, script, instances, *options, "--jobs", str(jobs))
+    assert set(finished(state)) == set(finished(whole))

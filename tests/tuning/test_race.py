@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import semibandit as sb
-from semibandit.tuning.race import Race, Run, effects
+from semibandit.tuning.race import Race, Run, effects, smoothed
 
 SPACE = sb.Interval(0, 1)
 
@@ -52,11 +52,33 @@ def test_effects_are_the_least_squares_fit(seed, n, m):
     np.testing.assert_allclose(effects(table), expected, rtol=1e-6, atol=1e-8 * np.nanmax(np.abs(table)))
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_smoothing_is_a_walk_fitted_with_the_rows(seed):
+    rng = np.random.default_rng(seed)
+    n, m = 12, 6
+    values = np.sort(rng.random(m))
+    table = rng.normal(size=(n, 1)) + np.sin(5 * values) + 0.3 * rng.normal(size=(n, m))
+    table[rng.random((n, m)) < 0.3] = np.nan
+    rows, columns = np.nonzero(~np.isnan(table))
+    design = np.zeros((len(rows), n + m))
+    design[np.arange(len(rows)), rows] = design[np.arange(len(rows)), n + columns] = 1.0
+    fit = np.linalg.lstsq(design, table[rows, columns], rcond=None)[0]
+    noise = np.sum((design @ fit - table[rows, columns]) ** 2) / (len(rows) - n - m + 1)
+    rough = np.sum(np.diff(fit[n:]) ** 2) / (values[-1] - values[0])
+    walk = np.zeros((m - 1, n + m))
+    walk[:, n:] = np.diff(np.eye(m), axis=0) * np.sqrt(noise / (rough * np.diff(values)))[:, None]
+    known = np.concatenate([table[rows, columns], np.zeros(m - 1)])
+    fit = np.linalg.lstsq(np.vstack([design, walk]), known, rcond=None)[0]
+    np.testing.assert_allclose(smoothed(values, table), fit[:n].mean() + fit[n:], rtol=1e-8)
+
+
 def test_effects_of_whole_and_of_empty_tables():
     table = np.random.default_rng(0).normal(size=(7, 4))
     np.testing.assert_allclose(effects(table), table.mean(axis=0))
     assert effects(np.full((3, 2), np.nan)).tolist() == [math.inf, math.inf]
     assert effects(np.array([[1.0, np.nan], [3.0, np.nan]])).tolist() == [2.0, math.inf]
+    for one in (np.full((3, 1), np.nan), np.zeros((3, 1)), np.zeros((3, 4))):  # nothing to smooth
+        assert smoothed(np.arange(one.shape[1]), one).tolist() == effects(one).tolist()
 
 
 # -- the race -----------------------------------------------------------------------------------------
@@ -70,7 +92,7 @@ def test_what_is_run(n, runs, default):
     race = Race(SPACE, n, runs, default=default, seed=3)
     blocks = play(race, noisy(0))
     made = [run for block in blocks for run in block]
-    assert len(made) == len(set(made)) == race.n_told <= runs
+    assert len(made) == len(set(made)) == race.n_runs <= runs
     assert all(0 <= run.instance < n and 0 <= run.rho <= 1 for run in made)
     if n >= runs >= 50:
         assert len(made) > runs - 10, "nearly all runs are spent"
@@ -134,7 +156,7 @@ def test_failed_runs_are_missing_and_values_that_always_fail_drop_out():
     assert {run.rho for run in blocks[-1] if run.rho > 0.75} == set()
     nothing = Race(SPACE, 90, 300)
     play(nothing, lambda *run: None)
-    assert nothing.recommend() is None
+    assert nothing.recommend().interval == (0.0, 1.0)
     assert nothing.standings() == []
 
 

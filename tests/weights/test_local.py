@@ -230,6 +230,14 @@ def test_states_restore_to_the_bit_and_damage_is_refused(space):
         restore(state)
 
 
+def test_the_kth_smallest_is_that_of_a_sorted_array():
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 3, 10, 100):
+        for values in (rng.random(n), rng.integers(3, size=n).astype(float), np.full(n, np.inf)):
+            for at in range(n):
+                assert k.kth_smallest(values.copy(), at) == np.sort(values)[at]
+
+
 @pytest.mark.parametrize(("level", "noise", "least", "most"), [(0.25, 0.02, 0.5, 1.0), (0.0, 0.2, -0.3, 0.3)])
 def test_the_slope_tells_whether_instances_differ(level, noise, least, most):
     rng = np.random.default_rng(4)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semibandit.cli.terminal import console, plain
-from semibandit.cli.verdict import values_table, verdict_rows
+from semibandit.cli.verdict import standings_table, values_table, verdict_rows
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -62,13 +62,25 @@ def tune(
     study: Annotated[
         str | None, typer.Option(metavar="NAME", help="The study in the store that keeps all rounds.")
     ] = None,
+    race: Annotated[
+        bool | None,
+        typer.Option(
+            "--race/--online",
+            help="Race values on the same instances, or learn while the instances come, each run once. If "
+            "not given a race, unless there is a study or an option that is for the other alone.",
+        ),
+    ] = None,
+    runs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Runs of a race; if not given one an instance, at least 200."),
+    ] = None,
     jobs: Annotated[
-        int, typer.Option(min=1, help="Commands to run at once; more of them may share the study elsewhere.")
+        int, typer.Option(min=1, help="Commands to run at once; in a race, or with a study.")
     ] = 1,
     feedback: Annotated[
         Feedback,
         typer.Option(
-            help="bandit: one run per instance. black-box: also find the interval with the same output."
+            help="Online; bandit: one run per instance. black-box: also the interval with the same output."
         ),
     ] = Feedback.bandit,
     loss_from: Annotated[
@@ -162,19 +174,29 @@ def tune(
         shell=shell,
         names=where.names or ("rho",),
     )
-    options = {
-        "feedback": str(feedback),
+    options: dict[str, Any] = {
         "maximize": maximize,
         "default": parse_default(default, where),
-        "default_share": default_share,
         "high": parse_loss("--high", high, "auto"),
         "failed": parse_loss("--failed", failed, "skip", "high"),
+        "seed": seed,
+    }
+    online = {
+        "feedback": str(feedback),
+        "default_share": default_share,
         "n_arms": arms,
         "tolerance": tolerance,
         "probes": probes,
         "horizon": len(names),
-        "seed": seed,
     }
+    given = feedback != Feedback.bandit or probes > 0 or arms is not None or tolerance is not None
+    given = given or again or bool(knob)
+    if _races(race, state, given):
+        options |= {"runs": runs, "jobs": jobs}
+    elif runs is not None:
+        raise ValueError("--runs is for a race: online each instance is run once")
+    else:
+        options |= online
     with _tuner(runner, where, state, storage, study, jobs, options) as tuner:
         ended = _run(tuner, names, again=again, retry_failed=retry_failed)
         _report(tuner, ended)
@@ -197,9 +219,9 @@ def _tuner(
     jobs: int,
     options: dict[str, Any],
 ) -> Tuner:
-    """A tuner with a state file, or one that shares a study."""
+    """A race or a tuner with a state file, or one that shares a study."""
     from semibandit.studies.tuner import SharedTuner
-    from semibandit.tuning import Tuner
+    from semibandit.tuning import Racer, Tuner
 
     if (storage is None) != (study is None) or (state is None) == (storage is None):
         raise ValueError("give either --state, or --storage and --study")
@@ -207,9 +229,26 @@ def _tuner(
         if options["probes"]:
             raise ValueError("--probes needs --state: a study has no rounds with probes yet")
         return SharedTuner(command, space, str(storage), str(study), jobs=jobs, **options)
+    if "runs" in options:
+        return Racer(command, space, state, **options)
     if jobs > 1:
         raise ValueError("with --state one command runs at a time; --jobs needs --storage and --study")
     return Tuner(command, space, state, **options)
+
+
+def _races(race: bool | None, state: Path | None, for_online: bool) -> bool:
+    """Whether values race: as told, as the state file was begun, or where nothing speaks for online."""
+    from semibandit.tuning.journal import feedback_of
+
+    if race and (state is None or for_online):
+        raise ValueError(
+            "a race needs --state and --space, and goes without --feedback, --probes, --arms, --tolerance "
+            "and --again"
+        )
+    begun = None if state is None else feedback_of(state)
+    if race is None and begun is not None:
+        return begun == "race" and not for_online
+    return state is not None and not for_online if race is None else race
 
 
 def parse_where(space: str | None, knobs: list[str] | None, integer: bool) -> Interval | Knobs:
@@ -297,7 +336,7 @@ def _run(tuner: Tuner, names: list[str], **which: bool) -> str | None:
 
     from semibandit.tuning import StoppedError
 
-    total = len(tuner.todo(names, **which))
+    total = tuner.n_todo(names, **which)
     progress = Progress(
         TextColumn("tuning"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
         TextColumn("{task.fields[note]}"), console=console(stderr=True), transient=True,
@@ -319,11 +358,13 @@ def _run(tuner: Tuner, names: list[str], **which: bool) -> str | None:
 
 
 def _report(tuner: Tuner, ended: str | None) -> None:
+    from semibandit.tuning import Racer
+
     out = console(highlight=False)
     summary = tuner.summary()
     out.print(_table(tuner, summary))
     if tuner.learner.n_told and not tuner.space.names:
-        out.print(values_table(tuner))
+        out.print(standings_table(tuner) if isinstance(tuner, Racer) else values_table(tuner))
     for line in _remarks(tuner, summary):
         out.print(plain(line), markup=False, soft_wrap=True)
     if ended:
@@ -379,6 +420,8 @@ def _table(tuner: Tuner, summary: Summary) -> Table:
     table.add_column(no_wrap=True)
     best = summary.recommendation
     runs = f"{summary.n_rounds} rounds, {summary.n_runs} runs"
+    if tuner.settings.feedback == "race":
+        runs = f"a race, {summary.n_runs} runs"
     table.add_row("done", runs + (f", {summary.n_failed} rounds failed" if summary.n_failed else ""))
     knobs = best.values if best.names else {"ρ": best.rho}
     if tuner.learner.n_told == 0:

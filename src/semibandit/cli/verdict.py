@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from semibandit.tuning import Tuner
+    from semibandit.tuning import Race, Racer, Tuner
     from semibandit.tuning.verdict import Tried
 
 
@@ -58,3 +58,22 @@ def values_table(tuner: Tuner) -> Table:
 
 def _figures(row: Tried) -> tuple[str, str, str]:
     return f"{row.mean:.6g}", "" if math.isnan(row.error) else f"{row.error:.2g}", str(row.runs)
+
+
+def standings_table(tuner: Racer) -> Table:
+    """The values of a race: the mean loss on all instances run, and the difference to the leader."""
+    from rich import box
+    from rich.table import Table
+
+    word = "value" if tuner.settings.maximize else "loss"
+    table = Table(box=box.SIMPLE)
+    for column in ("ρ", f"mean {word}", "± to the leader", "runs", ""):
+        table.add_column(column, justify="right", no_wrap=True)
+    race: Race = tuner.learner
+    best = race.recommend().rho
+    for row in race.standings():
+        names = ["leads"] if row.rho == best else ["to the end"] if row.racing else []
+        names += ["default"] if row.rho == race.default else []
+        error = "" if math.isnan(row.error) else f"{row.error:.2g}"
+        table.add_row(f"{row.rho:.6g}", f"{row.mean:.6g}", error, str(row.runs), ", ".join(names))
+    return table

@@ -63,28 +63,31 @@ class ExactSum:
         sizes = np.array([len(function) for function in functions])
         firsts = np.cumsum(sizes) - sizes
         starts = np.concatenate([function.edges[:-1] for function in functions]) + 0.0  # no -0.0
-        if any(function.degree for function in functions):
-            left, right, slope, low = _lines(functions)
-            jumps = _digits.difference(_digits.of(left), _digits.of(_before(right, firsts)))
-            slopes = _digits.difference(
-                _digits.total(_digits.of(slope), _digits.of(low)),
-                _digits.total(_digits.of(_before(slope, firsts)), _digits.of(_before(low, firsts))),
-            )
-        else:
+        end = float(functions[0].edges[-1])
+        if not any(function.degree for function in functions):
             values = np.concatenate([function.ends[0] for function in functions])
-            jumps = _digits.difference(_digits.of(values), _digits.of(_before(values, firsts)))
-            slopes = None
-        changes = np.asarray(jumps.array.any(axis=1))
-        if slopes is not None:
-            changes |= slopes.array.any(axis=1)
-        changes[firsts] = True
-        return cls._grouped(
-            len(functions),
-            float(functions[0].edges[-1]),
-            starts[changes],
-            jumps.rows(changes),
-            None if slopes is None else slopes.rows(changes),
+            return cls.of_changes(len(functions), starts, values, _before(values, firsts), end)
+        left, right, slope, low = _lines(functions)
+        jumps = _digits.difference(_digits.of(left), _digits.of(_before(right, firsts)))
+        slopes = _digits.difference(
+            _digits.total(_digits.of(slope), _digits.of(low)),
+            _digits.total(_digits.of(_before(slope, firsts)), _digits.of(_before(low, firsts))),
         )
+        changes = np.asarray(jumps.array.any(axis=1) | slopes.array.any(axis=1))
+        changes[firsts] = True
+        return cls._grouped(len(functions), end, starts[changes], jumps.rows(changes), slopes.rows(changes))
+
+    @classmethod
+    def of_changes(
+        cls, count: int, starts: FloatArray, after: FloatArray, before: FloatArray, end: float
+    ) -> ExactSum:
+        """The sum of `count` step functions, by the places where one changes, and its values around them.
+
+        All of them begin, with 0 before it, at the least of the places. O(N log N) for N changes.
+        """
+        keep = (after != before) | (starts == starts.min())
+        jumps = _digits.difference(_digits.of(after[keep]), _digits.of(before[keep]))
+        return cls._grouped(count, end, starts[keep], jumps, None)
 
     @classmethod
     def merge(cls, sums: Sequence[ExactSum]) -> ExactSum:

@@ -95,9 +95,41 @@ class Outline:
     @classmethod
     def of(cls, functions: Iterable[Piecewise], cells: Cells) -> Outline:
         """The bounds on the sum of some functions."""
+        functions = list(functions)
+        if not any(function.degree for function in functions):
+            return cls._of_steps(functions, cells.edges)
         breaks = np.zeros(cells.open.size, np.int64)
         low, reach = zip(*(_bounds(function, cells.edges, breaks) for function in functions), strict=True)
         return cls(ExactSum.of(low), ExactSum.of(reach), breaks)
+
+    @classmethod
+    def _of_steps(cls, functions: list[Piecewise], cells: FloatArray) -> Outline:
+        """The same for step functions, all at once. O(breaks · log cells), without a loop over functions."""
+        values = np.concatenate([function.ends[0] for function in functions])
+        inner = np.concatenate([function.edges[1:-1] for function in functions])
+        counts = np.array([len(function) - 1 for function in functions])
+        first = np.cumsum(counts + 1) - (counts + 1)  # piece of each function
+        before = np.arange(inner.size) + np.repeat(np.arange(counts.size), counts)  # piece before each break
+        place = np.searchsorted(cells, inner, side="right") - 1
+        # The breaks of one function in one cell go together; a cell begins in the piece before the first of
+        # them, or behind it where that is at its start.
+        change = np.append(True, (place[1:] != place[:-1]) | (before[1:] != before[:-1] + 1))[: inner.size]
+        a = np.flatnonzero(change)
+        b = np.append(a[1:], inner.size)[: a.size] - 1
+        begin = before[a] + (cells[place[a]] == inner[a])
+        old, new, start = values[before[a]], values[before[b] + 1], values[begin]
+        least = _minimum_between(values, begin, before[b] + 2)
+        inside = place[a] + 1 < cells.size - 1  # what happens at the end of the line is no change
+        at = np.concatenate((np.full(first.size, cells[0]), cells[place[a]], cells[place[a] + 1][inside]))
+        zeros = np.zeros(first.size)
+
+        def total(within: FloatArray) -> ExactSum:
+            """The sum of functions with these values in cells with breaks."""
+            after = np.concatenate((values[first], within, new[inside]))
+            previous = np.concatenate((zeros, old, within[inside]))
+            return ExactSum.of_changes(len(functions), at, after, previous, float(cells[-1]))
+
+        return cls(total(least), total(start), np.bincount(place, minlength=cells.size - 1))
 
     @classmethod
     def merge(cls, outlines: list[Outline]) -> Outline:

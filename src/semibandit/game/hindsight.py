@@ -68,8 +68,7 @@ def best_in_hindsight(
     once (so that sums that differ by less may count as equal). One pass, O(N log N) for N pieces, in memory
     for the pieces of the sum. Above `max_pieces` of these, and where `problems` can be iterated again,
     further passes look only at cells of the line that can still hold the minimum. Where some functions are
-    piecewise linear, the minimum may be at a point, and is exact to rounding. `fit` does the same on many
-    cores.
+    piecewise linear, the minimum may be at a point, and is exact to rounding. `fit` does it on many cores.
 
     Parameters
     ----------

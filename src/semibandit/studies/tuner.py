@@ -58,8 +58,8 @@ class SharedTuner(Tuner):
         **options: Any,
     ) -> None:
         self.settings = self._configure(command, space, **options)
-        if self.settings.high is None:
-            raise ValueError("a study must be given high; the range is learned with a state file only")
+        if self.settings.high is None or self.settings.feedback == "race":
+            raise ValueError("a study must be given high, and has no races: these are for a state file")
         self._jobs = _validate.integer("jobs", jobs, low=1)
         self._again = command, space, storage, name, options  # what another process needs for the same
         self.study = self._open(storage, name)

@@ -22,7 +22,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["Change", "Journal", "Round", "Settings"]
+__all__ = ["Change", "Journal", "Round", "Settings", "feedback_of"]
 
 # To be raised when rounds are drawn otherwise than before, as a file's rounds are compared with the draws.
 VERSION = 3
@@ -64,10 +64,16 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
 
 
 class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What has become known, or was grown, between two rounds: the rounds after it depend on it."""
+    """What has become known, or was grown, between two rounds: the rounds after it depend on it.
+
+    `instances` and `runs` begin a race, or let it go on with more of them.
+    """
 
     high: float | None = None
     horizon: int | None = None
+    instances: tuple[str, ...] = ()
+    runs: int | None = None
+    default: float | None = None
 
 
 class Round(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -249,6 +255,17 @@ class Journal:
         except BaseException:
             os.ftruncate(self._handle, end)
             raise
+
+
+def feedback_of(path: str | PathLike[str]) -> str | None:
+    """The feedback that a state file was begun with, without opening it; None where that cannot be said."""
+    with suppress(OSError, msgspec.DecodeError, ValueError):
+        if not os.path.isfile(path):  # a device may have no end
+            return None
+        with open(path, "rb") as file:
+            line = file.readline()
+        return msgspec.json.decode(_unsealed(line.rstrip(b"\n"), 0, False)[0], type=Settings).feedback
+    return None
 
 
 def _kind(payload: bytes) -> type[Round | Change]:

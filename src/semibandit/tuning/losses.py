@@ -19,6 +19,7 @@ _WIDER = 2.0  # the range is so much wider than what these have shown
 
 # What fails so often from the start, and always alike, is not worth all instances.
 _FAILURES_AT_START = 10
+_INSTANCES_AT_START = 3  # one that is broken alone shall not end a race
 
 _CELLS = 10  # in which failures are counted
 _LEVEL = 0.01  # of the test whether they cluster
@@ -115,16 +116,15 @@ class Hopeless:
             self._alike = None
             return None
         self._alike.append(record)
-        if len(self._alike) < _FAILURES_AT_START:
+        first, n = self._alike[0], len(self._alike)
+        instances = {each.instance for each in self._alike}
+        if n < _FAILURES_AT_START or len(instances) < _INSTANCES_AT_START:
             return None
-        first = self._alike[0]
         if first.failure is None:
-            return (
-                f"the first {_FAILURES_AT_START} losses were all {first.clipped}. Give --high, or --high auto"
-            )
+            return f"the first {n} losses were all {first.clipped}. Give --high, or --high auto"
         if self._rules.failed != "skip":
             return None
-        return f"the first {_FAILURES_AT_START} rounds have failed in the same way: {first.failure}"
+        return f"the first {n} rounds have failed in the same way: {first.failure}"
 
 
 def _kind(record: Round) -> list[str] | None:

@@ -20,7 +20,7 @@ from typing import BinaryIO
 
 from semibandit.tuning.guard import guarded
 
-__all__ = ["Finished", "Tail", "execute"]
+__all__ = ["Finished", "Tail", "execute", "kill_all"]
 
 KEPT = 1 << 16  # bytes of the end of an output, and the size of a read
 _PIPE = 1 << 20  # no pipe holds more
@@ -92,6 +92,7 @@ def execute(words: Sequence[str], *, timeout: float | None) -> Finished:
     job = _Job(words)
     output, complaints = Tail(), Tail()
     try:
+        _running.add(job)
         job.start()
         in_time = _collect({job.output: output, job.complaints: complaints}, job.over, timeout)
         if not in_time:
@@ -102,10 +103,17 @@ def execute(words: Sequence[str], *, timeout: float | None) -> Finished:
         job.join()
         raise
     finally:
+        _running.discard(job)
         job.close()
     if job.error is not None:
         raise job.error
     return Finished(job.status if in_time else None, output, complaints, job.seconds)
+
+
+def kill_all() -> None:
+    """Kill the commands that other threads are running just now."""
+    for job in tuple(_running):
+        job.kill()
 
 
 class _Job(threading.Thread):
@@ -164,6 +172,9 @@ class _Job(threading.Thread):
         """Let go of what was read from."""
         for handle in (self.output, self.complaints, self.over):
             os.close(handle)
+
+
+_running: set[_Job] = set()
 
 
 def _collect(tails: dict[int, Tail], over: int, timeout: float | None) -> bool:

@@ -1,9 +1,10 @@
 """Race values of a knob against each other on the same instances.
 
 Instances differ far more than parameters do, so values are compared on the same ones, and what those have in
-common cancels. A race has a number of runs to spend, and does so in stages of equal cost (sequential halving,
-Karnin, Koren and Somekh 2013): all values that are left run on the next instances, the worse half of them
-drops out, and two new ones, halfway from the leader to its neighbours, come in.
+common cancels. A race has a number of runs to spend, and does so in stages (sequential halving, Karnin, Koren
+and Somekh 2013): all values that are left run on the next instances, the worse half of them drops out, and
+two new ones, halfway from the leader to its neighbours, come in. Values are judged together with their
+neighbours, as far as the losses are smooth.
 
 Nothing here starts a process or knows what a run is: a race asks for runs and is told losses.
 """
@@ -11,6 +12,7 @@ Nothing here starts a process or knows what a run is: a race asks for runs and i
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -20,14 +22,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semibandit import _validate
-from semibandit.learners import Recommendation
+from semibandit.functions import PiecewiseConstant
+from semibandit.learners import Evidence, Recommendation
 from semibandit.spaces import Interval
 
-__all__ = ["Race", "Run", "Standing", "effects"]
+__all__ = ["Race", "Run", "Standing", "effects", "smoothed"]
 
 _FIRST = 10  # values to begin with
 _RUNS_A_VALUE = 5  # which fewer runs than that for each of them make fewer
-_STAGES = 4
+_STAGES = (0.5, 0.75, 1.0)  # the part of the runs that is spent when a stage ends
+_MORE_STAGES = (0.5, 1.0)  # of runs that are added later
 _FEWEST = 3  # values that go on to another stage
 
 
@@ -40,7 +44,7 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class Standing:
-    """How a value stands: the mean loss that it would have on all instances, estimated, and its runs.
+    """How a value stands: the mean loss that it would have on all instances run, estimated, and its runs.
 
     `error` is the standard error of the difference to the leader, on the instances that both have run; nan
     for the leader itself, and where there are fewer than two.
@@ -108,14 +112,14 @@ class Race:
         self.extend(n_instances, runs)
         first = min(_FIRST, max(2, runs // _RUNS_A_VALUE))
         self.racing = self._with_default(np.linspace(space.lo, space.hi, first).tolist())
-        self._plan()
+        self._go_on()
 
     def extend(self, n_instances: int, runs: int) -> None:
         """Go on with so many instances and runs in all, neither fewer than so far; what was run stays."""
         n = _validate.integer("n_instances", n_instances, low=max(1, self.n_instances))
         total = _validate.integer("runs", runs, low=max(1, self.runs))
-        stages = _STAGES if not self.runs else max(1, round(_STAGES * (total - self.runs) / total))
-        self._stages += [self.runs + (total - self.runs) * (k + 1) // stages for k in range(stages)]
+        parts = _MORE_STAGES if self.runs else _STAGES
+        self._stages += [self.runs + int(part * (total - self.runs)) for part in parts]
         self._order += (self.n_instances + self._rng.permutation(n - self.n_instances)).tolist()
         self.n_instances, self.runs = n, total
         if self._losses and not self._pending:
@@ -126,26 +130,47 @@ class Race:
         return list(self._pending)
 
     def tell(self, run: Run, loss: float | None) -> None:
-        """The loss of a run, or None where it failed. The last one of a block opens the next."""
-        if run not in self._pending:
+        """The loss of a run, or None where it failed. The last one of a block opens the next.
+
+        A run that has failed may be told again; what it has decided stays.
+        """
+        again = run in self._losses and self._losses[run] is None
+        if run not in self._pending and not again:
             raise ValueError(f"run must be one that was asked for and not told yet, got {run}")
-        told = None if loss is None else _validate.number("loss", loss)
-        del self._pending[run]
-        self._losses[run] = told
-        if not self._pending:
-            self._go_on()
+        self._losses[run] = None if loss is None else _validate.number("loss", loss)
+        if not again:
+            del self._pending[run]
+            if not self._pending:
+                self._go_on()
 
     @property
     def n_told(self) -> int:
-        """How many runs were told."""
+        """How many runs had a loss."""
+        return sum(loss is not None for loss in self._losses.values())
+
+    @property
+    def n_arms(self) -> int:
+        """How many values were tried."""
+        return len({run.rho for run in self._losses})
+
+    @property
+    def n_runs(self) -> int:
+        """How many runs were told, failed ones included."""
         return len(self._losses)
+
+    @property
+    def failed(self) -> list[Run]:
+        """The runs that had no loss."""
+        return [run for run, loss in self._losses.items() if loss is None]
 
     # -- stages ----------------------------------------------------------------------------------
 
     def _go_on(self) -> None:
         """Into the next stage in which there is anything to run."""
         while self._stages and not self._pending:
-            self.racing = self._survivors()
+            tried = {run.rho for run in self._losses}
+            if tried.issuperset(self.racing):  # the last stage had runs for them
+                self.racing = self._survivors()
             self._plan()
 
     def _plan(self) -> None:
@@ -163,7 +188,7 @@ class Race:
 
     def _survivors(self) -> list[float]:
         """The better half, with two new values beside the leader."""
-        tried, scores, _ = self._scores()
+        tried, scores = self._scores()
         place = {rho: i for i, rho in enumerate(tried)}
         ranked = sorted(self.racing, key=lambda rho: scores[place[rho]])
         half = ranked[: max(_FEWEST, math.ceil(len(ranked) / 2))]
@@ -191,37 +216,48 @@ class Race:
                 table[rows[run.instance], columns[run.rho]] = -loss if self.maximize else loss
         return tried, table
 
-    def _scores(self) -> tuple[list[float], NDArray[Any], NDArray[Any]]:
-        """The values tried, their means with a part of their neighbours', and the means; inf if unknown."""
+    def _scores(self) -> tuple[list[float], NDArray[Any]]:
+        """The values tried, and what they are judged by; inf for values without a loss."""
         tried, table = self._table()
-        means = effects(table)
-        weights = (~np.isnan(table)).sum(axis=0).astype(float)
-        known = np.where(np.isfinite(means), means, 0.0)
-        padded = np.concatenate([[0.0], weights, [0.0]])
-        sums = np.concatenate([[0.0], weights * known, [0.0]])
-        # A value counts twice, its neighbours once each, by their runs.
-        shares = padded[:-2] + 2 * padded[1:-1] + padded[2:]
-        mixed = sums[:-2] + 2 * sums[1:-1] + sums[2:]
-        scores = np.where(weights > 0, mixed / np.maximum(shares, 1.0), np.inf)
-        return tried, scores, means
+        return tried, smoothed(np.array(tried), table)
 
-    def recommend(self) -> Recommendation | None:
-        """The leader, for all values from halfway to its neighbours; None while there is none. O(runs)."""
-        if not self._losses:
-            return None
-        tried, scores, means = self._scores()
-        racing = [i for i, rho in enumerate(tried) if rho in set(self.racing) and np.isfinite(means[i])]
-        if not racing:
-            return None
+    def recommend(self) -> Recommendation:
+        """The leader, for all values from halfway to its neighbours.
+
+        Before any loss the middle of the space. O(runs), and a linear system in the values tried.
+        """
+        if not self.n_told:
+            return Recommendation(
+                self._value(self.space.lo + self.space.width / 2), (self.space.lo, self.space.hi)
+            )
+        tried, scores = self._scores()
+        known = [i for i in range(len(tried)) if math.isfinite(scores[i])]
+        racing = [i for i in known if tried[i] in self.racing] or known
         best = min(racing, key=lambda i: scores[i])
-        ends = [self.space.lo, *((a + b) / 2 for a, b in pairwise(tried)), self.space.hi]
-        return Recommendation(tried[best], (ends[best], ends[best + 1]))
+        edges = self._edges(tried)
+        losses = [loss for run, loss in self._losses.items() if run.rho == tried[best] and loss is not None]
+        error = float(np.std(losses, ddof=1)) / math.sqrt(len(losses)) if len(losses) > 1 else math.nan
+        evidence = Evidence(math.fsum(losses) / len(losses), error, len(losses))
+        return Recommendation(tried[best], (edges[best], edges[best + 1]), evidence=evidence)
+
+    def _edges(self, tried: list[float]) -> list[float]:
+        return [self.space.lo, *((a + b) / 2 for a, b in pairwise(tried)), self.space.hi]
+
+    def density(self) -> PiecewiseConstant:
+        """Where the runs were made."""
+        if not self._losses:
+            return PiecewiseConstant.constant(self.space.lo, self.space.hi, 1.0 / self.space.width)
+        counts = Counter(run.rho for run in self._losses)
+        tried = sorted(counts)
+        edges = np.array(self._edges(tried))
+        shares = np.array([counts[rho] for rho in tried]) / len(self._losses)
+        return PiecewiseConstant(edges, shares / np.diff(edges))
 
     def standings(self) -> list[Standing]:
-        """All values tried, the best first."""
-        leader = self.recommend()
-        if leader is None:
+        """All values tried that have a loss, the best first."""
+        if not self.n_told:
             return []
+        leader = self.recommend()
         tried, table = self._table()
         means = effects(table)
         differences = table - table[:, [tried.index(leader.rho)]]
@@ -233,7 +269,8 @@ class Race:
             mean = float(-means[j] if self.maximize else means[j])
             runs = int((~np.isnan(table[:, j])).sum())
             rows.append((means[j], Standing(rho, mean, error, runs, rho in self.racing)))
-        return [standing for _, standing in sorted(rows, key=lambda row: (row[0], row[1].rho))]
+        ranked = sorted(rows, key=lambda row: (row[0], row[1].rho))
+        return [standing for mean, standing in ranked if math.isfinite(mean)]
 
 
 def effects(table: NDArray[Any]) -> NDArray[Any]:
@@ -245,19 +282,61 @@ def effects(table: NDArray[Any]) -> NDArray[Any]:
     >>> effects(np.array([[1.0, 2.0], [3.0, np.nan], [np.nan, 8.0]]))
     array([3.66666667, 4.66666667])
     """
-    seen = ~np.isnan(table)
-    result = np.full(table.shape[1], np.inf)
-    columns = seen.any(axis=0)
-    rows = seen.any(axis=1)
-    if not rows.any():
-        return result
-    mask = seen[rows][:, columns].astype(float)
-    losses = np.where(mask > 0, table[rows][:, columns], 0.0)
-    per_row = mask.sum(axis=1, keepdims=True)
-    averages = losses.sum(axis=1, keepdims=True) / per_row
-    matrix = np.diag(mask.sum(axis=0)) - mask.T @ (mask / per_row)
-    right = (losses - mask * averages).sum(axis=0)
-    column = np.linalg.lstsq(matrix, right, rcond=None)[0]
-    row = ((losses - mask * column).sum(axis=1, keepdims=True) / per_row).mean()
-    result[columns] = column + row
+    columns = ~np.isnan(table).all(axis=0)
+    return _spread(columns, _Fit(table[:, columns]).means())
+
+
+def smoothed(values: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
+    """The means of the columns, each drawn to its neighbours as far as noise can explain the difference.
+
+    A random walk over the values is fitted together with the rows: that the means of neighbours differ by
+    less than the steps seen is likely, and the more so the fewer runs they have. Columns without an entry
+    are inf.
+
+    >>> table = np.array([[1.0, 3.0, 1.2, 9.0], [2.0, 2.0, 2.4, 9.8], [3.0, 1.0, 3.0, 10.6]])
+    >>> smoothed(np.arange(4.0), table).round(2)
+    array([2.  , 2.  , 2.31, 9.68])
+    """
+    columns = ~np.isnan(table).all(axis=0)
+    fit, gaps = _Fit(table[:, columns]), np.diff(values[columns])
+    means = fit.means()
+    rough = (np.diff(means) ** 2).sum() / gaps.sum() if len(gaps) else 0.0
+    if rough > 0.0 and fit.noise > 0.0:
+        steps = np.diff(np.eye(len(means)), axis=0)
+        means = fit.means(fit.noise * (steps.T / (rough * gaps)) @ steps)
+    return _spread(columns, means)
+
+
+def _spread(columns: NDArray[Any], means: NDArray[Any]) -> NDArray[Any]:
+    result = np.full(len(columns), np.inf)
+    result[columns] = means
     return result
+
+
+class _Fit:
+    """The normal equations for the columns of a table, rows eliminated, and the variance of what is left."""
+
+    def __init__(self, table: NDArray[Any]) -> None:
+        table = table[~np.isnan(table).all(axis=1)]
+        self._mask = (~np.isnan(table)).astype(float)
+        self._losses = np.where(self._mask > 0, table, 0.0)
+        self._per_row = self._mask.sum(axis=1, keepdims=True)
+        averages = self._losses.sum(axis=1, keepdims=True) / self._per_row
+        self._matrix = np.diag(self._mask.sum(axis=0)) - self._mask.T @ (self._mask / self._per_row)
+        self._right = (self._losses - self._mask * averages).sum(axis=0)
+
+    def means(self, penalty: NDArray[Any] | float = 0.0) -> NDArray[Any]:
+        """The means of the columns over all rows."""
+        columns = np.linalg.lstsq(self._matrix + penalty, self._right, rcond=None)[0]
+        return np.asarray(columns + self._rows(columns).mean()) if len(self._losses) else columns
+
+    @property
+    def noise(self) -> float:
+        """The variance of what neither row nor column explains."""
+        columns = np.linalg.lstsq(self._matrix, self._right, rcond=None)[0]
+        left = self._mask * (self._losses - self._rows(columns) - columns)
+        return float((left**2).sum() / max(self._mask.sum() - sum(left.shape) + 1, 1.0))
+
+    def _rows(self, columns: NDArray[Any]) -> NDArray[Any]:
+        without = (self._losses - self._mask * columns).sum(axis=1, keepdims=True)
+        return np.asarray(without / self._per_row)

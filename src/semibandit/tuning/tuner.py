@@ -25,7 +25,7 @@ from semibandit.tuning.summary import Summary, summarise
 
 __all__ = ["FEEDBACK", "Tuner"]
 
-FEEDBACK = ("bandit", "black-box")
+FEEDBACK = ("bandit", "black-box", "race")
 
 # By default a search ends at this part of the width of the space: some 20 runs of the command.
 _TOLERANCE = 1e-3
@@ -86,6 +86,13 @@ class Tuner:
         self, command: Command, space: Interval | Knobs, state: str | PathLike[str], **options: Any
     ) -> None:
         settings = self._configure(command, space, **options)
+        if settings.feedback == "race":
+            raise ValueError("feedback must be 'bandit' or 'black-box': a Racer races")
+        _learner(settings)
+        self._open_file(state, settings)
+
+    def _open_file(self, state: str | PathLike[str], settings: Settings) -> None:
+        """Open the state file, and learn what it holds."""
         self.journal = Journal(state)
         try:
             self.settings = self._agree(settings)
@@ -138,7 +145,6 @@ class Tuner:
             knobs=space.to_dict() if space.names else None,
         )
         _require_fitting(settings)
-        _learner(settings)
         return settings
 
     def _begin(self, high: float | None, horizon: int) -> None:
@@ -226,6 +232,11 @@ class Tuner:
         """All rounds so far, those of earlier sessions included."""
         return self.journal.rounds
 
+    @property
+    def paired(self) -> Sequence[Round]:
+        """All rounds, each with the loss of the default on the same instance where that is known."""
+        return self.finished
+
     def todo(self, instances: Sequence[str], again: bool = False, retry_failed: bool = False) -> list[str]:
         """The instances that are still to be run.
 
@@ -244,6 +255,10 @@ class Tuner:
                 left[name] -= 1
                 todo.append(name)
         return todo
+
+    def n_todo(self, instances: Sequence[str], again: bool = False, retry_failed: bool = False) -> int:
+        """How many rounds there are still to be."""
+        return len(self.todo(instances, again, retry_failed))
 
     def rounds(
         self, instances: Sequence[str], again: bool = False, retry_failed: bool = False

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from semibandit.confidence import Bounds, betting_bounds
 from semibandit.learners import Exp3Grid
 from semibandit.tuning.journal import Round
+from semibandit.tuning.race import Race
 
 if TYPE_CHECKING:
     from semibandit.tuning.tuner import Tuner
@@ -71,8 +72,8 @@ def verdict(tuner: Tuner) -> Verdict | None:
         return None
     settings = tuner.settings
     rho = learner.recommend().rho
-    values = learner.n_arms if isinstance(learner, Exp3Grid) else None
-    return compare(tuner.finished, rho, (settings.lo, settings.hi), high, settings.maximize, values)
+    values = learner.n_arms if isinstance(learner, Exp3Grid | Race) else None
+    return compare(tuner.paired, rho, (settings.lo, settings.hi), high, settings.maximize, values)
 
 
 def compare(

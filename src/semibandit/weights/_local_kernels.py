@@ -145,8 +145,10 @@ def copy_between(
             beyond = middle
     m = i - first + 1
     for row in range(ROWS):
-        b[row, at : at + m] = a[row, first : first + m]
-    told[at : at + m] = label
+        for j in range(m):  # assigning slices takes seconds to compile, for the sake of an error message
+            b[row, at + j] = a[row, first + j]
+    for j in range(m):
+        told[at + j] = label
     keep_part(a, first, b, at, lo, min(hi, a[EDGE, first + 1]))
     if m > 1:
         keep_part(a, i, b, at + m - 1, a[EDGE, i], min(hi, a[EDGE, i + 1]))
@@ -297,7 +299,8 @@ def paired(surprise: Any, times: Any, p: Any, explore: float, deviation: float, 
     factors = np.zeros((2, p.size))
     draws = times.sum()
     if draws == 1:
-        factors[0] = 1.0 / (p + explore)
+        for k in range(p.size):
+            factors[0, k] = 1.0 / (p[k] + explore)
         return factors
     usual = link[2] / (link[3] + 1.0)
     doubt = HALF_BELIEVED * deviation * deviation
@@ -339,7 +342,7 @@ def join(a: Any, n: int, target: int, cell_edges: Any, rate: float) -> tuple[int
     moved = 0.0
     while n > target:
         score = scores(a, n, cell_edges)
-        limit = np.partition(score, n - target)[n - target]
+        limit = kth_smallest(score.copy(), n - target)
         before = n
         at = i = 0
         while i < n:
@@ -357,6 +360,34 @@ def join(a: Any, n: int, target: int, cell_edges: Any, rate: float) -> tuple[int
         if n == before:
             break
     return n, moved
+
+
+@kernel
+def kth_smallest(x: Any, k: int) -> float:
+    """The k-th smallest entry, k from 0; `x` is reordered. O(n) in the mean (Hoare's selection).
+
+    As np.partition would, which takes ten seconds to compile.
+    """
+    lo, hi = 0, x.size - 1
+    while lo < hi:
+        pivot = x[(lo + hi) >> 1]
+        i, j = lo, hi
+        while i <= j:
+            while x[i] < pivot:
+                i += 1
+            while x[j] > pivot:
+                j -= 1
+            if i <= j:
+                x[i], x[j] = x[j], x[i]
+                i += 1
+                j -= 1
+        if k <= j:
+            hi = j
+        elif k >= i:
+            lo = i
+        else:
+            break
+    return float(x[k])
 
 
 @kernel

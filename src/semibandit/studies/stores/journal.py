@@ -62,13 +62,14 @@ class JournalStore:
         self.asked: dict[int, Asked] = {}  # the pending trial, if any
         self._asked_at = 0  # the lines before it
         if self._journal.settings is not None:
+            first = _read_settings(self._journal.settings)
             rounds = self._journal.rounds
             if len(rounds) < len(self._journal.records):
                 raise ValueError(
                     "a study has no grid that grows; this state file is for `semibandit tune` alone"
                 )
             began = os.path.getmtime(path) - sum(record.seconds for record in rounds)
-            self.lines.append(first_event(_read_settings(self._journal.settings), began))
+            self.lines.append(first_event(first, began))
             for number, record in enumerate(rounds):
                 asked, ended = _read_round(number, record, began)
                 self.lines += [events.encode(asked), events.encode(ended)]
@@ -145,8 +146,9 @@ class JournalStore:
 
 
 def _read_settings(file: FileSettings) -> Settings:
-    if file.probes or file.integer or file.high is None:
-        what = "rounds with probes" if file.probes else "integers" if file.integer else "range to learn"
+    if file.probes or file.integer or file.high is None or file.feedback == "race":
+        what = "rounds with probes" if file.probes else "races" if file.feedback == "race" else "integers"
+        what = what if file.high is not None else "range to learn"
         raise ValueError(f"a study has no {what} yet; this state file is for `semibandit tune` alone")
     options = {name: getattr(file, name) for name in ("horizon", *_OPTIONS)}
     given = {name: value for name, value in options.items() if name == "horizon" or value != _OPTIONS[name]}
