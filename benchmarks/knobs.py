@@ -1,6 +1,6 @@
 """Several knobs: the mean loss of the default learner beside TPE, random search and VHCT, run for run.
 
-    python benchmarks/knobs.py [--rounds 500] [--seeds 3]
+    python benchmarks/knobs.py [--rounds 500] [--seeds 2]
 
 Every player runs the algorithm once on each instance of a stream. Fails where the default learner, told
 single losses or the piece of the row that a run has shown, pays more than random search or TPE in the mean
@@ -195,7 +195,7 @@ PLAYERS = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=500)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--players", nargs="*", default=list(PLAYERS))
     options = parser.parse_args()
     print(f"mean loss of {options.rounds} rounds, {options.seeds} seeds\n")
