@@ -136,7 +136,7 @@ def test_the_command_line_asks_for_one_place(tmp_path, storage):
         ["--state", state, "--storage", storage, "--study", "x"],
     ):
         assert "give either --state, or --storage and --study" in str(run(*arguments).exception)
-    assert "--jobs needs --storage" in str(run("--state", state, "--jobs", "2").exception)
+    assert "--jobs needs --storage" in str(run("--online", "--state", state, "--jobs", "2").exception)
     done = run("--storage", storage, "--study", "knob", "--jobs", "2")
     assert done.exit_code == 0, (done.output, done.exception)
     assert "2 rounds, 2 runs" in done.output
