@@ -215,9 +215,9 @@ class Exp3Set(Learner):
         if status == NOT_COVERED:
             raise ValueError(f"the function told must cover {trial.named(look)}, got {seen!r}")
         if self.maximize or self.high != 1.0:
-            left, value = self._scaled(left), float(self._scaled(value))
+            left, value = self._scaled(left), self._scaled(value)
             right = left if steps else self._scaled(right)
-        return Seen(edges, (left, right), sets, value, home, whole)
+        return Seen(edges, (left, right), sets, float(value), home, whole)
 
     def _read_point(self, home: float, seen: Any) -> Seen:
         """A single loss stands for the cell around its parameter: cells are a partition as well."""

@@ -158,7 +158,7 @@ class LocalPieces:
             losses = keep * losses[0], losses[1], keep * losses[2]
             kept, remembered, speed = 1.0 - drift.share, keep, drift.speed
         after = self._with(_trimmed(a, n), _tree=tree, _losses=losses, _drift=drift, _link=link)
-        return Learned(after, p, gap, None, raised, 0.0, kept, speed, remembered)
+        return Learned(after, p, float(gap), None, float(raised), 0.0, kept, speed, remembered)
 
     def _room_for(self, edges: FloatArray) -> FloatArray:
         """Where the pieces can be copied to, cut at each of these edges."""
