@@ -107,7 +107,7 @@ def test_errors():
         model.partial_fit(X, y)
     assert model.learner_.n_told == 0
     assert model.learner_.pending == ()
-    with pytest.raises(ValueError, match="one entry for each of the 36 points, got 35"):
+    with pytest.raises(ValueError, match="y must have a label for each of the 36 points, got shape"):
         OnlineRhoLinkage(3).partial_fit(X, y[:-1])
 
 

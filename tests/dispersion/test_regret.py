@@ -176,7 +176,7 @@ def test_the_rate_of_a_bound_is_the_one_to_give_to_a_learner_whatever_the_losses
     [
         (lambda: bounds.regret(0, 1, bounds.Beta(0.5), 1.0), "T must be at least 1, got 0"),
         (lambda: bounds.regret(10, 0.5, bounds.Beta(0.5), 1.0), "M must be finite and >= 1, got 0.5"),
-        (lambda: bounds.regret(10, 1, bounds.Beta(0.5), 0.0), "R must be finite and > 0, got 0.0"),
+        (lambda: bounds.regret(10, 1, bounds.Beta(0.5), 0.0), "R must be finite and >= 1e-280, got 0.0"),
         (lambda: bounds.Table(10, [0.1, 0.1], [1, 2]), "eps must be strictly increasing"),
         (lambda: bounds.Table(10, [0.1, 0.2], [2, 1]), "counts must not decrease"),
     ],

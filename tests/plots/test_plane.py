@@ -43,8 +43,8 @@ def test_overview_writes_a_picture(game, tmp_path):
 
 
 def test_pictures_of_one_parameter_say_where_to_go(game):
-    with pytest.raises(TypeError, match=r"plots\.plane\.density"):
+    with pytest.raises(TypeError, match=r"drawn by plots\.plane"):
         plots.density(game[0])
     stream = sb.streams.synthetic(3)
-    with pytest.raises(TypeError, match="need Strips"):
+    with pytest.raises(TypeError, match="must be Strips"):
         plane.density(sb.play(sb.Exp3Set(sb.Interval(0, 1), seed=0), stream))
