@@ -20,7 +20,7 @@ import semibandit as sb
 
 SPEED_UP = 1.7
 MORE_MEMORY = 1.15
-MORE_WORK = 1.3
+MORE_WORK = 1.15
 
 
 def knapsacks(rounds: int) -> Any:
