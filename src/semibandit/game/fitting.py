@@ -232,8 +232,8 @@ def _place(first: Any, space: Any, parameters: Parameters | None) -> float | Non
         space = Interval(*(float(end) for end in whole_loss(first).edges[[0, -1]]))
     try:
         return float(call(space.place, parameters))
-    except TypeError as error:
-        raise TypeError(f"default must be a parameter of {space!r}, got {parameters!r}: {error}") from None
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"default must be a parameter of {space!r}, got {parameters!r}: {error}") from None
 
 
 def _check(log: Log, options: _Options, watch: Watch, check: Check) -> Checked:

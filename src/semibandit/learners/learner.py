@@ -132,7 +132,7 @@ class Learner:
     # -- the protocol ----------------------------------------------------------------------------
 
     def ask(self, *, probes: int = 0, position: Any = None) -> Trial:
-        """Draw a parameter from the current density. O(log P).
+        """Draw a parameter from the current density. O(log P) on a tree, O(P) with a local baseline.
 
         Parameters
         ----------
