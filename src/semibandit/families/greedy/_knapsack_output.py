@@ -180,7 +180,7 @@ def _raise_bound(
                 count += 1
             q -= 1
         if gained >= need[p]:
-            bound = _room_at(items, weights, order[p], met, count, need[p])
+            bound = _room_at(items, weights, order[p], met[:count], need[p])
             _score(lines, chosen, bound, scores, rear)
         steps += p - q
         if steps > _MOST_STEPS * n:
@@ -232,7 +232,7 @@ def _raise_bound_sorted(
             if place[now[l]] < p and chosen[place[now[l]]]:
                 met[count] = now[l]
                 count += 1
-        bound = _room_at(items, weights, now[k], met, count, need[p])
+        bound = _room_at(items, weights, now[k], met[:count], need[p])
 
 
 @inner
@@ -246,13 +246,13 @@ def _score(lines: FloatArray, chosen: BoolArray, point: float, scores: FloatArra
 
 
 @inner
-def _room_at(items: FloatArray, weights: IntArray, x: int, met: IntArray, count: int, need: int) -> float:
-    """Left of which critical value the `count` items that x has overtaken weigh `need`."""
-    swaps = np.empty(count)
-    for k in range(count):
+def _room_at(items: FloatArray, weights: IntArray, x: int, met: IntArray, need: int) -> float:
+    """Left of which critical value the items that x has overtaken weigh `need`; sorts these."""
+    swaps = np.empty(met.size)
+    for k in range(met.size):
         swaps[k] = critical(items[x, 2], items[x, 3], items[met[k], 2], items[met[k], 3])
-    _sort_down(swaps, met, count)
-    for k in range(count):
+    _sort_down(swaps, met)
+    for k in range(met.size):
         need -= weights[met[k]]
         if need <= 0:
             return float(swaps[k])
@@ -260,8 +260,9 @@ def _room_at(items: FloatArray, weights: IntArray, x: int, met: IntArray, count:
 
 
 @inner
-def _sort_down(keys: FloatArray, items: IntArray, count: int) -> None:
+def _sort_down(keys: FloatArray, items: IntArray) -> None:
     """Sort keys, and the items that they belong to, downwards: a heap, which is short to compile."""
+    count = keys.size
     for end in range(count + count // 2 - 1, 0, -1):
         # First sift down the upper half, then what takes the place of each smallest key.
         start, size = 0, end
