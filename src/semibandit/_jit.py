@@ -1,5 +1,6 @@
 """The two decorators that compile kernels: what Python calls, and what only kernels call."""
 
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -46,6 +47,14 @@ def inner(function: Callable[P, R]) -> Callable[P, R]:
 
 def _refuse(*arguments: Any, **keywords: Any) -> Any:
     raise TypeError("an inner kernel is a part of others, and cannot be called from Python")
+
+
+def is_new(compiled: Any) -> bool:
+    """Whether no machine code of a kernel is on disk, where it could be."""
+    try:
+        return not os.path.exists(compiled._cache._cache_file._index_path)
+    except AttributeError:  # the JIT is off, there is no place for files, or numba has changed
+        return False
 
 
 class _ForgivingCache:
