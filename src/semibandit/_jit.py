@@ -1,5 +1,6 @@
 """The one decorator that compiles kernels."""
 
+import functools
 import sys
 import warnings
 from collections.abc import Callable
@@ -24,10 +25,16 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
         compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     except RuntimeError:
         compiled = numba.njit(nogil=True, error_model="numpy")(function)
-    else:
-        if hasattr(compiled, "_cache"):  # with the JIT off, it is the function itself
-            compiled._cache = _ForgivingCache(compiled._cache)
+    if hasattr(compiled, "_cache"):  # with the JIT off, it is the function itself
+        compiled._cache = _ForgivingCache(compiled._cache)
+        compiled.get_call_template = functools.partial(_for_any_number, compiled.get_call_template)
     return compiled  # type: ignore[no-any-return]
+
+
+def _for_any_number(template: Callable[..., Any], args: Any, kws: Any) -> Any:
+    """What a kernel calls is compiled once for all integers, and not once more for each that is written out."""
+    plain: Callable[[Any], Any] = numba.types.unliteral
+    return template(tuple(map(plain, args)), {name: plain(each) for name, each in kws.items()})
 
 
 class _ForgivingCache:
