@@ -89,3 +89,14 @@ print(repr(learner.ask().rho), repr(learner.gap_sum))
 """
     )
     assert run(code, NUMBA_DISABLE_JIT="1") == run(code)
+
+
+def test_the_package_runs_as_a_module():
+    done = subprocess.run(
+        [sys.executable, "-m", "semibandit", "--version"],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"semibandit {semibandit.__version__}\n"
