@@ -10,6 +10,7 @@ import pytest
 import semibandit
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.slow
 
 SOLVER = "import sys; print(abs(float(sys.argv[1]) - 0.3))"
 
