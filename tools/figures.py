@@ -2,12 +2,12 @@
 
 Run: python tools/figures.py [--list] [PAGE | NAME | PAGE/NAME ...]
 
-What was measured stands between `<!-- figures NAME: COMMAND -->` and `<!-- end -->`. The command is run in
-the root of the repository, and all that is between is replaced by the command, the date, and what was printed:
-of `python benchmarks/...`, which prints Markdown, the part under `<!-- NAME -->`; of any other command all of
-it, as text. Between `<!-- picture NAME: COMMAND -->` and `<!-- end -->` stands a picture that the command
-draws. A command is run once, however many places name it; status 1 is that of a benchmark that misses a
-target, which its table says.
+What was measured stands between `<!-- figures NAME: COMMAND -->` and `<!-- end -->`. The command is run by a
+shell, in a folder of its own that has links to those of the repository, and all that is between is replaced
+by the command, the date, and what it printed: of `python benchmarks/...`, which prints Markdown, the part
+under `<!-- NAME -->`; of any other command all of it, as text. Between `<!-- picture NAME: COMMAND -->` and
+`<!-- end -->` stands a picture that the command draws. A command is run once, however many places name it;
+status 1 is that of a benchmark that misses a target, which its table says.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ import argparse
 import datetime
 import os
 import re
-import shlex
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("benchmarks", "docs", "examples", "src", "tools")
 BLOCK = re.compile(
     r"^<!-- (?P<kind>figures|picture) (?P<name>[\w -]+): (?P<command>.+?) -->\n(?P<body>.*?)^<!-- end -->$",
     re.M | re.S,
@@ -91,9 +92,12 @@ def run(command: str) -> str:
     """What a command prints. What it says while it works is seen, and its failure is an error."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = os.environ | {"PATH": path, "COLUMNS": "100", "MPLBACKEND": "agg"}
-    done = subprocess.run(
-        shlex.split(command), cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=False
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        for name in FOLDERS:
+            (Path(folder) / name).symlink_to(ROOT / name)
+        done = subprocess.run(
+            command, shell=True, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=False
+        )
     if done.returncode not in (0, 1 if is_benchmark(command) else 0):
         raise ValueError(f"{command} ends with status {done.returncode}")
     return done.stdout
