@@ -57,7 +57,7 @@ def first_calls(only: str | None) -> None:
                 cold, warm = (seconds(f"import semibandit as sb; {job}", cache)[1] for _ in range(2))
             rows.append((name, f"{cold:.1f}", f"{warm:.1f}"))
             say(f"{name:<18}{cold:>8.1f}{warm:>8.1f}")
-    table("first calls", ("first call", "cold, s", "warm, s"), rows)
+    table("first-calls", ("first call", "cold, s", "warm, s"), rows)
 
 
 def compare(other: Path) -> None:

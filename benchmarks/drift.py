@@ -120,4 +120,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
-    finish()
+    finish("drift-targets")

@@ -91,25 +91,25 @@ def table(name: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None
     )
 
 
-def run_parts(parts: Mapping[str, Callable[[], None]], about: str | None) -> None:
+def run_parts(parts: Mapping[str, Callable[[], None]], about: str | None, name: str = "targets") -> None:
     """The parts of a script that the command line names, or all of them; then `finish`."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "parts", nargs="*", metavar="PART", help=f"of {', '.join(parts)}; all if none is named"
     )
     chosen = parser.parse_args().parts or list(parts)
-    if unknown := [name for name in chosen if name not in parts]:
+    if unknown := [part for part in chosen if part not in parts]:
         parser.error(f"there is no part {', '.join(unknown)}: choose from {', '.join(parts)}")
-    for name in chosen:
-        parts[name]()
-    finish()
+    for part in chosen:
+        parts[part]()
+    finish(name)
 
 
-def finish() -> None:
-    """Print all figures beside their targets, and leave with an error if one was missed."""
+def finish(name: str = "targets") -> None:
+    """Print all figures beside their targets under a name, and leave with an error if one was missed."""
     words = {True: "met", False: "**missed**", None: ""}
     rows = [(what, value, target, words[holds]) for what, (value, target, holds) in _figures.items()]
     if rows:
-        table("targets", ("", "", "target", ""), rows)
+        table(name, ("", "", "target", ""), rows)
     missed = [what for what, (*_, holds) in _figures.items() if holds is False]
     sys.exit("\n".join([f"{len(missed)} of {len(_figures)} targets missed:", *missed]) if missed else 0)

@@ -128,7 +128,7 @@ def dispersion(T: int = 3000, n: int = 4) -> None:
         bounded = f"{bound:.0f}{' (all)' if bound >= T else ''}"
         counts.append((f"{eps:g}", figure(plane.D(eps)), figure(plane.between(eps)), bounded))
     head = ("ε", "most losses that break on a segment of length ε", "along a row and a column", "Theorem 14")
-    table("theorem 14", head, counts)
+    table("theorem-14", head, counts)
     each = [np.mean([len(breaks) for line in lines for breaks in line]) for lines in (rows, columns)]
     note(f"changes of the tree along a row, mean of {T:,} instances of {n} points", each[0])
     note("along a column", each[1])

@@ -59,4 +59,5 @@ if __name__ == "__main__":
             "clusterings": clusterings,
         },
         __doc__,
+        "small-instances",
     )

@@ -109,4 +109,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
-    finish()
+    finish("two-metrics")

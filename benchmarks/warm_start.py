@@ -96,9 +96,9 @@ def main() -> None:
             ratio = statistics.geometric_mean(x / column[0] for x, column in zip(row, columns, strict=True))
             target = TARGETS.get(name, 0.9)
             show(f"regret over that from nothing, {name}", ratio, f"≤ {target:g}", ratio <= target)
-    table("warm start", ("regret after the logs", *STREAMS), rows)
+    table("warm-start", ("regret after the logs", *STREAMS), rows)
 
 
 if __name__ == "__main__":
     main()
-    finish()
+    finish("warm-start-targets")

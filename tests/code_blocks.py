@@ -210,7 +210,7 @@ class Page:
 
 def check_command(command: str) -> None:
     """Whether a command that is not run could be: options of ours, scripts and targets that there are."""
-    for part in command.split(" && "):
+    for part in re.sub(r"\$\(.*?\)", "words", command).split(" && "):
         _check_simple(shlex.split(part, comments=True), part)
 
 

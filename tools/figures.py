@@ -1,6 +1,6 @@
 """Makes the figures of the documentation again: runs their commands and puts what they print into the pages.
 
-Run: python tools/figures.py [--list] [PAGE | NAME | PAGE/NAME ...]
+Run: python tools/figures.py [--list] [PAGE | NAME | PAGE/NAME | SCRIPT ...]
 
 What was measured stands between `<!-- figures NAME: COMMAND -->` and `<!-- end -->`. The command is run by a
 shell, in a folder of its own that has links to those of the repository, and all that is between is replaced
@@ -25,10 +25,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("benchmarks", "docs", "examples", "src", "tools")
 BLOCK = re.compile(
-    r"^<!-- (?P<kind>figures|picture) (?P<name>[\w -]+): (?P<command>.+?) -->\n(?P<body>.*?)^<!-- end -->$",
+    r"^<!-- (?P<kind>figures|picture) (?P<name>[\w-]+): (?P<command>.+?) -->\n(?P<body>.*?)^<!-- end -->$",
     re.M | re.S,
 )
-SECTION = re.compile(r"^<!-- ([\w -]+) -->\n", re.M)
+SECTION = re.compile(r"^<!-- ([\w-]+) -->\n", re.M)
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,10 @@ class Figure:
 
     @property
     def names(self) -> set[str]:
-        """What it can be called by: its page, its name, or both."""
+        """What it can be called by: its page, its name, both, or the scripts that it runs."""
+        scripts = {word for word in self.command.split() if word.endswith(".py")}
         page = self.page.relative_to(ROOT).with_suffix("").as_posix().removeprefix("docs/")
-        return {page, page.rsplit("/", 1)[-1], self.name, f"{page}/{self.name}"}
+        return {page, page.rsplit("/", 1)[-1], self.name, f"{page}/{self.name}"} | scripts
 
     def renewed(self, printed: str, date: datetime.date) -> str:
         """What is to stand between its markers."""
@@ -120,7 +121,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("only", nargs="*", help="pages, names, or both with a slash between")
+    parser.add_argument("only", nargs="*", help="pages, names, both with a slash between, or scripts")
     parser.add_argument("--list", action="store_true", help="what there is, without running it")
     options = parser.parse_args()
     everything = [figure for page in pages() for figure in figures(page)]

@@ -9,10 +9,7 @@ import pytest
 
 from code_blocks import ROOT, RUN, SHOWN, Page, blocks, pages
 
-# Pages that do not keep the conventions yet.
-LATER = {"README.md", *(f"docs/{name}.md" for name in (
-    "black-box", "dispersion", "families", "knapsack", "knobs", "learner", "linkage", "metric-linkage",
-    "regret", "scale", "studies", "tune"))}  # fmt: skip
+LATER = {"README.md", *(f"docs/{name}.md" for name in ("families", "knobs", "linkage", "regret"))}
 NAMES = [path.relative_to(ROOT).as_posix() for path in pages()]
 EACH = pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.xfail(strict=False)] * (n in LATER)) for n in NAMES]
