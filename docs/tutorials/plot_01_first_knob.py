@@ -59,7 +59,9 @@ for problem in problems:
     learner.tell(trial, seen)  # what the run has shown
     paid.append(seen(trial.rho))  # what we had to pay
 
-print(learner.recommend())
+recommended = learner.recommend()
+print(f"to deploy: œÅ = {recommended.rho:.3f}, which stands for", np.round(recommended.interval, 3))
+print("mean loss there:", recommended.evidence)
 
 # %%
 # ``recommend`` is the value to deploy, with the interval that it stands for, and with the evidence: the
@@ -92,7 +94,7 @@ left.plot(np.arange(1, ROUNDS + 1), never, color="0.5", ls="--", label="always œ
 left.legend(frameon=False)
 sb.plots.density(history, right)
 
-# sphinx_gallery_thumbnail_number = 2
+# sphinx_gallery_thumbnail_number = 1
 
 # %%
 # With the seed above both loops have made the same draws, so they have paid the same:

@@ -14,6 +14,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -65,7 +66,9 @@ for shop in range(100):
 
 def run(*words: str) -> None:
     """Type a command in the folder, and print what it says."""
-    print("$", *(f'"{word}"' if " " in word else word for word in words), end="\n\n")
+    typed = (f'"{word}"'.replace(" ", "\0") if " " in word else word for word in words)
+    lines = textwrap.wrap(" ".join(typed), 72, break_on_hyphens=False)
+    print("$", " \\\n      ".join(lines).replace("\0", " "))
     if words[0] == "semibandit":
         words = (sys.executable, "-m", *words)  # that of the Python which runs this page
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)

@@ -13,6 +13,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from collections import Counter
 from pathlib import Path
@@ -119,7 +120,7 @@ print(f"{time.perf_counter() - start:.0f} seconds")
 rounds = study.history()
 print(Counter(each.worker for each in rounds))
 print([(each.worker, each.failure) for each in rounds if each.forgotten])
-print(study.recommend())
+print(f"to deploy: ρ = {study.recommend().rho:.3f}")
 
 # %%
 # The page
@@ -131,7 +132,7 @@ print(study.recommend())
 with urlopen(f"{url}/api/studies/{study.id}/view") as answer:
     view = json.load(answer)
 print(view["told"], "rounds told,", view["forgotten"], "forgotten,", view["pending"], "pending")
-print(view["certificate"])
+print(textwrap.fill(view["certificate"], 88))
 
 # %%
 # Its columns are portraits of the study on the way. Above: the mean loss of late, of all rounds, and of ρ
