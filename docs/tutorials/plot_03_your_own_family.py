@@ -197,8 +197,10 @@ result = sb.dispersion.measure(mornings)
 print(result.verdict())
 
 # %%
-# Below, the number of mornings whose loss has a step within an interval of length ε, in the worst place
-# for it. It falls with ε as fast as the dashed line: the steps are spread out.
+# The upper picture counts mornings: how many have a step within an interval of length ε, in the worst
+# place for it. What is asked is that this stays below the dashed line, in proportion to ε, down to short
+# intervals; the vertical line is where it no longer does. The lower picture shows where the steps are:
+# more of them at small ρ, but no place has very many.
 
 fig, (above, below) = plt.subplots(2, 1, figsize=(8, 7.5), height_ratios=[2.2, 1.0], layout="constrained")
 sb.plots.dispersion.counts(result, above)

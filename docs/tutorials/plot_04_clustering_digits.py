@@ -79,8 +79,8 @@ rng = np.random.default_rng(1)
 learner = sb.Exp3Set(sb.Interval(0, 1), seed=0)
 problems = [problem_of(*batch(rng)) for _ in range(ROUNDS)]
 history = sb.play(learner, problems)
-learned = learner.recommend().rho
-print(learner.recommend())
+learned, _ = learner.recommend()
+print(f"to deploy: ρ = {learned:.3f}")
 for name, misplaced in {
     "while learning": history.loss,
     "always single linkage": [problem.loss(0.0) for problem in problems],

@@ -56,7 +56,7 @@ else:
     study = sb.Study(where, "packing", worker=name)
 
 for problem in sb.streams.knapsack("mixed", rounds=150, n=50, seed=int(seed)):
-    trial = study.ask(lease=60)
+    trial = study.ask(lease=600)
     seen = problem.reveal(trial.rho)
     study.tell(trial, seen, info={"default_loss": problem.loss(1.0)})
 """

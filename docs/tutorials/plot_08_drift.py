@@ -106,8 +106,8 @@ ax.legend(frameon=False)
 # ---------------------------------
 #
 # Whoever is ready to forget learns more slowly, and gives no certificate. So ``drift`` is off unless you
-# ask for it. Here is the first season, twice as long. A fixed share forgets all the time; "auto"
-# finds out that there is nothing to forget, which costs little on this stream, and more on some others.
+# ask for it. Here is the first season, twice as long. A fixed share forgets all the time; "auto" finds
+# out that there is nothing to forget, which costs little on this stream, and more on some others.
 
 rng = np.random.default_rng(1)
 still = [make(SEASONS[0], rng) for _ in range(2 * LENGTH)]
