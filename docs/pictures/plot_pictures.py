@@ -271,7 +271,7 @@ sb.plots.dispersion.plot(measured, folder / "dispersion.png", title="500 knapsac
 # What ``semibandit tune --png`` draws. Above, a dot is a run: its value of ρ and its loss. Dots scatter up and down as instances
 # differ. The blue line joins the means of the values tried, with a band of two standard errors. Green is the value to deploy, orange the
 # default with its mean. Believe a valley only where the band leaves it. Below is the density that the next ρ is drawn
-# from; of a race it is that of a learner told the same runs.
+# from; of a race it is where the runs were made.
 # ``plots.tuning.knob`` is the upper panel alone.
 
 from semibandit.plots import tuning as pictures
