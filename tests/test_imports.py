@@ -44,7 +44,7 @@ def test_importing_is_light(code):
 def test_every_public_name_exists():
     for name in semibandit.__all__:
         assert getattr(semibandit, name) is not None
-    assert set(semibandit.__all__) == set(dir(semibandit))
+    assert {*semibandit.__all__, "sklearn"} == set(dir(semibandit))
     with pytest.raises(AttributeError, match="semibandit attribute nothing"):
         _ = semibandit.nothing
 
@@ -89,3 +89,14 @@ print(repr(learner.ask().rho), repr(learner.gap_sum))
 """
     )
     assert run(code, NUMBA_DISABLE_JIT="1") == run(code)
+
+
+def test_the_package_runs_as_a_module():
+    done = subprocess.run(
+        [sys.executable, "-m", "semibandit", "--version"],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"semibandit {semibandit.__version__}\n"

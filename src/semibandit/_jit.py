@@ -17,12 +17,13 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
     Where it cannot be kept (a read-only installation without a home directory, a full disk) or read (a
     damaged file) the function is compiled anew in each process instead of failing. No fastmath: kernels
-    handle infinities and rely on the order of their additions.
+    handle infinities and rely on the order of their additions. They check what they divide by themselves:
+    raising for a zero would keep loops from being worked off several entries at a time.
     """
     try:
-        compiled: Any = numba.njit(cache=True, nogil=True)(function)
+        compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     except RuntimeError:
-        compiled = numba.njit(nogil=True)(function)
+        compiled = numba.njit(nogil=True, error_model="numpy")(function)
     else:
         if hasattr(compiled, "_cache"):  # with the JIT off, it is the function itself
             compiled._cache = _ForgivingCache(compiled._cache)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from semibandit._extras import needed
 from semibandit._validate import FloatArray, IntArray
 from semibandit.clustering import (
     DasguptaCost,
@@ -24,11 +25,9 @@ from semibandit.families.linkage.linkage import Linkage
 from semibandit.learners.exp3_set import Exp3Set
 from semibandit.spaces.interval import Interval
 
-try:
+with needed("semibandit.sklearn", "sklearn"):
     from sklearn.base import BaseEstimator, ClusterMixin
     from sklearn.utils.validation import check_is_fitted, validate_data
-except ImportError:
-    raise ImportError("these clusterers need scikit-learn: pip install 'semibandit[sklearn]'") from None
 
 __all__ = ["OnlineRhoLinkage", "RhoLinkage"]
 

@@ -1,9 +1,10 @@
 import pytest
 
+from commands import Fake, names
 from semibandit import Interval
 from semibandit.plots.figures import new_figure
 from semibandit.plots.tuning import knob, picture
-from semibandit.tuning import Command, Tuner
+from semibandit.tuning import Command, Racer, Tuner
 
 
 @pytest.fixture
@@ -29,3 +30,13 @@ def test_runs_means_and_default_are_drawn(tuner, tmp_path):
 def test_nothing_run_yet(tuner, tmp_path):
     picture(tuner, tmp_path / "knob.png")
     assert (tmp_path / "knob.png").stat().st_size > 5_000
+
+
+def test_each_value_of_a_race_has_its_mean(tmp_path):
+    command = Fake(lambda instance, rho: (rho - 0.3) ** 2)
+    with Racer(command, Interval(0, 1), tmp_path / "race.json", runs=80) as racer:
+        list(racer.rounds(names(20)))
+        _, means, *_ = knob(racer, new_figure().subplots()).get_lines()
+        values = sorted({r.rho for r in racer.finished})
+    assert len(values) > 12
+    assert means.get_xdata().tolist() == values

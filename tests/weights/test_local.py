@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import semibandit as sb
 from reference.local_pieces import FlatLocal
@@ -123,7 +124,7 @@ def test_joins_keep_masses_cells_and_what_is_unbiased():
     for _ in range(300):
         lo, hi = np.sort(rng.random(2))
         seen = Seen(np.array([lo, hi]), (np.array([lo]),) * 2, np.zeros(1, np.int64), lo, lo)
-        seen = seen._replace(losses=(seen.losses[0], seen.losses[0]))
+        seen = replace(seen, losses=(seen.losses[0], seen.losses[0]))
         wide = wide.learn(seen, RULE).weights
         learned = narrow.learn(seen, RULE)
         narrow = learned.weights

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from semibandit._extras import needed
 from semibandit.cli.problems import Case, add_commands
 from semibandit.cli.terminal import console, drawable, plain
 
@@ -84,10 +85,8 @@ add_commands(app, fit, on_demand=True)
 def _client(scheduler: str | None) -> AbstractContextManager[Any]:
     if scheduler is None:
         return nullcontext()
-    try:
+    with needed("--scheduler", "dask"):
         from distributed import Client
-    except ImportError:
-        raise ImportError("--scheduler needs Dask: pip install 'semibandit[dask]'") from None
     return Client(scheduler)  # type: ignore[no-any-return]
 
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from semibandit._extras import needed
+
 _SHORTEST_TOKEN = 16
 
 
@@ -29,10 +31,8 @@ def serve(
     token = None if token_file is None else read_token(token_file)
     if token is None and not is_loopback(host):
         raise ValueError(f"to listen at {host}, where others can reach it, the service needs a --token-file")
-    try:
+    with needed("the service", "serve"):
         import uvicorn
-    except ImportError:
-        raise ImportError("the service needs uvicorn: pip install 'semibandit[serve]'") from None
     from semibandit.studies.service import make_app
     from semibandit.studies.stores import open_store, public
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from semibandit._extras import needed
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -82,10 +84,8 @@ def drawable(path: Path | None) -> Path | None:
     if writable(path) is None:
         return None
     assert path is not None
-    try:
+    with needed("drawing", "plot"):
         from matplotlib.backend_bases import FigureCanvasBase
-    except ImportError:
-        raise typer.BadParameter("pictures need matplotlib: pip install 'semibandit[plot]'") from None
     endings = FigureCanvasBase.get_supported_filetypes()
     if path.suffix[1:].lower() not in endings:
         raise typer.BadParameter(f"{path} must end in .png, or in one of {', '.join(sorted(endings))}")

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semibandit import _validate
+from semibandit._extras import needed
 from semibandit._validate import FloatArray
 from semibandit.game.blocks import BestBlocks, best_blocks
 from semibandit.game.hindsight import Hindsight, best_in_hindsight
@@ -260,10 +261,8 @@ class History:
 
     def to_pandas(self) -> Any:
         """The columns as a pandas DataFrame, one row per round. Needs pandas."""
-        try:
+        with needed("to_pandas", "pandas"):
             import pandas
-        except ImportError:
-            raise ImportError("to_pandas needs pandas: pip install 'semibandit[pandas]'") from None
         return pandas.DataFrame(self.to_dict()).set_index("t")
 
     def to_csv(self, path: str | PathLike[str]) -> None:

@@ -11,6 +11,7 @@ from os import PathLike
 from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
+from msgspec.structs import replace
 
 from semibandit import _validate
 from semibandit.functions import Piecewise
@@ -214,7 +215,7 @@ class Learner:
             if probability is not None:
                 p = np.atleast_1d(_validate.floats("probability", probability))
                 p = _validate.vector("probability", p, length=told.chances().size, low=0.0)
-                told = told._replace(p=p)
+                told = replace(told, p=p)
             self._learn(trial, epoch, told)
 
     def _told(self, trial: Trial, seen: Any) -> Seen | None:
@@ -247,16 +248,18 @@ class Learner:
     def _epoch_of(self, trial: Trial) -> Epoch:
         if not isinstance(trial, Trial):
             raise TypeError(f"trial must be a Trial from ask(), got {trial!r}")
+        asked = self._pending.get(trial.id)
+        if asked is not None and asked[0] is trial:  # the usual case at the least cost
+            return asked[1]
         if trial.learner != self._name:
             raise ValueError(f"trial {trial.id} was asked of another learner")
-        if trial.id not in self._pending:
+        if asked is None:
             if 0 <= trial.id < self.n_asked:
                 raise ValueError(f"trial {trial.id} is finished: it was told or forgotten before")
             raise ValueError(f"trial {trial.id} is unknown: this learner has asked {self.n_asked} so far")
-        pending, epoch = self._pending[trial.id]
-        if trial is not pending and trial != pending:
+        if asked[0] != trial:
             raise ValueError(f"trial {trial.id} was asked of a copy of this learner")
-        return epoch
+        return asked[1]
 
     def _finish(self, trial: Trial, epoch: Epoch) -> None:
         del self._pending[trial.id]
@@ -284,7 +287,7 @@ class Learner:
     def _learn(self, trial: Trial, epoch: Epoch, seen: Seen) -> None:
         late = epoch is not self._epoch or epoch.n_updates != epoch.asked_at[trial.id]
         if late:
-            seen = seen._replace(shares_at_ask=functools.partial(epoch.shares_when_asked, trial.id))
+            seen = replace(seen, shares_at_ask=functools.partial(epoch.shares_when_asked, trial.id))
         rule = self._rule(seen.whole)
         learned = self._epoch.weights.learn(seen, rule)
         self._finish(trial, epoch)
@@ -318,11 +321,12 @@ class Learner:
 
     def _rule(self, whole: bool) -> Rule:
         """How losses become estimates in the next step."""
-        # Seen as a whole, p is 1 and a shift changes all weights alike: that is Hedge, with nothing to clip.
         rate = self.current_rate
+        if whole:  # p is 1 and a shift changes all weights alike: that is Hedge, with nothing to clip
+            return Rule(0.0, 0.0, -math.inf, rate)
         explore = 0.5 * rate if isinstance(self.exploration, str) else self.exploration
-        if whole or self.baseline is None:
-            return Rule(0.0, 0.0 if whole else explore, -math.inf, rate)
+        if self.baseline is None:
+            return Rule(0.0, explore, -math.inf, rate)
         return Rule(self._low_baseline(), explore, -1.0 / rate, rate)
 
     @property

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from semibandit._extras import needed
+
 __all__ = [
     "BLUE",
     "FEEDBACK",
@@ -26,10 +28,8 @@ FEEDBACK = {"full": GREEN, "semi-bandit": BLUE, "bandit": ORANGE}
 
 def new_figure(**options: Any) -> Any:
     """A figure that belongs to no window, so that a server or a test needs no screen."""
-    try:
+    with needed("drawing", "plot"):
         from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError("plots need matplotlib: pip install 'semibandit[plot]'") from None
     return Figure(layout="constrained", **options)
 
 

@@ -15,15 +15,21 @@ if TYPE_CHECKING:
 
 __all__ = ["knob", "picture"]
 
+_MOST_VALUES = 40  # that have a mean each; more of them are drawn by stretches of the space
+
 
 def picture(tuner: Tuner, path: str | PathLike[str]) -> None:
-    """Write one PNG: the loss over the knob with its band, the runs as dots, the default, the density."""
+    """Write one PNG: the loss over the knob with its band, the runs as dots, the default, the density.
+
+    The density is what the next ρ is drawn from; of a race, which draws none, it is where its runs were.
+    """
     figure = new_figure(figsize=(9, 6.5), dpi=110)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     knob(tuner, upper)
     density = tuner.learner.density()
     lower.stairs(density.values, density.edges, fill=True, color=BLUE, alpha=0.35)
-    lower.set(xlabel="ρ", ylabel="density", xlim=(tuner.settings.lo, tuner.settings.hi))
+    word = "runs" if tuner.settings.feedback == "race" else "density"
+    lower.set(xlabel="ρ", ylabel=word, xlim=(tuner.settings.lo, tuner.settings.hi))
     lower.set_ylim(bottom=0.0)
     lower.axvline(tuner.learner.recommend().rho, color=GREEN, lw=1.2)
     figure.savefig(path)
@@ -35,7 +41,9 @@ def knob(tuner: Tuner, ax: Any) -> Any:
     played = [(record.rho, record.loss) for record in tuner.finished if record.loss is not None]
     if played:
         ax.plot(*zip(*played, strict=True), ".", ms=4, alpha=0.25, color="0.4", label="runs", zorder=1)
-    rows = tried(tuner.finished, (tuner.settings.lo, tuner.settings.hi))
+    n_values = len({rho for rho, _ in played})
+    stretches = {"rows": n_values} if n_values <= _MOST_VALUES else {}
+    rows = tried(tuner.finished, (tuner.settings.lo, tuner.settings.hi), **stretches)
     if rows:
         x = np.array([0.5 * (row.lo + row.hi) for row in rows])
         mean, error = np.array([row.mean for row in rows]), np.nan_to_num([row.error for row in rows])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from semibandit import _validate
+from semibandit._extras import needed
 from semibandit._validate import FloatArray, IntArray
 from semibandit.clustering import TargetDistance
 from semibandit.families.linkage.linkage import Linkage
@@ -124,12 +125,8 @@ def _sample(
 
 @lru_cache(maxsize=4)
 def _data(kind: str) -> tuple[FloatArray, IntArray]:
-    try:
+    with needed(f"the {kind} stream", "sklearn"):
         from sklearn import datasets
-    except ImportError:
-        raise ImportError(
-            f"the {kind} stream needs scikit-learn: pip install 'semibandit[sklearn]'"
-        ) from None
     points, labels = getattr(datasets, f"load_{_DATA[kind]}")(return_X_y=True)
     if kind != "digits":
         points = (points - points.mean(axis=0)) / points.std(axis=0)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semibandit import _validate
+from semibandit._extras import needed
 from semibandit._validate import FloatArray
 from semibandit.clustering.target import TargetDistance
 from semibandit.families.linkage.metric import MetricLinkage
@@ -95,11 +96,9 @@ def _distances(vectors: FloatArray, noise: float, rng: np.random.Generator) -> F
 @lru_cache(maxsize=1)
 def embedded_digits() -> tuple[FloatArray, FloatArray, tuple[npt.NDArray[np.int64], ...]]:
     """The pixels, the embedding, and the digits of each class that instances may have."""
-    try:
+    with needed("the stream of digits", "sklearn"):
         from sklearn.datasets import load_digits
         from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-    except ImportError:
-        raise ImportError("the digits need scikit-learn: pip install 'semibandit[sklearn]'") from None
     pixels, labels = load_digits(return_X_y=True)
     members = [np.random.default_rng(c).permutation(np.flatnonzero(labels == c)) for c in range(10)]
     labelled = np.concatenate([points[:_LABELLED] for points in members[1::2]])

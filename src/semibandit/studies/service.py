@@ -13,10 +13,11 @@ from typing import Any
 import msgspec
 
 from semibandit import __version__
+from semibandit._extras import needed
 from semibandit.functions import PiecewiseConstant
 from semibandit.learners import Trial
 from semibandit.learners import storage as saving
-from semibandit.studies import api, events, guard, operations, page
+from semibandit.studies import api, events, guard, operations
 from semibandit.studies.api import Endpoint
 from semibandit.studies.desk import Desk, Office
 from semibandit.studies.history import Round
@@ -24,13 +25,13 @@ from semibandit.studies.replica import cell_masses
 from semibandit.studies.stores import UnknownStudyError
 from semibandit.studies.timeline import View, view
 
-try:
+with needed("the service", "serve"):
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response, StreamingResponse
     from starlette.routing import Route
-except ImportError:
-    raise ImportError("the service needs Starlette: pip install 'semibandit[serve]'") from None
+
+    from semibandit.studies import page
 
 __all__ = ["ENDPOINTS", "make_app"]
 

@@ -8,7 +8,8 @@ Row by row, a column for each piece, and one more for the end of the line:
     RAISED    by how much clips and joins have made SUM larger than an unbiased estimate
     COUNT     the number of rounds that have seen the piece
     LOSS      the sum of the losses that they have seen there
-    MASS      prior · exp(-rate · (sum - level)); the level, the least sum, stands behind the last sum
+    MASS      prior · exp(-rate · (sum - level)); the level, the least sum, stands behind the last sum, and
+              the total behind the last mass
 
 A tree of cells in heap order (1 is the root, 2i and 2i + 1 are the halves of i) keeps counts and losses as
 well: `leaf[c]` is the node of the c-th cell of the line. Ends of cells are ends of pieces, always.
@@ -49,8 +50,8 @@ class Outlook(NamedTuple):
 
 
 @kernel
-def weigh(a: Any, n: int, rate: float) -> float:
-    """Compute all masses; return their sum. O(P)."""
+def weigh(a: Any, n: int, rate: float) -> None:
+    """Compute all masses. O(P)."""
     least = a[SUM, 0]
     for i in range(1, n):
         least = min(least, a[SUM, i])
@@ -58,24 +59,29 @@ def weigh(a: Any, n: int, rate: float) -> float:
     for i in range(n):
         a[MASS, i] = a[PRIOR, i] * math.exp(-rate * (a[SUM, i] - least))
         total += a[MASS, i]
-    a[SUM, n] = least
-    return total
+    a[SUM, n], a[MASS, n] = least, total
 
 
 @kernel
-def total_mass(a: Any, n: int) -> float:
-    """The sum of the masses."""
-    total = 0.0
-    for i in range(n):
-        total += a[MASS, i]
-    return total
+def dot(x: Any, y: Any) -> float:
+    """The sum of the products, in four strands: one addition need not wait for the other."""
+    n = x.size
+    s0 = s1 = s2 = s3 = 0.0
+    for i in range(0, n - 3, 4):
+        s0 += x[i] * y[i]
+        s1 += x[i + 1] * y[i + 1]
+        s2 += x[i + 2] * y[i + 2]
+        s3 += x[i + 3] * y[i + 3]
+    for i in range(n - n % 4, n):
+        s0 += x[i] * y[i]
+    return (s0 + s1) + (s2 + s3)
 
 
 @kernel
 def draw(a: Any, u: float) -> float:
     """The point below which there is a share u of the mass. O(P)."""
     n = a.shape[1] - 1
-    rest = u * total_mass(a, n)
+    rest = u * a[MASS, n]
     chosen, part, inside = 0, 1.0, 0.0
     for i in range(n):
         if a[MASS, i] > 0.0:
@@ -93,7 +99,7 @@ def shares(a: Any, edges: Any) -> Any:
     """The share of the mass between consecutive edges. O(P + edges)."""
     n = a.shape[1] - 1
     out = np.zeros(edges.size - 1)
-    total = total_mass(a, n)
+    total = a[MASS, n]
     i = 0
     for j in range(out.size):
         while i > 0 and a[EDGE, i] > edges[j]:
@@ -146,10 +152,12 @@ def copy_between(
             beyond = middle
     m = i - first + 1
     for row in range(ROWS):
+        source, target = a[row, first:], b[row, at:]
         for j in range(m):  # assigning slices takes seconds to compile, for the sake of an error message
-            b[row, at + j] = a[row, first + j]
+            target[j] = source[j]
+    labels = told[at:]
     for j in range(m):
-        told[at + j] = label
+        labels[j] = label
     keep_part(a, first, b, at, lo, min(hi, a[EDGE, first + 1]))
     if m > 1:
         keep_part(a, i, b, at + m - 1, a[EDGE, i], min(hi, a[EDGE, i + 1]))
@@ -235,7 +243,7 @@ def spread(a: Any, n: int, share: float, rate: float) -> None:
     prior = 0.0
     for i in range(n):
         prior += a[PRIOR, i]
-    even = share * total_mass(a, n) / prior
+    even = share * a[MASS, n] / prior
     level = a[SUM, n]
     for i in range(n):
         if a[PRIOR, i] > 0.0:
@@ -254,9 +262,7 @@ def estimate(
     at the time of the draw. Leaves in `base` what was added; returns the mean of it, and the mean by which
     the floor has raised the estimates.
     """
-    level = 0.0
-    for i in range(n):
-        level += asked[i] * base[i]
+    level = dot(asked, base)
     mean = raised = 0.0
     for i in range(n):
         value = base[i] - level
@@ -479,7 +485,7 @@ def learn(
     told = np.empty(a.shape[1], np.int64)
     n = refine(old, edges, sets, a, told)
     prompt = asked.size == 0
-    level, before = a[SUM, n], total_mass(a, n)
+    level, before = a[SUM, n], a[MASS, n]
     if prompt:
         asked = a[MASS, :n] / before
     complete(p, times.sum(), n, told, sets, asked)
@@ -493,9 +499,9 @@ def learn(
         stamp = np.full(tree.shape[1], -1, np.int64)
         for k in range(p.size):
             remember(a, n, told, losses, sets, k, cells, tree, stamp)
-    after = weigh(a, n, rate)
+    weigh(a, n, rate)
     if prompt:  # the totals know it, without further exponentials
-        gap = expected + math.log(after / before) / rate - (a[SUM, n] - level)
+        gap = expected + math.log(a[MASS, n] / before) / rate - (a[SUM, n] - level)
     else:
         gap = expected + log_mixed(values, asked, rate) / rate
     if n > budget:

@@ -105,8 +105,7 @@ class LocalPieces:
 
     def _with(self, a: FloatArray, **changes: Any) -> LocalPieces:
         weights = LocalPieces.__new__(LocalPieces)
-        weights.__dict__ = self.__dict__ | changes
-        weights._a = a
+        weights.__dict__ = {**self.__dict__, **changes, "_a": a}
         return weights
 
     # -- draw, integrate, learn ------------------------------------------------------------------
@@ -129,7 +128,8 @@ class LocalPieces:
         if left is not right:
             logs = self.log()
             return ExponentialPieces(logs.edges, logs.values, logs.values).learn(seen, rule)
-        tree, p, link = self._tree.copy(), seen.chances(), self._link.copy()
+        tree, p = self._tree.copy(), seen.chances()
+        link = self._link if seen.draws == 1 else self._link.copy()
         drift = self._drift
         if drift is not None:
             drift = drift.told(self._leaf(seen.home), seen.paid, seen.whole)
@@ -154,7 +154,7 @@ class LocalPieces:
             keep = 1.0 - drift.forgetting
             a[[k.COUNT, k.LOSS], :n] *= keep
             tree *= keep
-            link *= keep
+            link = keep * link
             losses = keep * losses[0], losses[1], keep * losses[2]
             kept, remembered, speed = 1.0 - drift.share, keep, drift.speed
         after = self._with(_trimmed(a, n), _tree=tree, _losses=losses, _drift=drift, _link=link)
@@ -303,7 +303,7 @@ class LocalPieces:
         )
         weights._link = link.copy() if link.size else np.zeros(_LINK)
         weights._check()
-        if weights._a[k.SUM, -1] == 0.0:  # a file from before the level of the masses was kept
+        if weights._a[k.MASS, -1] == 0.0:  # a file from before level and total of the masses were kept
             k.weigh(weights._a, n, weights._rate)
         return weights
 

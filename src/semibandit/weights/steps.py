@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 import numpy as np
 
 from semibandit._validate import FloatArray, IntArray
@@ -19,7 +20,7 @@ _NONE = np.empty(0)
 _ONCE = np.ones(1, np.int64)
 
 
-class Seen(NamedTuple):
+class Seen(msgspec.Struct, frozen=True, gc=False):
     """What a round has shown, on the line: losses in [0, 1] between edges, in the sets that were seen.
 
     Set 0 is the one that holds the parameter that was played; a round with probes may show others.
@@ -41,7 +42,7 @@ class Seen(NamedTuple):
         """A fresh array of the probabilities that the sets are seen; negative: still to be computed."""
         if self.p is not None:
             return np.array(self.p)
-        return np.array((1.0 if self.whole else -1.0,) * self.times.size)
+        return np.array([1.0 if self.whole else -1.0] * self.times.size)
 
     def late_shares(self) -> FloatArray:
         """The shares of the pieces at the time of the ask where that is past; nothing where it is now."""
@@ -57,7 +58,7 @@ class Rule(NamedTuple):
     rate: float
 
 
-class Learned(NamedTuple):
+class Learned(msgspec.Struct, frozen=True, gc=False):
     """The weights after a step, the probability that each set is seen, the mixability gap, what was done.
 
     `weights` are the same object where they were changed in place; `factors` are then the logarithms of the
@@ -89,7 +90,7 @@ def united(looks: list[tuple[float, Seen]]) -> Seen:
         return first
     whole = next((seen for _, seen in looks if seen.whole), None)
     if whole is not None:
-        return whole._replace(paid=first.paid)
+        return msgspec.structs.replace(whole, paid=first.paid)
     distinct: list[Seen] = []
     times: list[int] = []
     for home, seen in looks:

@@ -8,13 +8,12 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any
 
+from semibandit._extras import needed
 from semibandit.studies.stores import Entry
 from semibandit.studies.stores._thinning import superfluous
 
-try:
+with needed("PostgreSQL", "postgres"):
     import psycopg
-except ImportError:
-    raise ImportError("PostgreSQL needs psycopg: pip install 'semibandit[postgres]'") from None
 
 __all__ = ["PostgresStore"]
 

@@ -1,0 +1,41 @@
+"""Every block of code in README and in the documentation runs, so that none is out of date."""
+
+import pytest
+
+from code_blocks import ROOT, RUN, SHOWN, Page, blocks, pages
+
+# Pages that do not keep the conventions yet.
+LATER = {"README.md", *(f"docs/{name}.md" for name in (
+    "black-box", "dispersion", "families", "knapsack", "knobs", "learner", "linkage", "metric-linkage",
+    "regret", "scale", "studies", "tune"))}  # fmt: skip
+NAMES = [path.relative_to(ROOT).as_posix() for path in pages()]
+EACH = pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.xfail(strict=False)] * (n in LATER)) for n in NAMES]
+)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    monkeypatch.setenv("COLUMNS", "120")
+    return tmp_path
+
+
+@EACH
+def test_page(name, here):
+    page = Page(ROOT / name, here)
+    for block in blocks(page.path.read_text()):
+        if block.mark.startswith("not run:"):
+            assert block.mark.removeprefix("not run:").strip(), f"line {block.line}: say why it is not run"
+            page.check(block)
+        elif block.language in (*RUN, "setup"):
+            page.run(block)
+
+
+@EACH
+def test_every_block_says_its_language(name):
+    for block in blocks((ROOT / name).read_text()):
+        known = block.language in (*RUN, *SHOWN, "setup") or block.language.startswith("{")
+        assert known, f"line {block.line}: a fence with a language, please: {', '.join((*RUN, *SHOWN))}"
+        assert block.language not in ("{code-block}", "{code}"), f"line {block.line}: a plain fence is run"
