@@ -6,7 +6,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 
-import semibandit  # noqa: E402
+import semibandit
 
 project = "semibandit"
 author = "The semibandit developers"
@@ -22,10 +22,10 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
-    "docstrings",
-    "generated",
+    "semibandit_site.docstrings",
+    "semibandit_site.generated",
 ]
-exclude_patterns = ["_ext", "tutorials", "pictures"]
+exclude_patterns = ["_ext", "tutorials", "pictures", "reading/index.rst"]
 
 smartquotes = False
 suppress_warnings = ["ref.python"]  # attributes in a list, such as `count`, of which several classes have one

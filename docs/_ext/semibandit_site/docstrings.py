@@ -8,9 +8,10 @@ import re
 from functools import cache
 from typing import Any
 
-import names
 from docutils import nodes
 from sphinx import addnodes
+
+from semibandit_site import names
 
 _INDENT = re.compile(r" *")
 _MARKS = re.compile(r"\||\*\*")

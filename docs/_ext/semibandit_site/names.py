@@ -31,7 +31,6 @@ ROOMS = {
     "learners.certificates": "Certificates",
     "testing": "Testing a family",
     "sklearn": "scikit-learn",
-    "weights": "Weights",
 }
 
 # What a class has from elsewhere is documented there.
@@ -78,7 +77,8 @@ def pages() -> dict[str, str]:
 def _page(room: str, names: list[Name]) -> str:
     module = f"semibandit.{room}"
     title = ROOMS[room]
-    lines = [title, "=" * len(title), "", f".. automodule:: {module}", "   :no-members:", "", ".. py:currentmodule:: None", ""]
+    lines = [title, "=" * len(title), "", f".. automodule:: {module}", "   :no-members:", ""]
+    lines += [".. py:currentmodule:: None", ""]
     ordered = sorted(names, key=lambda name: (name.module != "semibandit", name.name.lower()))
     lines += [".. autosummary::", "   :nosignatures:", ""]
     lines += [f"   ~{name.full}" for name in ordered]
