@@ -17,12 +17,12 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
-    "sphinx.ext.mathjax",
     "myst_parser",
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "semibandit_site.docstrings",
+    "semibandit_site.formulas",
     "semibandit_site.generated",
 ]
 exclude_patterns = ["_ext", "tutorials", "pictures", "reading/index.rst"]
