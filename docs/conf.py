@@ -27,7 +27,7 @@ extensions = [
 ]
 exclude_patterns = ["_ext", "tutorials", "pictures", "reading/index.rst"]
 
-smartquotes = False
+smartquotes_action = "D"  # dashes alone
 suppress_warnings = ["ref.python"]  # attributes in a list, such as `count`, of which several classes have one
 
 # Markdown
@@ -71,6 +71,7 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "furo"
+pygments_dark_style = "github-dark"
 html_title = "semibandit"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]

@@ -16,11 +16,17 @@ from semibandit_site import names
 _INDENT = re.compile(r" *")
 _MARKS = re.compile(r"\||\*\*")
 _CODE = re.compile(r"(`[^`]*`)")
+# numpy's aliases, as they are written in the source.
+_ALIASES = (
+    (re.compile(r"[~\w.]*_Buffer \| .*?_NestedSequence\[complex \| bytes \| str\]"), "ArrayLike"),
+    (re.compile(r"[~\w.]*ndarray\[tuple\[[^]]*\], [~\w.]*dtype\[[~\w.]*?(\w+)\]\]"), r"NDArray[\1]"),
+)
 
 
 def setup(app: Any) -> dict[str, Any]:
     """Change docstrings before napoleon reads their sections; the role is for single backticks."""
     app.connect("autodoc-process-docstring", _process, priority=400)
+    app.connect("autodoc-process-signature", _shorten)
     app.add_role("name", _name)
     return {"parallel_read_safe": True}
 
@@ -53,6 +59,18 @@ def _process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list
     lines[:] = [] if lines and lines[0].startswith("Alias for field number") else marked(lines)
     if what in ("attribute", "data", "property"):
         lines[:0] = ["..", ""]  # or napoleon takes what is before a colon for a type
+
+
+def _shorten(
+    app: Any, what: str, name: str, obj: Any, options: Any, arguments: str | None, gives: str | None
+) -> tuple[str | None, str | None]:
+    return _in_short(arguments), _in_short(gives)
+
+
+def _in_short(annotations: str | None) -> str | None:
+    for long, short in _ALIASES:
+        annotations = annotations and long.sub(short, annotations)
+    return annotations
 
 
 def marked(lines: list[str]) -> list[str]:

@@ -83,7 +83,7 @@ def _page(room: str, names: list[Name]) -> str:
     lines += [".. autosummary::", "   :nosignatures:", ""]
     lines += [f"   ~{name.full}" for name in ordered]
     for name in ordered:
-        lines += ["", *_entry(name)]
+        lines += ["", *_entry(name), "", f".. minigallery:: {name.full}"]
     return "\n".join(lines) + "\n"
 
 
