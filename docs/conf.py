@@ -58,6 +58,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "filename_pattern": r"/plot_",
     "abort_on_example_error": True,
+    "run_stale_examples": True,  # they depend on the package as well as on themselves
     "backreferences_dir": "gallery/backreferences",
     "doc_module": ("semibandit",),
     "reference_url": {"semibandit": None},

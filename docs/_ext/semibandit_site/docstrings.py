@@ -33,14 +33,20 @@ def setup(app: Any) -> dict[str, Any]:
 
 @cache
 def _links() -> dict[str, str]:
-    """The full name for each text that means one public name: `Study`, `Study.ask`, `sb.Study`."""
+    """The full name for each text that means a public name: `Study`, `Study.ask`, `sb.Study`.
+
+    A name of the package itself comes before those of its modules, and one that two of these have is no link.
+    """
+    every = [name for room in names.public().values() for name in room]
     found: dict[str, set[str]] = {}
-    for name in (name for room in names.public().values() for name in room):
-        for text in (name.name, name.full, name.full.replace("semibandit", "sb", 1)):
-            found.setdefault(text, set()).add(name.full)
+    for name in sorted(every, key=lambda name: name.module.count(".")):
+        texts = {name.full: name.full, name.full.replace("semibandit", "sb", 1): name.full}
+        if found.get(name.name) != {f"semibandit.{name.name}"}:
+            texts[name.name] = name.full
         if isinstance(name.value, type):
-            for member in vars(name.value):
-                found.setdefault(f"{name.name}.{member}", set()).add(f"{name.full}.{member}")
+            texts |= {f"{name.name}.{member}": f"{name.full}.{member}" for member in vars(name.value)}
+        for text, full in texts.items():
+            found.setdefault(text, set()).add(full)
     return {text: full.pop() for text, full in found.items() if len(full) == 1}
 
 

@@ -98,4 +98,4 @@ def _entry(name: Name) -> list[str]:
         ]
     if inspect.isroutine(name.value):
         return [f".. autofunction:: {name.full}"]
-    return [f".. autodata:: {name.full}", "   :no-value:"]
+    return [f".. autodata:: {name.full}", *(["   :no-value:"] if "<" in repr(name.value) else [])]
