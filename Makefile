@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test quick test-all dist check check-bounds docs bench racing suite clean
+.PHONY: help demo test quick test-all dist check check-bounds docs bench figures clean
 help:
 	@echo "make demo    play the game on a stream and draw the regret curves   (demo.png)"
 	@echo "make test    all tests"
@@ -14,8 +14,7 @@ help:
 	@echo "make dist    sdist and wheel   (dist/)"
 	@echo "make docs    the site, with its tutorials run   (build/docs/index.html)"
 	@echo "make bench   every performance claim, as ratios; fails where a target is missed"
-	@echo "make racing  what tuning deploys on four programs, against a grid, Optuna and SMAC3"
-	@echo "make suite   the regret of all learners and peers, and the tables of docs/regret.md"
+	@echo "make figures the figures of the documentation, from their commands; ONLY=knapsack for those of a page"
 
 demo: $(VENV)/.demo
 	$(BIN)/semibandit play knapsack --rounds 3000 --seed 0 --probes 3 --png demo.png
@@ -61,13 +60,9 @@ bench: $(VENV)/.bench
 	  echo "== $$script"; $(BIN)/python $$script || failed="$$failed $$script"; \
 	done; test -z "$$failed" || { echo "a target was missed in:$$failed"; exit 1; }
 
-# The regret of every learner and of the peers, with the tables of docs/regret.md; takes hours.
-suite: $(VENV)/.bench
-	$(BIN)/python benchmarks/suite.py --seeds 20 --write
-
-# What tuning deploys on four real programs, against peers; takes hours, and needs minisat and flac.
-racing: $(VENV)/.bench
-	$(BIN)/python benchmarks/racing.py
+# All of them take hours, and need minisat, flac, xz and a folder of Pabulib files in PABULIB.
+figures: $(VENV)/.bench
+	$(BIN)/python tools/figures.py $(ONLY)
 
 # One stamp per set of extras, renewed when the dependencies change.
 $(VENV)/bin/python:
