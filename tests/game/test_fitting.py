@@ -240,6 +240,7 @@ def expected(rho):
     return 0.3 + 0.2 * rho
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0.5, 0.9])
 def test_the_bounds_cover(level):
     """Over 100 logs, each statement holds at least as often as it should."""

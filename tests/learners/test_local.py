@@ -97,6 +97,7 @@ def test_it_learns_from_all_of_them(feedback, probes):
     assert max(regrets) < 0.35 * uniform
 
 
+@pytest.mark.slow
 def test_regret_is_well_below_that_of_the_scalar_baseline():
     streams = [
         sb.streams.knapsack("mixed", 400, n=30, seed=5),
@@ -115,6 +116,7 @@ def test_regret_is_well_below_that_of_the_scalar_baseline():
     assert np.exp(np.mean(np.log(ratios))) < 0.75
 
 
+@pytest.mark.slow
 def test_the_needle_is_found():
     learner = Exp3Set(UNIT, seed=0)
     assert sb.play(learner, sb.streams.concentrated(3000, seed=0)).regret()[-1] <= 150
@@ -214,6 +216,7 @@ def test_a_batch_does_not_collapse_the_rate():
 # -- drift ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("feedback", ["full", "semi-bandit"])
 @pytest.mark.parametrize("drift", ["auto", 0.002])
 def test_drift_follows_a_jump(feedback, drift):
@@ -230,6 +233,7 @@ def test_drift_follows_a_jump(feedback, drift):
     assert moving < still - 20
 
 
+@pytest.mark.slow
 def test_drift_costs_little_where_nothing_moves():
     played = functions(800)
     still, moving = (
@@ -265,6 +269,7 @@ def test_bad_drift():
 # -- certificates ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [{}, {"baseline": None}, {"baseline": "low"}, {"baseline": None, "exploration": 0.05}]
 )
@@ -320,6 +325,7 @@ def test_a_certificate_knows_that_a_prior_or_a_log_may_mislead():
 # -- priors and warm starts -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("baseline", ["local", "low", None])
 def test_a_prior_and_a_warm_start_save_rounds(baseline):
     logged, played = functions(200, seed=1), functions(300, seed=2)

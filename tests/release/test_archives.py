@@ -82,3 +82,11 @@ def test_one_version_everywhere():
     assert re.search(rf"^version: {version}$", citation, re.MULTILINE)
     assert re.fullmatch(rf"## {version} \({released}\)", newest)
     assert "version =" not in (ROOT / "pyproject.toml").read_text()
+
+
+def test_the_links_of_the_readme_lead_somewhere(in_sdist):
+    links = set(re.findall(r"\]\(([^)#]+)", (ROOT / "README.md").read_text(encoding="utf-8")))
+    assert len(links) > 10
+    assert [link for link in links if not (ROOT / link).exists()] == []
+    folders = {parent.as_posix() for name in in_sdist for parent in PurePosixPath(name).parents}
+    assert {link.rstrip("/") for link in links} <= in_sdist | folders
