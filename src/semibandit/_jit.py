@@ -1,5 +1,7 @@
-"""The one decorator that compiles kernels."""
+"""The two decorators that compile kernels: what Python calls, and what only kernels call."""
 
+import functools
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -24,10 +26,43 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
         compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     except RuntimeError:
         compiled = numba.njit(nogil=True, error_model="numpy")(function)
-    else:
-        if hasattr(compiled, "_cache"):  # with the JIT off, it is the function itself
-            compiled._cache = _ForgivingCache(compiled._cache)
+    if hasattr(compiled, "_cache"):  # with the JIT off, it is the function itself
+        compiled._cache = _ForgivingCache(compiled._cache)
+        compiled.get_call_template = functools.partial(_for_any_number, compiled.get_call_template)
     return compiled  # type: ignore[no-any-return]
+
+
+def inner(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile `function` as a part of the kernels that call it; Python cannot.
+
+    It has no file and no wrapper of its own, which are half of what it takes to compile a small function.
+    """
+    njit: Any = numba.njit
+    compiled = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    if hasattr(compiled, "_insert"):  # with the JIT off, it is the function itself
+        compiled.get_call_template = functools.partial(_for_any_number, compiled.get_call_template)
+        # Without a wrapper a call would crash: numba must neither find the function nor ask for it.
+        compiled._insert = lambda *overload: None
+        compiled._compile_for_args = _refuse
+    return compiled  # type: ignore[no-any-return]
+
+
+def _refuse(*arguments: Any, **keywords: Any) -> Any:
+    raise TypeError("an inner kernel is a part of others, and cannot be called from Python")
+
+
+def _for_any_number(template: Callable[..., Any], args: Any, kws: Any) -> Any:
+    """What kernels call is compiled once for all integers, not once more for each that is written out."""
+    plain: Callable[[Any], Any] = numba.types.unliteral
+    return template(tuple(map(plain, args)), {name: plain(each) for name, each in kws.items()})
+
+
+def is_new(compiled: Any) -> bool:
+    """Whether no machine code of a kernel is on disk, where it could be."""
+    try:
+        return not os.path.exists(compiled._cache._cache_file._index_path)
+    except AttributeError:  # the JIT is off, there is no place for files, or numba has changed
+        return False
 
 
 class _ForgivingCache:

@@ -96,6 +96,8 @@ def unmasked(name: str, values: Any) -> None:
 
 def floats(name: str, values: Any, what: str = "a sequence of numbers") -> FloatArray:
     """An array of floats of any shape, which may hold nan and infinities; a copy only where needed."""
+    if type(values) is np.ndarray and values.dtype == np.float64:
+        return values
     unmasked(name, values)
     try:
         array = np.asarray(values)

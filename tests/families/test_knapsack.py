@@ -4,6 +4,7 @@ import itertools
 import math
 
 import mpmath as mp
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -232,12 +233,19 @@ def test_both_ways_to_the_left_end_agree():
         values, sizes = rng.integers(1, 40, (2, n)) if trial % 2 else rng.random((2, n))
         problem = sb.Knapsack(values, sizes, sizes.sum() * rng.uniform(0.1, 0.9))
         rho = rng.uniform(0, 3)
-        _, order, _, taken, rest, _ = problem._run(rho)
-        lines, chosen = _output._by_position(problem._items, order, taken)
-        need = _output._needs(problem._weights, order, chosen, rest)
-        arguments = problem._items, problem._weights, order, lines, chosen, need, 0.0, problem._margin
+        order, taken, rest, _ = problem._run(rho)
         left = problem.reveal(rho).edges[0]
-        assert _output._raise_bound(*arguments) == left == _output._raise_bound_sorted(*arguments)
+        both = left_ends(problem._items, problem._weights, order, taken, rest, problem._margin)
+        assert both == (left, left)
+
+
+@numba.njit
+def left_ends(items, weights, order, taken, rest, margin):
+    lines, chosen = _output._by_position(items, order, taken)
+    need = _output._needs(weights, order, chosen, rest)
+    by_looking = _output._raise_bound(items, weights, order, lines, chosen, need, 0.0, margin)
+    by_sorting = _output._raise_bound_sorted(items, weights, order, lines, chosen, need, 0.0, margin)
+    return by_looking, by_sorting
 
 
 def test_solve_gives_mask_value_and_order():

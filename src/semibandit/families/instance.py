@@ -67,7 +67,8 @@ class Valued(ABC):
     def loss_of(self, value: float) -> float:
         """The loss of a run with this value."""
         # Sums in different orders may differ in the last bit; a loss never leaves its range for that.
-        value = min(value, self.bound)
+        bound = self.bound
+        value = min(value, bound)
         if self.kind == "utility":
             return value
-        return 1.0 - value / self.bound if self.bound > 0.0 else 0.0
+        return 1.0 - value / bound if bound > 0.0 else 0.0

@@ -69,7 +69,8 @@ class PiecewiseConstant(Piecewise):
         words = np.array((lo, hi, value), np.float64)
         words.flags.writeable = False  # and with it the two views
         function = cls.__new__(cls)
-        function._set(words[:2], words[2:])
+        object.__setattr__(function, "edges", words[:2])
+        object.__setattr__(function, "values", words[2:])
         return function
 
     @property

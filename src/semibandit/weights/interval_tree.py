@@ -240,7 +240,7 @@ class IntervalTree:
         n_pieces = _validate.integer("n_pieces", n_pieces, low=1)
         edges, logs = self.pieces()
         if logs.size <= n_pieces:
-            return type(self).from_state(self.state()), 0.0
+            return IntervalTree._of(IntervalTree.state(self)), 0.0
         low, high = 0.0, float(np.ptp(logs))
         for _ in range(60):
             middle = 0.5 * (low + high)
@@ -269,10 +269,15 @@ class IntervalTree:
         """Undo `state`; raises ValueError where the rows are not those of a tree."""
         _expect(state.dtype == np.int64 and state.ndim == 2 and state.shape[1] == k.WORDS, "rows")
         _expect(len(state) > 1 and len(state) == state[k.HEAD, k.N_NODES], "number of nodes")
+        tree = cls._of(state)
+        tree._check()
+        return tree
+
+    @classmethod
+    def _of(cls, state: npt.NDArray[np.int64]) -> IntervalTree:
         tree = cls.__new__(cls)
         tree._nodes = _allocate(len(state))
         tree._nodes.whole[:] = state
-        tree._check()
         return tree
 
     def __reduce__(self) -> tuple[Any, ...]:

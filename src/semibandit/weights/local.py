@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise, PiecewiseConstant
 from semibandit.spaces import Line
 from semibandit.weights import _local_kernels as k
-from semibandit.weights._tree_kernels import WORDS
+from semibandit.weights._tree_kernels import WORDS, Nodes
 from semibandit.weights.cells import Cells, n_nodes
 from semibandit.weights.drift import Drift
 from semibandit.weights.exponential import ExponentialPieces
@@ -330,12 +331,25 @@ def _trimmed(a: FloatArray, n: int) -> FloatArray:
 class WholeSoFar(IntervalTree):
     """The weights of a learner that has been told whole functions only: Hedge, on exact pieces.
 
-    The first function that is seen in part turns them into `LocalPieces`.
+    The first function that is seen in part turns them into `LocalPieces`. If that is the first of all, no
+    tree is ever made: its kernels would take seconds to compile.
     """
 
     def __init__(self, cells: Cells, budget: int) -> None:
-        super().__init__(float(cells.edges[0]), float(cells.edges[-1]))
         self._cells, self._budget = cells, budget
+
+    @cached_property
+    def _nodes(self) -> Nodes:  # type: ignore[override]
+        return IntervalTree(*self._ends)._nodes
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        return float(self._cells.edges[0]), float(self._cells.edges[-1])
+
+    @property
+    def _even(self) -> bool:
+        """Whether all weights are alike."""
+        return "_nodes" not in self.__dict__ or len(self) == 1
 
     def _wrap(self, tree: IntervalTree) -> WholeSoFar:
         weights = WholeSoFar.__new__(WholeSoFar)
@@ -344,13 +358,24 @@ class WholeSoFar(IntervalTree):
 
     def learn(self, seen: Seen, rule: Rule) -> Learned:
         """One step: of Hedge if everything was seen, or of `LocalPieces` from here on."""
-        if seen.whole:
-            return super().learn(seen, rule)
-        return LocalPieces.of(self, self._cells, rule.rate, self._budget).learn(seen, rule)
+        return super().learn(seen, rule) if seen.whole else self._in_part(rule.rate).learn(seen, rule)
 
     def warmed(self, total: Piecewise, count: int, weight: float, rate: float) -> LocalPieces:
         """`LocalPieces` that have seen so many whole functions."""
-        return LocalPieces.of(self, self._cells, rate, self._budget).warmed(total, count, weight, rate)
+        return self._in_part(rate).warmed(total, count, weight, rate)
+
+    def _in_part(self, rate: float) -> LocalPieces:
+        """`LocalPieces` that know as much."""
+        if self._even:
+            return LocalPieces(self._cells, rate, self._budget)
+        return LocalPieces.of(self, self._cells, rate, self._budget)
+
+    def draw(self, u: float) -> float:
+        """The point that has a share u in [0, 1) of the mass to its left."""
+        if not self._even:
+            return super().draw(u)
+        lo, hi = self._ends
+        return min(lo + (hi - lo) * u, math.nextafter(hi, lo))
 
     def raised_to(self, power: float) -> WholeSoFar:
         """The function to a positive power, for a change of the learning rate. O(P)."""

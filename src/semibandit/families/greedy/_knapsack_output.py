@@ -14,13 +14,12 @@ A(x) grows, and the end is where some A(x) has grown too far. Hence neither end 
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
-from semibandit._jit import kernel
+from semibandit._jit import inner, kernel
 from semibandit._validate import FloatArray, IntArray
-from semibandit.families.greedy._knapsack_kernels import fill, worth
+from semibandit.families.greedy._knapsack_kernels import fill, rate, run, sort, worth
 from semibandit.families.greedy.order import ahead, arrange, before, critical
 from semibandit.families.greedy.solution import BoolArray
 
@@ -29,24 +28,25 @@ _MOST_STEPS = 8
 
 
 @kernel
-def output_interval(
+def reveal(
     items: FloatArray,
     weights: IntArray,
+    capacity: int,
     order: IntArray,
-    taken: BoolArray,
-    rest: int,
-    ends: tuple[float, float, float],
+    lo: float,
+    rho: float,
+    hi: float,
     margin: float,
-) -> tuple[float, float]:
-    """The maximal [left, right) around rho on which the set `taken` is selected; ends = (lo, rho, hi)."""
-    lo, rho, hi = ends
+) -> tuple[float, float, float]:
+    """A run at rho: the maximal [left, right) around rho with its output, and its value."""
+    taken, rest, value = run(items, weights, capacity, order, rho, margin)
     lines, chosen = _by_position(items, order, taken)
     right = _right_end(items, order, lines, chosen, (rho, hi, hi), margin)
     left = _left_end(items, weights, order, lines, chosen, rest, (lo, rho, right), margin)
-    return left, right
+    return left, right, value
 
 
-@kernel
+@inner
 def _by_position(items: FloatArray, order: IntArray, taken: BoolArray) -> tuple[FloatArray, BoolArray]:
     lines = np.empty((order.size, 2))
     chosen = np.empty(order.size, np.bool_)
@@ -56,7 +56,7 @@ def _by_position(items: FloatArray, order: IntArray, taken: BoolArray) -> tuple[
     return lines, chosen
 
 
-@kernel
+@inner
 def _right_end(
     items: FloatArray,
     order: IntArray,
@@ -88,7 +88,7 @@ def _right_end(
     return end
 
 
-@kernel
+@inner
 def _overtaking(
     items: FloatArray, order: IntArray, lines: FloatArray, chosen: BoolArray, point: float, margin: float
 ) -> tuple[int, int]:
@@ -109,7 +109,7 @@ def _overtaking(
     return x, y
 
 
-@kernel
+@inner
 def _left_end(
     items: FloatArray,
     weights: IntArray,
@@ -136,7 +136,7 @@ def _left_end(
         reach *= _GROWTH
 
 
-@kernel
+@inner
 def _needs(weights: IntArray, order: IntArray, chosen: BoolArray, rest: int) -> IntArray:
     """By position: the weight that a rejected item must yet overtake to find room, weight(x) - r - A(x)."""
     need = np.empty(order.size, np.int64)
@@ -147,7 +147,7 @@ def _needs(weights: IntArray, order: IntArray, chosen: BoolArray, rest: int) -> 
     return need
 
 
-@kernel
+@inner
 def _raise_bound(
     items: FloatArray,
     weights: IntArray,
@@ -188,7 +188,7 @@ def _raise_bound(
     return bound
 
 
-@kernel
+@inner
 def _raise_bound_sorted(
     items: FloatArray,
     weights: IntArray,
@@ -209,11 +209,11 @@ def _raise_bound_sorted(
     for p in range(n - 1, -1, -1):
         place[order[p]] = p
         behind[p] = behind[p + 1] + (weights[order[p]] if chosen[p] else 0)
-    roomy = np.empty(n, np.int64)
+    roomy, met = np.empty(n, np.int64), np.empty(n, np.int64)
     picks = 1
     while True:
         now = order.copy()
-        arrange(items, now, lines[:, 0] - bound * lines[:, 1], bound, margin)
+        sort(items, now, bound, margin)
         count, weight = 0, 0
         for k in range(n - 1, -1, -1):
             p = place[now[k]]
@@ -227,11 +227,15 @@ def _raise_bound_sorted(
         k = roomy[(picks * 2654435761) % count]
         picks += 1
         p = place[now[k]]
-        met = np.array([item for item in now[k + 1 :] if place[item] < p and chosen[place[item]]])
-        bound = _room_at(items, weights, now[k], met, need[p])
+        count = 0
+        for l in range(k + 1, n):
+            if place[now[l]] < p and chosen[place[now[l]]]:
+                met[count] = now[l]
+                count += 1
+        bound = _room_at(items, weights, now[k], met[:count], need[p])
 
 
-@kernel
+@inner
 def _score(lines: FloatArray, chosen: BoolArray, point: float, scores: FloatArray, rear: FloatArray) -> None:
     """Scores at `point` by position, and the smallest score of a selected item up to each position."""
     lowest = math.inf
@@ -241,17 +245,41 @@ def _score(lines: FloatArray, chosen: BoolArray, point: float, scores: FloatArra
         rear[p] = lowest
 
 
-@kernel
-def _room_at(items: FloatArray, weights: IntArray, x: int, met: Any, need: int) -> float:
-    """Left of which critical value the items that x has overtaken weigh `need`."""
+@inner
+def _room_at(items: FloatArray, weights: IntArray, x: int, met: IntArray, need: int) -> float:
+    """Left of which critical value the items that x has overtaken weigh `need`; sorts these."""
     swaps = np.empty(met.size)
     for k in range(met.size):
         swaps[k] = critical(items[x, 2], items[x, 3], items[met[k], 2], items[met[k], 3])
-    for k in np.argsort(-swaps):
+    _sort_down(swaps, met)
+    for k in range(met.size):
         need -= weights[met[k]]
         if need <= 0:
             return float(swaps[k])
     return -math.inf
+
+
+@inner
+def _sort_down(keys: FloatArray, items: IntArray) -> None:
+    """Sort keys, and the items that they belong to, downwards: a heap, which is short to compile."""
+    count = keys.size
+    for end in range(count + count // 2 - 1, 0, -1):
+        # First sift down the upper half, then what takes the place of each smallest key.
+        start, size = 0, end
+        if end >= count:
+            start, size = end - count, count
+        else:
+            keys[0], keys[end] = keys[end], keys[0]
+            items[0], items[end] = items[end], items[0]
+        child = 2 * start + 1
+        while child < size:
+            if child + 1 < size and keys[child + 1] < keys[child]:
+                child += 1
+            if keys[start] <= keys[child]:
+                break
+            keys[start], keys[child] = keys[child], keys[start]
+            items[start], items[child] = items[child], items[start]
+            start, child = child, 2 * child + 1
 
 
 # -- the whole function ----------------------------------------------------------------------------------
@@ -261,27 +289,42 @@ def _room_at(items: FloatArray, weights: IntArray, x: int, met: Any, need: int) 
 def sweep(
     items: FloatArray,
     weights: IntArray,
-    order: IntArray,
     capacity: int,
-    space: tuple[float, float],
+    order: IntArray,
+    lo: float,
+    hi: float,
     margin: float,
-) -> tuple[list[float], list[float]]:
-    """From the exact `order` at lo to hi, output by output: where each starts, and its value.
+) -> tuple[FloatArray, FloatArray]:
+    """From lo to hi, output by output: the edges, and the value between them.
 
     O(n) for each piece besides the swaps, all of which together are at most n².
     """
-    rho, hi = space
-    starts, values = [rho], [0.0]
-    values.pop()
+    rho = lo
+    edges, values = np.empty(33), np.empty(32)
+    count = 0
     reach = (hi - rho) / (1.0 + order.size)
+    sort(items, order, rho, margin)
     while True:
+        if count == values.size:
+            edges, values = _longer(edges), _longer(values)
         taken, _ = fill(order, weights, capacity)
-        values.append(worth(items, taken))
+        edges[count], values[count] = rho, worth(items, taken)
+        count += 1
         lines, chosen = _by_position(items, order, taken)
         end = _right_end(items, order, lines, chosen, (rho, rho + reach, hi), margin)
         if end == hi:
-            return starts, values
+            break
         reach = max(end - rho, 0.5 * reach)
         rho = end
-        starts.append(rho)
-        arrange(items, order, lines[:, 0] - rho * lines[:, 1], rho, margin)
+        arrange(items, order, rate(items, order, rho), rho, margin)
+    edges[count] = hi
+    return edges[: count + 1].copy(), values[:count].copy()
+
+
+@inner
+def _longer(array: FloatArray) -> FloatArray:
+    """The same with room for as much again."""
+    longer = np.empty(2 * array.size)
+    for i in range(array.size):
+        longer[i] = array[i]
+    return longer

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from semibandit import _validate
 from semibandit._validate import FloatArray, IntArray
-from semibandit.families.greedy.solution import BoolArray, Solution, margin_of, positive
+from semibandit.families.greedy.solution import FEW, BoolArray, Solution, margin_of, positive
 from semibandit.families.instance import Valued, before_end, interval_or
 from semibandit.families.levels import level_set
 from semibandit.functions.constant import PiecewiseConstant
@@ -96,21 +97,21 @@ class Knapsack(Valued):
 
         Returns frozen copies of the arguments, or raises an error.
         """
-        from semibandit.families.greedy import _knapsack_kernels as k
-
-        v, s = (np.array(_validate.floats(*given)) for given in (("values", values), ("sizes", sizes)))
+        k, _ = _kernels()
+        v, s = np.array(_validate.floats("values", values)), np.array(_validate.floats("sizes", sizes))
         if v.ndim != 1 or v.shape != s.shape or v.size == 0:
             raise _fault(v, s)
         items, weights = np.empty((v.size, 4)), np.empty(v.size, np.int64)
-        fit, n, largest_v, largest_s, spread = k.prepare(v, s, self.capacity, items, weights)
+        fit, n, self._room, largest_v, largest_s, self._spread = k.prepare(
+            v, s, self.capacity, items, weights
+        )
         if not fit:
             raise _fault(v, s)
         self._items, self._weights = (
             (items, weights) if n == v.size else (items[:n].copy(), weights[:n].copy())
         )
-        self._room = int(math.ldexp(self.capacity, _exponent(self.capacity)))
-        self._spread = spread
         self._margin = margin_of(largest_v, largest_s, self.space)
+        self._bound: float | None = None
         v.flags.writeable = s.flags.writeable = False
         return v, s
 
@@ -121,17 +122,13 @@ class Knapsack(Valued):
 
     # -- what the learner needs to know ----------------------------------------------------------
 
-    @cached_property
+    @property
     def bound(self) -> float:
         """The value of the fractional (LP) relaxation, which no selection exceeds."""
-        from semibandit.families.greedy import _knapsack_kernels as k
-
-        order = np.argsort(self._items[:, 1] - self._items[:, 0])
-        bound, first_out, room = k.relaxation(self._items, order, self.capacity)
-        if first_out >= 0:
-            value, size = map(float, self._items[first_out, 2:])
-            bound += _part(value, room, size)
-        return bound
+        if self._bound is None:
+            k, _ = _kernels()
+            self._bound = k.relaxation(self._items, self.capacity, self._order(1.0), self._margin)
+        return self._bound
 
     @property
     def high(self) -> float:
@@ -140,7 +137,19 @@ class Knapsack(Valued):
 
     def loss_of(self, value: float) -> float:
         """The loss of a run with this value."""
-        return self.capacity - min(value, self.bound) if self.kind == "paper" else super().loss_of(value)
+        if self.kind == "paper":
+            return self.capacity - min(value, self.bound)
+        return super().loss_of(value)
+
+    def _losses_of(self, values: FloatArray) -> FloatArray:
+        """The losses of many runs, each as `loss_of` has it."""
+        bound = self.bound
+        values = np.minimum(values, bound)
+        if self.kind == "utility":
+            return values
+        if self.kind == "paper":
+            return np.asarray(self.capacity - values)
+        return np.asarray(1.0 - values / bound) if bound > 0.0 else np.zeros_like(values)
 
     # -- feedback --------------------------------------------------------------------------------
 
@@ -151,20 +160,19 @@ class Knapsack(Valued):
         >>> mask, value
         (array([ True, False, False]), 6.0)
         """
-        from semibandit.families.greedy import _knapsack_kernels as k
-
-        _, order, _, taken, rest, value = self._run(rho)
+        order, taken, rest, value = self._run(before_end(self.space, rho))
         mask = np.zeros(self.values.size, np.bool_)
         mask[self._worthy] = taken
         worthless = np.flatnonzero(self.values == 0.0)
         if worthless.size:
+            k, _ = _kernels()
             weights = _integer_sizes(self.capacity, self.sizes[worthless])
             mask[worthless] = k.fill(np.arange(worthless.size), weights, rest)[0]
         return Solution(mask, value, np.concatenate((self._worthy[order], worthless)))
 
     def loss(self, rho: float) -> float:
         """The loss at rho (bandit feedback): one greedy run, O(n log n)."""
-        return self.loss_of(self._run(rho)[-1])
+        return self.loss_of(self._run(before_end(self.space, rho))[-1])
 
     def reveal(self, rho: float, partition: str | None = None) -> PiecewiseConstant:
         """The loss on the interval around rho (semi-bandit feedback), from a single run.
@@ -173,18 +181,19 @@ class Knapsack(Valued):
         interval is the widest on which the selected set is the same, often by orders of magnitude wider,
         for a handful of steps of O(n) on top of the run; with "loss", one of these after the other.
         """
-        from semibandit.families.greedy import _knapsack_kernels as k
-        from semibandit.families.greedy import _knapsack_output as sets
-
         partition = self._partition(partition)
+        k, sets = _kernels()
         if partition == "loss":
             return level_set(partial(self.reveal, partition="output"), rho, self.space)
-        point, order, scores, taken, rest, value = self._run(rho)
-        ends = (self.space.lo, point, self.space.hi)
+        point, lo, hi = before_end(self.space, rho), self.space.lo, self.space.hi
         if partition == "output":
-            lo, hi = sets.output_interval(self._items, self._weights, order, taken, rest, ends, self._margin)
+            order = self._order(point)
+            lo, hi, value = sets.reveal(
+                self._items, self._weights, self._room, order, lo, point, hi, self._margin
+            )
         else:
-            lo, hi = k.order_interval(self._items, order, scores, ends, self._spread, self._margin)
+            order, _, _, value = self._run(point)
+            lo, hi = k.order_interval(self._items, order, lo, point, hi, self._spread, self._margin)
         return PiecewiseConstant.constant(lo, hi, self.loss_of(value))
 
     def losses(self, partition: str | None = None) -> PiecewiseConstant:
@@ -193,15 +202,13 @@ class Knapsack(Valued):
         With partition="output", O(n) for each piece and at most O(n²) for all swaps; with "order", which has
         up to n² / 2 pieces, O(n² log n).
         """
-        from semibandit.families.greedy import _knapsack_kernels as k
-        from semibandit.families.greedy import _knapsack_output as sets
-
         partition = self._partition(partition)
+        k, sets = _kernels()
         lo, hi = self.space.lo, self.space.hi
-        order = self._run(lo)[1]
-        starts, values = sets.sweep(self._items, self._weights, order, self._room, (lo, hi), self._margin)
-        edges = np.append(starts, hi)
-        losses = PiecewiseConstant(edges, [self.loss_of(value) for value in values])
+        edges, values = sets.sweep(
+            self._items, self._weights, self._room, self._order(lo), lo, hi, self._margin
+        )
+        losses = PiecewiseConstant.trusted(edges, self._losses_of(values))
         if partition == "loss":
             return losses.compress()
         if partition == "order":
@@ -209,17 +216,17 @@ class Knapsack(Valued):
             losses = PiecewiseConstant(edges, losses(edges[:-1]))
         return losses
 
-    def _run(self, rho: float) -> tuple[float, IntArray, FloatArray, BoolArray, int, float]:
-        """One run over the items of some value: (rho, order, scores, taken, capacity left, value)."""
-        from semibandit.families.greedy import _knapsack_kernels as k
+    def _order(self, point: float) -> IntArray:
+        """An order for a run to start from: that of the scores, but for a few items, which kernels sort."""
+        if len(self._items) <= FEW:
+            return np.arange(len(self._items))
+        return np.argsort(point * self._items[:, 1] - self._items[:, 0])
 
-        point = before_end(self.space, rho)
-        keys = point * self._items[:, 1] - self._items[:, 0]
-        order = np.argsort(keys)
-        scores, taken, rest, value = k.run(
-            self._items, self._weights, self._room, order, keys, point, self._margin
-        )
-        return point, order, scores, taken, rest, value
+    def _run(self, point: float) -> tuple[IntArray, BoolArray, int, float]:
+        """One run over the items of some value: (order, taken, capacity left, value)."""
+        k, _ = _kernels()
+        order = self._order(point)
+        return order, *k.run(self._items, self._weights, self._room, order, point, self._margin)
 
     def _partition(self, partition: str | None) -> str:
         return self.partition if partition is None else _validate.choice("partition", partition, _PARTITIONS)
@@ -228,15 +235,12 @@ class Knapsack(Valued):
         return f"Knapsack({self.values.size} items, capacity {self.capacity:g}, {self.space})"
 
 
-def _part(value: float, room: float, size: float) -> float:
-    """The value times room / size, which is at most the value, where the quotient alone might vanish."""
-    (v, ev), (r, er), (s, es) = math.frexp(value), math.frexp(room), math.frexp(size)
-    return min(math.ldexp(v * r / s, ev + er - es), value)
+@cache
+def _kernels() -> tuple[Any, Any]:
+    """The modules of kernels, imported when first needed; the statement would cost more each time."""
+    from semibandit.families.greedy import _knapsack_kernels, _knapsack_output
 
-
-def _exponent(capacity: float) -> int:
-    """Of the power of two that turns the capacity into an integer of 61 bits or so."""
-    return 61 - math.frexp(capacity)[1]
+    return _knapsack_kernels, _knapsack_output
 
 
 def _integer_sizes(capacity: float, sizes: FloatArray) -> IntArray:
@@ -245,7 +249,7 @@ def _integer_sizes(capacity: float, sizes: FloatArray) -> IntArray:
         return np.ones(sizes.size, np.int64)
     # Twice the capacity is too large as well, and stays within 64 bits.
     capped = np.minimum(sizes, 2.0 * capacity)
-    return np.rint(np.ldexp(capped, _exponent(capacity))).astype(np.int64)
+    return np.rint(np.ldexp(capped, 61 - math.frexp(capacity)[1])).astype(np.int64)
 
 
 def _fault(values: FloatArray, sizes: FloatArray) -> ValueError:

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from semibandit import _double_double as dd
-from semibandit._jit import kernel
+from semibandit._jit import inner, kernel
 from semibandit._validate import FloatArray, IntArray
 
 # c * (2^10 + 1) splits off the lowest 10 of 53 bits (Veltkamp).
@@ -34,7 +34,9 @@ _SPLITTER = 1025.0
 _QUOTIENT_ERROR = 2.0**-49
 
 # Insertion gives up for merging after this many moves per item.
-_MOST_MOVES = 8
+_MOST_MOVES = 16
+# As a numpy integer this is not compiled for its value anew.
+_FIRST: Any = np.int64(0)
 
 _LN2 = (0.6931471805599453, 2.3190468138462996e-17)
 # 1 / (2k + 1) as double-doubles: the series of artanh, cut where z^2 <= 0.0295 leaves less than 2^-106.
@@ -60,7 +62,7 @@ def critical(vi: float, si: float, vj: float, sj: float) -> float:
     return above if (high - boundary) + low > 0.0 else below
 
 
-@kernel
+@inner
 def leads(vi: float, si: float, i: int, vj: float, sj: float, j: int, rho: float) -> bool:
     """Whether item i comes before item j at rho: ties go to who leads just right of rho, then by index."""
     if si == sj:
@@ -69,20 +71,20 @@ def leads(vi: float, si: float, i: int, vj: float, sj: float, j: int, rho: float
     return bool(rho >= swap) if si < sj else bool(rho < swap)
 
 
-@kernel
+@inner
 def before(items: FloatArray, i: int, j: int, rho: float) -> bool:
     """Whether the item in row i comes before the one in row j at rho."""
     return leads(items[i, 2], items[i, 3], i, items[j, 2], items[j, 3], j, rho)
 
 
-@kernel
+@inner
 def _round(c: float) -> float:
     """`c` to 43 significant bits, to nearest."""
     shifted = c * _SPLITTER
     return shifted - (shifted - c)
 
 
-@kernel
+@inner
 def _log_ratio(x: float, y: float) -> float:
     """log(x / y) to a few units in the last place, also where x and y are close."""
     if x < y:
@@ -90,7 +92,7 @@ def _log_ratio(x: float, y: float) -> float:
     return _log_ratio_up(x, y)
 
 
-@kernel
+@inner
 def _log_ratio_up(x: float, y: float) -> float:
     excess = (x - y) / y
     if excess < 1e300:
@@ -99,7 +101,7 @@ def _log_ratio_up(x: float, y: float) -> float:
     return high
 
 
-@kernel
+@inner
 def _log_ratio_exact(x: float, y: float) -> tuple[float, float]:
     """log(x / y) as a double-double: log(x / y) = k log 2 + 2 artanh((x' - y) / (x' + y))."""
     mx, ex = math.frexp(x)
@@ -125,7 +127,7 @@ def _log_ratio_exact(x: float, y: float) -> tuple[float, float]:
 # -- sorting ------------------------------------------------------------------------------------------
 
 
-@kernel
+@inner
 def ahead(items: FloatArray, i: int, zi: float, j: int, zj: float, rho: float, margin: float) -> bool:
     """Whether item i with score zi comes before item j with score zj."""
     if abs(zi - zj) > margin:
@@ -133,7 +135,7 @@ def ahead(items: FloatArray, i: int, zi: float, j: int, zj: float, rho: float, m
     return before(items, i, j, rho)
 
 
-@kernel
+@inner
 def arrange(items: FloatArray, order: IntArray, scores: FloatArray, rho: float, margin: float) -> None:
     """Bring `order`, and the scores by position, into the exact order at rho.
 
@@ -156,7 +158,7 @@ def arrange(items: FloatArray, order: IntArray, scores: FloatArray, rho: float, 
             return
 
 
-@kernel
+@inner
 def _merge_sort(
     items: FloatArray, order: IntArray, scores: FloatArray, done: int, rho: float, margin: float
 ) -> None:
@@ -168,10 +170,10 @@ def _merge_sort(
             _merge(items, order, scores, start, start + width, min(start + 2 * width, n), rho, margin)
         width *= 2
     if done < n:
-        _merge(items, order, scores, 0, done, n, rho, margin)
+        _merge(items, order, scores, _FIRST, done, n, rho, margin)
 
 
-@kernel
+@inner
 def _merge(
     items: FloatArray, order: Any, scores: Any, start: int, mid: int, stop: int, rho: float, margin: float
 ) -> None:

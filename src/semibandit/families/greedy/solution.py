@@ -9,9 +9,12 @@ from semibandit import _validate
 from semibandit._validate import FloatArray, IntArray
 from semibandit.spaces.interval import Interval
 
-__all__ = ["BoolArray", "Solution", "frozen", "margin_of", "positive"]
+__all__ = ["FEW", "BoolArray", "Solution", "frozen", "margin_of", "positive"]
 
 BoolArray = npt.NDArray[np.bool_]
+
+FEW = 64
+"""So few items are quicker to sort in a kernel than by numpy."""
 
 
 class Solution(tuple[BoolArray, float]):
