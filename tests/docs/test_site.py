@@ -15,7 +15,7 @@ import semibandit
 from code_blocks import ROOT
 
 sys.path.append(str(ROOT / "docs" / "_ext"))
-from semibandit_site import commands, docstrings, names, service
+from semibandit_site import commands, docstrings, figures, formulas, names, service
 
 GENERATED = shutil.ignore_patterns("gallery", "reading", "api", "commands", "service", "__pycache__")
 
@@ -121,6 +121,17 @@ def test_docstrings_become_restructured_text():
     lines = ["A bound.", "", "    ln(|C|/2r)", "", "For |x|, `a | b`.", "", ">>> 1 | 2", "3"]
     expected = ["A bound.", "", "::", "", "    ln(|C|/2r)", "", r"For \|x\|, `a | b`.", "", ">>> 1 | 2", "3"]
     assert docstrings.marked(lines) == expected
+
+
+def test_figures_are_found_by_name():
+    text = "<!-- table: a b -->\none\n<!-- end -->\n<!-- figures c: python x.py --y 'z: 1' -->\ntwo\n<!-- end -->\n"
+    assert figures.blocks(text) == {"a b": "one\n", "c": "two\n"}
+
+
+def test_formulas_hold_nothing_that_is_not_drawn():
+    assert formulas.mathml(r"\frac{1}{2}", "inline").startswith("<math")
+    with pytest.raises(ValueError, match="cannot be drawn"):
+        formulas.mathml(r"\nosuchcommand{x}", "inline")
 
 
 def test_pictures_of_the_pages_exist():
