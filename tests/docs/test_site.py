@@ -124,7 +124,7 @@ def test_docstrings_become_restructured_text():
 
 
 def test_figures_are_found_by_name():
-    text = "<!-- table: a b -->\none\n<!-- end -->\n<!-- figures c: python x.py --y 'z: 1' -->\ntwo\n<!-- end -->\n"
+    text = "<!-- table: a b -->\none\n<!-- end -->\n<!-- figures c: python x 'z: 1' -->\ntwo\n<!-- end -->\n"
     assert figures.blocks(text) == {"a b": "one\n", "c": "two\n"}
 
 
