@@ -83,6 +83,7 @@ def test_a_mistake_is_one_line_without_a_traceback(tmp_path, text, arguments, me
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.slow
 def test_knapsack_beside_lemma_8():
     result = run("knapsack", "-T", "60", "--n", "6", "--kappa", "2")
     assert result.exit_code == 0, result.output
@@ -91,6 +92,7 @@ def test_knapsack_beside_lemma_8():
     assert "Lemma 8" not in run("knapsack", "-T", "20", "--n", "6", "--kappa", "0").output
 
 
+@pytest.mark.slow
 def test_linkage_beside_lemma_11():
     size = ("-T", "30", "--classes", "2", "--per-class", "3")
     result = run("linkage", *size, "--smooth", "1")

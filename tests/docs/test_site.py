@@ -42,6 +42,7 @@ def entries(site):
     return {kind: set(items) for kind, items in inventory.data.items()}
 
 
+@pytest.mark.slow
 def test_every_public_name_is_in_the_reference(entries):
     python = set().union(*(items for kind, items in entries.items() if kind.startswith("py:")))
     missing = [name.full for room in names.public().values() for name in room if name.full not in python]
@@ -61,6 +62,7 @@ def test_every_public_module_is_a_room():
                 assert f"semibandit.{name}" in listed
 
 
+@pytest.mark.slow
 def test_every_command_is_in_the_reference(site, entries):
     for words, command, context in commands.commands():
         if len(words) == 1:
@@ -71,6 +73,7 @@ def test_every_command_is_in_the_reference(site, entries):
             assert all(f">{name}" in page or f" {name}" in page for name in option.opts[:1])
 
 
+@pytest.mark.slow
 def test_every_path_of_the_service_is_in_the_reference(site):
     page = (site / "reference" / "service" / "http.html").read_text("utf-8")
     document = service.openapi()
@@ -80,6 +83,7 @@ def test_every_path_of_the_service_is_in_the_reference(site):
     assert all(f'id="type-{name.lower()}"' in page for name in document["components"]["schemas"])
 
 
+@pytest.mark.slow
 def test_every_page_is_reached_from_the_start(site):
     pages = {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
     found, queue = set(), ["index.html"]

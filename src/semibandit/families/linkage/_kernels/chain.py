@@ -5,6 +5,7 @@ import numpy as np
 from semibandit._jit import kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.exact import SLACK, before, value_at
+from semibandit.families.linkage._kernels.matrices import INF_BITS
 from semibandit.families.linkage._kernels.rows import (
     FIRST,
     SECOND,
@@ -15,8 +16,6 @@ from semibandit.families.linkage._kernels.rows import (
     read_line,
     start_rows,
 )
-
-_INF_BITS = np.int64(0x7FF0000000000000)
 
 
 @kernel
@@ -31,7 +30,7 @@ def smallest(values: FloatArray) -> float:
     is vectorised.
     """
     bits = values.view(np.int64)
-    low = _INF_BITS
+    low = INF_BITS
     for i in range(bits.size):
         low = min(low, bits[i])
     box = np.empty(1)
