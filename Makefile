@@ -3,22 +3,41 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test check check-bounds docs bench racing suite clean
+.PHONY: help demo test quick test-all dist check check-bounds docs bench figures clean
 help:
 	@echo "make demo    play the game on a stream and draw the regret curves   (demo.png)"
 	@echo "make test    all tests"
+	@echo "make quick   all tests but those marked slow"
+	@echo "make test-all   all tests on each Python that is here; make test-3.12: on one of them"
 	@echo "make check   ruff, mypy, import-linter"
 	@echo "make check-bounds   what runs every kernel, with its indices checked"
+	@echo "make dist    sdist and wheel   (dist/)"
 	@echo "make docs    the site, with its tutorials run   (build/docs/index.html)"
 	@echo "make bench   every performance claim, as ratios; fails where a target is missed"
-	@echo "make racing  what tuning deploys on four programs, against a grid, Optuna and SMAC3"
-	@echo "make suite   the regret of all learners and peers, and the tables of docs/regret.md"
+	@echo "make figures the figures of the documentation, from their commands; ONLY=knapsack for those of a page"
 
 demo: $(VENV)/.demo
 	$(BIN)/semibandit play knapsack --rounds 3000 --seed 0 --probes 3 --png demo.png
 
 test: $(VENV)/.check
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+quick: $(VENV)/.check
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+
+# Each Python has an environment of its own. pyenv shows those that are not its default on request.
+test-all:
+	@for v in 3.11 3.12 3.13 3.14 3.15; do \
+	  if PYENV_VERSION=$$v python$$v --version 2> /dev/null; then $(MAKE) test-$$v || exit; fi; \
+	done
+test-3.%: export PYENV_VERSION = 3.$*
+test-3.%:
+	$(MAKE) test PYTHON=python3.$* VENV=.venv-3.$*
+
+dist: $(VENV)/.dist
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
 
 check: $(VENV)/.check
 	$(BIN)/ruff check .
@@ -41,13 +60,9 @@ bench: $(VENV)/.bench
 	  echo "== $$script"; $(BIN)/python $$script || failed="$$failed $$script"; \
 	done; test -z "$$failed" || { echo "a target was missed in:$$failed"; exit 1; }
 
-# The regret of every learner and of the peers, with the tables of docs/regret.md; takes hours.
-suite: $(VENV)/.bench
-	$(BIN)/python benchmarks/suite.py --seeds 20 --write
-
-# What tuning deploys on four real programs, against peers; takes hours, and needs minisat and flac.
-racing: $(VENV)/.bench
-	$(BIN)/python benchmarks/racing.py
+# All of them take hours, and need minisat, flac, xz and a folder of Pabulib files in PABULIB.
+figures: $(VENV)/.bench
+	$(BIN)/python tools/figures.py $(ONLY)
 
 # One stamp per set of extras, renewed when the dependencies change.
 $(VENV)/bin/python:
@@ -57,10 +72,11 @@ $(VENV)/bin/python:
 $(VENV)/.demo: EXTRAS = plot
 $(VENV)/.check: EXTRAS = check
 $(VENV)/.docs: EXTRAS = docs
+$(VENV)/.dist: EXTRAS = dist
 $(VENV)/.bench: EXTRAS = bench
-$(VENV)/.demo $(VENV)/.check $(VENV)/.docs $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.demo $(VENV)/.check $(VENV)/.dist $(VENV)/.docs $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$(EXTRAS)]"
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist docs/gallery docs/reading docs/reference/api docs/reference/commands docs/reference/service .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.png
+	rm -rf $(VENV) .venv-3.* build dist docs/gallery docs/reading docs/reference/api docs/reference/commands docs/reference/service .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.png

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-from measure import at_least, at_most, finish, ratio, seconds
+from measure import at_least, at_most, note, ratio, run_parts, seconds
 
 import semibandit as sb
 from semibandit.tuning import Command, Round, Tuner
@@ -37,8 +37,8 @@ def runs_of_reveal() -> None:
         for box in boxes:
             box.reveal(float(rng.uniform(0, 10)))
         counts = [box.n_runs for box in boxes]
-        print(f"reveal, tolerance {tolerance:g}: {np.mean(counts):.1f} runs on average, bound {bound}")
-        at_most(f"    most runs of 200 knapsacks (n = 50), over the bound {bound}", max(counts) / bound, 1)
+        note(f"runs of `reveal`, 200 knapsacks of 50 items, tolerance {tolerance:g}: mean", np.mean(counts))
+        at_most(f"the most of them, over the bound of {bound}", max(counts) / bound, 1)
 
 
 def price_of_not_knowing() -> None:
@@ -47,7 +47,7 @@ def price_of_not_knowing() -> None:
     cost = ratio(
         lambda: black_box(problem).reveal(next(rhos)), lambda: problem.reveal(next(rhos)), repeats=51
     )
-    print(f"reveal as a black box over the exact reveal, knapsack, n = 1,000: {cost:.0f}x")
+    note("`reveal` of a knapsack of 1,000 items as a black box, over the exact one", cost)
 
 
 def recurring_outputs() -> None:
@@ -58,7 +58,7 @@ def recurring_outputs() -> None:
         starts = problem.losses().edges[:-1].tolist()
         masks = [problem.solve(x).mask.tobytes() for x in starts]
         recurring += len(set(masks)) < len(masks)
-    print(f"knapsacks (n = 50) with a selected set that comes back further out: {recurring} of 200")
+    note("knapsacks of 50 items whose selected set comes back, of 200", recurring)
 
 
 def threads() -> None:
@@ -70,7 +70,7 @@ def threads() -> None:
         sb.BlackBox(slow, None, sb.Interval(0, 1), lambda i: i / 16, n_jobs=n_jobs).losses()
 
     faster = ratio(lambda: losses(1), lambda: losses(8), repeats=5)
-    at_least("losses() of a run that waits, one thread over eight", faster, 5)
+    at_least("`losses()` of a run that waits 2 ms, one thread over eight", faster, 5)
 
 
 def overhead_of_tuning() -> None:
@@ -94,11 +94,11 @@ def overhead_of_tuning() -> None:
                 os.fsync(file.fileno())
 
     cost = ratio(tune, bare, repeats=9)
-    at_most("tune, over the runs alone and a line forced to disk after each", cost, 1.5)
+    at_most("`semibandit tune`, over the runs alone and a line forced to disk after each", cost, 1.5)
     with tempfile.TemporaryFile(buffering=0) as file:
         forced = seconds(lambda: (file.write(b"x" * 100), os.fsync(file.fileno())), calls=100)
-    print(f"    a run takes {1e3 * seconds(lambda: command.run('0', 0.5), 50):.1f} ms, "
-          f"forcing a line to this disk {1e3 * forced:.1f} ms")  # fmt: skip
+    note("of these, milliseconds of a run", 1e3 * seconds(lambda: command.run("0", 0.5), 50))
+    note("and to force a line to this disk", 1e3 * forced)
 
 
 def going_on() -> None:
@@ -114,14 +114,18 @@ def going_on() -> None:
                 file.write(msgspec.json.encode(record) + b"\n")
         start = time.perf_counter()
         Tuner(command, sb.Interval(0, 1), path, feedback="black-box").close()
-        print(f"opening a state file of 10,000 rounds: {time.perf_counter() - start:.2f} s")
+        note("seconds to open a state file of 10,000 rounds", time.perf_counter() - start)
 
 
 if __name__ == "__main__":
-    runs_of_reveal()
-    price_of_not_knowing()
-    recurring_outputs()
-    threads()
-    overhead_of_tuning()
-    going_on()
-    finish()
+    run_parts(
+        {
+            "runs": runs_of_reveal,
+            "price": price_of_not_knowing,
+            "recurring": recurring_outputs,
+            "threads": threads,
+            "tuning": overhead_of_tuning,
+            "opening": going_on,
+        },
+        __doc__,
+    )

@@ -1,9 +1,9 @@
 """What a certificate is worth: the bound that a learner computes as it plays, beside its regret.
 
-Run: python benchmarks/certificates.py [--seeds 5] [--write]
+Run: python benchmarks/certificates.py [--seeds 5]
 
 Means over seeds on the streams of benchmarks/suite.py. A certificate bounds the expected regret, so its mean
-must not be below the mean regret. `--write` puts the table into docs/learner.md.
+must not be below the mean regret.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from measure import finish, show
-from playing.pages import number, write
+from measure import finish, number, show, table
 from playing.players import default, no_baseline
 from playing.streams import RECIPES, Stream, load
 
@@ -42,23 +41,19 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     head = ["stream", "learner", "regret", "certificate", "learning", "clips and joins", "f", "Theorem 3"]
-    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    rows = []
     for name, recipe in RECIPES.items():
         stream = load(name, recipe, KEPT)
         theorem = stream.dispersion.regret().value
         for learner, make in (("default", default), ("baseline=None", no_baseline)):
             means = np.mean([game(make, stream, seed) for seed in range(options.seeds)], axis=0).tolist()
-            lines.append(f"| {name} | {learner} | " + " | ".join(map(number, [*means, theorem])) + " |")
+            rows.append((name, learner, *map(number, [*means, theorem])))
             regret, certificate = means[:2]
             ratio = certificate / regret
-            show(f"certificate over regret, {name}, {learner}", ratio, ">= 1", certificate >= regret)
-    table = "\n".join(lines)
-    print(table)
-    if options.write:
-        write("learner.md", {"certificate": table})
+            show(f"certificate over regret, {name}, {learner}", ratio, "≥ 1", certificate >= regret)
+    table("certificate", head, rows)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from measure import at_most, finish, note, say, table
+
 SOURCE = Path(__file__).resolve().parent.parent / "src"
 TARGET = 1 / 3  # of the time of another checkout
 
@@ -46,41 +48,42 @@ def seconds(program: str, cache: str, source: Path = SOURCE) -> tuple[float, flo
     return time.perf_counter() - start, busy
 
 
-def table(only: str | None) -> None:
-    """Print cold and warm first calls, in seconds of the processor."""
-    print(f"{'first call':<18}{'cold':>8}{'warm':>8}   seconds of the processor")
+def first_calls(only: str | None) -> None:
+    """Cold and warm first calls, in seconds of the processor."""
+    rows = []
     for name, job in JOBS.items():
         if only in (None, name):
             with tempfile.TemporaryDirectory() as cache:
                 cold, warm = (seconds(f"import semibandit as sb; {job}", cache)[1] for _ in range(2))
-            print(f"{name:<18}{cold:>8.1f}{warm:>8.1f}", flush=True)
+            rows.append((name, f"{cold:.1f}", f"{warm:.1f}"))
+            say(f"{name:<18}{cold:>8.1f}{warm:>8.1f}")
+    table("first-calls", ("first call", "cold, s", "warm, s"), rows)
 
 
-def compare(other: Path) -> bool:
-    """Print how long the demo takes with an empty cache, here over there; whether the target is met."""
+def compare(other: Path) -> None:
+    """How long the demo takes with an empty cache and with a full one, here over there."""
     job = DEMO.format(words=WORDS)
     with tempfile.TemporaryDirectory() as here, tempfile.TemporaryDirectory() as there:
         ours, theirs = seconds(job, here), seconds(job, there, other / "src")
         warm, before = seconds(job, here), seconds(job, there, other / "src")
-    for what, i in (("on the clock", 0), ("of the processor", 1)):
-        print(
-            f"demo, seconds {what}: cold {ours[i]:.1f} over {theirs[i]:.1f} = {ours[i] / theirs[i]:.2f}",
-            end="; ",
-        )
-        print(f"warm {warm[i]:.1f} over {before[i]:.1f} = {warm[i] / before[i]:.2f}")
-    ratio = ours[1] / theirs[1]
-    print(f"cold demo, of the processor: {ratio:.2f} (target: {TARGET:.2f})")
-    return ratio <= TARGET
+    note("demo, cold, on the clock, over that of the other checkout", ours[0] / theirs[0])
+    at_most("demo, cold, of the processor", ours[1] / theirs[1], round(TARGET, 2))
+    note("demo, warm, on the clock", warm[0] / before[0])
+    note("demo, warm, of the processor", warm[1] / before[1])
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--against", type=Path, help="another checkout of the project")
     parser.add_argument("--only", choices=JOBS, help="one line of the table")
     options = parser.parse_args()
-    table(options.only)
-    return 0 if options.against is None or compare(options.against) else 1
+    first_calls(options.only)
+    if options.against is not None:
+        compare(options.against)
+    finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

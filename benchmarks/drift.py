@@ -1,10 +1,10 @@
 """When the best parameter moves: `drift="auto"` and `drift=None` against the best sequence of 8 blocks.
 
-Run: python benchmarks/drift.py [--seeds 4] [--streams steps,levels] [--write]
+Run: python benchmarks/drift.py [--seeds 4] [--streams steps,levels]
 
 On streams that move, the excess is what was paid above the best 8 blocks in hindsight (`sb.best_blocks`); on
 those that do not, what was paid above the best fixed parameter. Whole loss functions are computed once and
-kept below build/suite. `--write` puts the table into docs/learner.md.
+kept below build/suite.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import finish, show, shown
-from playing.pages import number, write
+from measure import finish, number, show, table
 from playing.players import SPACE, ours
 from playing.streams import RECIPES, Recipe, Stream, load, pabulib
 
@@ -91,7 +90,7 @@ def compare(name: str, recipe: Recipe, moves: bool, seeds: int) -> list[float]:
         show(
             f'{name}, {feedback}: excess of "auto" over None',
             auto / none,
-            f"<= {limit:g}",
+            f"≤ {limit:g}",
             auto <= limit * none,
         )
     return figures
@@ -104,7 +103,6 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=4, help="games with semi-bandit feedback")
     parser.add_argument("--streams", help="names, separated by commas")
     parser.add_argument("--pabulib", default=os.environ.get("PABULIB"), help="folder of .pb files ($PABULIB)")
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     moving = MOVING | ({"pabulib": pabulib(options.pabulib)} if options.pabulib else {})
     recipes = moving | LEVELS | {name: RECIPES[name] for name in STILL}
@@ -112,17 +110,14 @@ def main() -> None:
     if unknown := [name for name in names if name not in recipes]:
         sys.exit(f"unknown stream {', '.join(unknown)}: choose from {', '.join(recipes)}")
     head = ["excess over", "", "full, None", "full, auto", "semi-bandit, None", "semi-bandit, auto"]
-    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    rows = []
     for name in names:
         figures = compare(name, recipes[name], name in moving, options.seeds)
         against = f"{BLOCKS} blocks" if name in moving else "a fixed parameter"
-        lines.append(f"| {name} | {against} | " + " | ".join(map(number, figures)) + " |")
-    table = "\n".join(lines)
-    print(table)
-    if options.write:
-        write("learner.md", {"drift": f"{table}\n\n{shown()}"})
+        rows.append((name, against, *map(number, figures)))
+    table("drift", head, rows)
 
 
 if __name__ == "__main__":
     main()
-    finish()
+    finish("drift-targets")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from time import perf_counter
 
-from measure import at_most, finish
+from measure import at_most, finish, say
 
 import semibandit as sb
 from learners import SPACE, play
@@ -16,10 +16,7 @@ from learners import SPACE, play
 
 def endure(n_rounds: int, max_pieces: int | None) -> None:
     learner = sb.Exp3Set(SPACE, horizon=n_rounds, max_pieces=max_pieces, seed=0)
-    print(
-        f"\n{n_rounds:,} rounds, "
-        + (f"at most {max_pieces:,} pieces" if max_pieces else "no limit on pieces")
-    )
+    say(f"{n_rounds:,} rounds, " + (f"at most {max_pieces:,} pieces" if max_pieces else "no limit on pieces"))
     first = None
     for part in range(10):
         start = perf_counter()
@@ -27,10 +24,9 @@ def endure(n_rounds: int, max_pieces: int | None) -> None:
         spent = perf_counter() - start
         first = first or spent
         tree = learner._epoch.weights
-        print(
+        say(
             f"  t = {learner.n_told:>11,}  {len(tree):>11,} pieces  {tree.nbytes / len(tree):6.1f} bytes each"
-            f"  a round costs {spent / first:.2f} of the first ones  join error {learner.join_error:.3g}",
-            flush=True,
+            f"  a round costs {spent / first:.2f} of the first ones  join error {learner.join_error:.3g}"
         )
     tree._check()
     size = f"{max_pieces:,} pieces at most" if max_pieces else "any number of pieces"

@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from measure import at_least, at_most, finish, ratio, seconds
+from measure import at_least, at_most, figure, note, number, ratio, run_parts, say, seconds, table
 
 import semibandit as sb
+
+PARTITIONS = ("output", "order")
 
 
 def uniform(n: int, seed: int = 0) -> sb.Knapsack:
@@ -26,10 +29,10 @@ def at_many(call: Callable[[float], object]) -> Callable[[], object]:
 
 def against_a_plain_run(problem: sb.Knapsack, n: int, target: float) -> None:
     cost = ratio(at_many(problem.reveal), at_many(problem.loss), repeats=1001)
-    at_most(f"reveal (output), n = {n:,}, over a plain greedy run", cost, target)
+    at_most(f"`reveal`, output, n = {n:,}, over a plain greedy run", cost, target)
     keys = itertools.cycle([rho * np.log(problem.sizes) - np.log(problem.values) for rho in (0.5, 1.0, 4.0)])
     cost = ratio(at_many(problem.loss), lambda: np.argsort(next(keys)), repeats=1001)
-    print(f"    that plain run over numpy's argsort of the scores alone: {cost:.2f}x")
+    note(f"a plain greedy run, n = {n:,}, over numpy's argsort of the scores", cost)
 
 
 def runs() -> None:
@@ -38,7 +41,7 @@ def runs() -> None:
     problem = uniform(1_000_000)
     keys = 1.3 * np.log(problem.sizes) - np.log(problem.values)
     cost = ratio(lambda: problem.reveal(1.3, partition="order"), lambda: np.argsort(keys), repeats=15)
-    at_most("reveal (order), n = 1,000,000, over numpy's argsort of the scores", cost, 2)
+    at_most("`reveal`, order, n = 1,000,000, over numpy's argsort of the scores", cost, 2)
 
 
 def whole_functions() -> None:
@@ -52,52 +55,53 @@ def whole_functions() -> None:
 
     sped_up = ratio(one_run_each, problem.losses) * critical.size / len(some)
     at_least(
-        f"losses(), n = 1,000, a run for each of {critical.size:,} critical values over it", sped_up, 300
+        f"a run for each of the {critical.size:,} critical values, n = 1,000, over `losses()`", sped_up, 300
     )
     small, large = uniform(500), uniform(2_000)
     growth = ratio(large.losses, small.losses, repeats=15, calls=(1, 16))
     model = (2_000**2 * math.log(2_000)) / (500**2 * math.log(500))
-    at_most("losses(), n = 500 to 2,000: growth over that of n² log n", growth / model, 1)
+    at_most("growth of `losses()` from n = 500 to 2,000, over that of n² log n", growth / model, 1)
     order = seconds(lambda: problem.losses("order")) / seconds(problem.losses)
-    print(f"    losses('order') over losses(), n = 1,000: {order:.1f}x, {critical.size + 1:,} pieces")
+    note(f'`losses("order")`, {critical.size + 1:,} pieces, over `losses()`, n = 1,000', order)
 
 
-def widths() -> None:
-    print("mean width of what a run reveals (uniform items, ρ uniform on [0, 10]):")
-    for n in (100, 1_000):
-        rng = np.random.default_rng(3)
-        seen = {"output": [], "order": []}
-        for seed in range(40):
-            problem = uniform(n, seed)
-            for rho in rng.uniform(0, 10, 10):
-                for partition, found in seen.items():
-                    lo, hi = problem.reveal(rho, partition).domain[0]
-                    found.append(hi - lo)
-        output, order = np.mean(seen["output"]), np.mean(seen["order"])
-        print(f"    n = {n:>5,}: output {output:.3g}, order {order:.3g}, {output / order:,.0f} times as wide")
+def widths(n: int) -> list[float]:
+    """The mean width of what a run reveals: uniform items, ρ uniform on [0, 10]."""
+    rng = np.random.default_rng(3)
+    seen: dict[str, list[float]] = {name: [] for name in PARTITIONS}
+    for seed in range(40):
+        problem = uniform(n, seed)
+        for rho in rng.uniform(0, 10, 10):
+            for partition, found in seen.items():
+                lo, hi = problem.reveal(rho, partition).domain[0]
+                found.append(hi - lo)
+    return [float(np.mean(found)) for found in seen.values()]
 
 
-def regrets(rounds: int = 1_000, seeds: int = 5) -> None:
-    print(f"regret after {rounds:,} rounds of each partition, mean of {seeds} learners:")
+def regrets(kind: str, baseline: str, rounds: int = 1_000, seeds: int = 5) -> list[float]:
+    """The regret of a learner told sets of either kind, in the mean over seeds."""
+    stream = {name: sb.streams.knapsack(kind, rounds, partition=name) for name in PARTITIONS}
+    least = rounds * sb.best_in_hindsight(stream["output"]).mean_loss
+
+    def paid(problems: Any, seed: int) -> float:
+        learner = sb.Exp3Set(sb.Interval(0, 10), horizon=rounds, baseline=baseline, seed=seed)
+        return float(sum(row.loss for row in sb.rounds(learner, problems)))
+
+    return [np.mean([paid(stream[name], seed) for seed in range(seeds)]) - least for name in PARTITIONS]
+
+
+def sets() -> None:
+    """Sets with one output against those with one order of the items."""
+    rows = [(f"mean width, n = {n:,}", *map(figure, widths(n))) for n in (100, 1_000)]
     for kind in ("mixed", "uncorrelated"):
-        stream = {name: sb.streams.knapsack(kind, rounds, partition=name) for name in ("output", "order")}
-        best = sb.best_in_hindsight(stream["output"])
-        paid = {
-            name: np.mean(
-                [
-                    sb.play(sb.Exp3Set(sb.Interval(0, 10), horizon=rounds, seed=seed), problems).loss.sum()
-                    for seed in range(seeds)
-                ]
+        for baseline in ("local", "low"):
+            found = regrets(kind, baseline)
+            say(f"{kind}, {baseline}: {found}")
+            rows.append(
+                (f'regret after 1,000 rounds, `{kind}`, `baseline="{baseline}"`', *map(number, found))
             )
-            - rounds * best.mean_loss
-            for name, problems in stream.items()
-        }
-        print(f"    {kind:<13} output {paid['output']:5.1f}, order {paid['order']:5.1f}")
+    table("sets", ("", *PARTITIONS), rows)
 
 
 if __name__ == "__main__":
-    runs()
-    whole_functions()
-    widths()
-    regrets()
-    finish()
+    run_parts({"runs": runs, "functions": whole_functions, "sets": sets}, __doc__)

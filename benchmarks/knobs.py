@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import argparse
 import random
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from measure import finish, say, show, table
 
 import semibandit as sb
 
@@ -198,27 +198,27 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--players", nargs="*", default=list(PLAYERS))
     options = parser.parse_args()
-    print(f"mean loss of {options.rounds} rounds, {options.seeds} seeds\n")
-    print(f"{'stream':30}" + "".join(f"{name:>15}" for name in options.players))
-    table: dict[str, list[float]] = {name: [] for name in options.players}
+    rows: list[list[str]] = []
+    means: dict[str, list[float]] = {name: [] for name in options.players}
     for stream, make in STREAMS.items():
         games = [[make(1000 * seed + t) for t in range(options.rounds)] for seed in range(options.seeds)]
-        line = f"{stream:30}"
+        rows.append([stream])
         for name in options.players:
             if name == "pieces" and not hasattr(games[0][0], "reveal"):
-                line += f"{'-':>15}"
+                rows[-1].append("")
                 continue
             paid = [np.mean(list(PLAYERS[name](game, seed))) for seed, game in enumerate(games)]
-            table[name].append(float(np.mean(paid)))
-            line += f"{table[name][-1]:15.4f}"
-        print(line, flush=True)
-    failed = []
+            means[name].append(float(np.mean(paid)))
+            rows[-1].append(f"{means[name][-1]:.4f}")
+        say("  ".join(rows[-1]))
+    head = f"mean loss of {options.rounds} rounds, {options.seeds} seeds"
+    table("knobs", (head, *options.players), rows)
     for ours in ("pieces", "single losses"):
         for theirs in ("random", "TPE"):
-            pairs = list(zip(table.get(ours, ()), table.get(theirs, ()), strict=False))
-            if np.mean([a - b for a, b in pairs] or [0.0]) > 0.0:
-                failed.append(f"{ours} pays more than {theirs}")
-    sys.exit("; ".join(failed) or 0)
+            if pairs := list(zip(means.get(ours, ()), means.get(theirs, ()), strict=False)):
+                more = float(np.mean([a - b for a, b in pairs]))
+                show(f"what {ours} pay more than {theirs}, mean of streams", more, "≤ 0", more <= 0.0)
+    finish()
 
 
 if __name__ == "__main__":

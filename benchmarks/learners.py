@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 
 import numpy as np
-from measure import at_least, at_most, finish, ratio, seconds, show
+from measure import at_least, at_most, ratio, run_parts, say, seconds, show
 
 import semibandit as sb
 
@@ -60,13 +60,13 @@ def against_time() -> None:
     local_baseline(old)
     n = 2_000
     at_most(
-        'baseline="low", a round at t = 10^6, over the same at t = 10^3',
+        'baseline="low", a round at t = 10⁶, over the same at t = 10³',
         ratio(lambda: play(old, n, 1), on_copies(young, n)),
         3,
     )
     direct = Direct(old.n_pieces)
     at_least(
-        'baseline="low", a round at t = 10^6: direct O(t) update in numpy, over ours',
+        'baseline="low", a round at t = 10⁶: direct O(t) update in numpy, over ours',
         ratio(direct.round, lambda: play(old, n, 2), calls=(3, 1), repeats=5) * n,
         300,
     )
@@ -77,15 +77,15 @@ def local_baseline(low: sb.Exp3Set) -> None:
     young, old = grown(1_000, baseline="local"), grown(1_000_000, baseline="local")
     n = 2_000
     at_most(
-        "default, a round at t = 10^6, over the same at t = 10^3",
+        "default, a round at t = 10⁶, over the same at t = 10³",
         ratio(on_copies(old, n), on_copies(young, n)),
         1.1,
     )
     ours, theirs = on_copies(old, n), on_copies(low, n)
     ours(), theirs()
     more = statistics.median((seconds(ours) - seconds(theirs)) / n * 1e6 for _ in range(7))
-    show('a round at t = 10^6: microseconds that the default takes more than baseline="low"',
-         more, "<= 20", more <= 20)  # fmt: skip
+    show('a round at t = 10⁶: microseconds that the default takes more than baseline="low"',
+         more, "≤ 20", more <= 20)  # fmt: skip
 
 
 def on_copies(learner: sb.Exp3Set, n_rounds: int, most: int = 10) -> Callable[[], None]:
@@ -98,7 +98,7 @@ def against_optuna() -> None:
     try:
         import optuna
     except ImportError:
-        print("optuna is not installed: its row is left out (make bench installs it)")
+        say("optuna is not installed: its row is left out (make bench installs it)")
         return
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0))
@@ -127,9 +127,7 @@ def grid_rounds() -> None:
             trial = learner.ask()
             learner.tell(trial, 0.5 * trial.rho)
 
-    at_most(
-        "Exp3Grid round, N = 10^6 arms over N = 10^3", ratio(lambda: rounds(many), lambda: rounds(few)), 3
-    )
+    at_most("Exp3Grid round, N = 10⁶ arms over N = 10³", ratio(lambda: rounds(many), lambda: rounds(few)), 3)
 
 
 def sums() -> None:
@@ -139,7 +137,7 @@ def sums() -> None:
     ]
     edges = np.concatenate([f.edges for f in functions])
     at_most(
-        "sum of 10^4 functions with 100 pieces, over np.sort of all edges",
+        "sum of 10⁴ functions with 100 pieces, over np.sort of all edges",
         ratio(lambda: sb.PiecewiseConstant.sum(functions), lambda: np.sort(edges)),
         5,
     )
@@ -163,9 +161,13 @@ def cold_start() -> None:
 
 
 if __name__ == "__main__":
-    against_time()
-    against_optuna()
-    grid_rounds()
-    sums()
-    cold_start()
-    finish()
+    run_parts(
+        {
+            "time": against_time,
+            "optuna": against_optuna,
+            "grid": grid_rounds,
+            "sums": sums,
+            "cold": cold_start,
+        },
+        __doc__,
+    )

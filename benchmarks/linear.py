@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from measure import at_least, at_most, finish, ratio
+from measure import at_least, at_most, ratio, run_parts
 
 import semibandit as sb
 
@@ -45,7 +45,7 @@ def rounds() -> None:
             functools.partial(play_steps, steps),
             repeats=min(n // 4, 501),
         )
-        at_most(f"a round with P = {n:,}: told a line, over told a step", cost, target)
+        at_most(f"a round told a line over one told a step, P = {n:,}", cost, target)
     small, large = (learner(n, lines=True) for n in (10_000, 100_000))
     growth = ratio(functools.partial(play_lines, large), functools.partial(play_lines, small), repeats=101)
     at_most("a round told a line, P = 10,000 to 100,000: growth over that of P", growth / 10, 2)
@@ -62,7 +62,7 @@ def sums() -> None:
 
     # 300 of 2,000: pairwise addition is quadratic in their number.
     sped_up = ratio(one_by_one, lambda: sb.PiecewiseLinear.sum(functions), repeats=9) * (2_000 / 300) ** 2
-    at_least("sum of 2,000 functions, one after the other over one merge", sped_up, 100)
+    at_least("summing 2,000 functions one after the other, over one merge", sped_up, 100)
 
 
 def at_many(problems: list[Any], method: str) -> Callable[[], Any]:
@@ -83,15 +83,19 @@ def families() -> None:
 
         name = "adaptive" if adaptive else "static"
         cost = ratio(reveal, loss, repeats=601)
-        at_most(f"independent set ({name}, n = 100): reveal over a plain run", cost, target)
+        at_most(f"independent set, {name}, n = 100: `reveal` over a plain run", cost, target)
     problem = sb.streams.seeding(1, points=1_000, clusters=10, seed=1)[0]
     places = itertools.cycle(np.random.default_rng(3).uniform(0, 20, 101).tolist())
     cost = ratio(lambda: problem.reveal(next(places)), lambda: problem.loss(next(places)), repeats=101)
-    at_most("seeding (n = 1,000, k = 10): reveal over a plain run", cost, 10)
+    at_most("seeding, n = 1,000, k = 10: `reveal` over a plain run", cost, 10)
 
 
 if __name__ == "__main__":
-    rounds()
-    sums()
-    families()
-    finish()
+    run_parts(
+        {
+            "rounds": rounds,
+            "sums": sums,
+            "families": families,
+        },
+        __doc__,
+    )

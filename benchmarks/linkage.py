@@ -7,11 +7,12 @@ import statistics
 import tracemalloc
 from functools import partial
 from time import process_time
+from typing import Any
 
 import fastcluster
 import numba
 import numpy as np
-from measure import at_least, at_most, finish, ratio, seconds
+from measure import at_least, at_most, note, number, ratio, run_parts, say, seconds, table
 from scipy.spatial.distance import pdist, squareform
 from sklearn.datasets import load_digits
 
@@ -74,14 +75,14 @@ def against_fastcluster(n: int) -> None:
     d = pdist(points(n))
     problem = sb.Linkage(d, Free())
     at_most(
-        f"tree(rho), n = {n}, over fastcluster's complete linkage",
+        f"`tree`, n = {n:,}, over fastcluster's complete linkage",
         statistics.median(
             ratio(partial(problem.tree, rho), lambda: fastcluster.complete(d)) for rho in PARAMETERS
         ),
         1.5,
     )
     at_most(
-        f"reveal(rho), n = {n}, over fastcluster's complete linkage, mean of 5 rho",
+        f"`reveal`, n = {n:,}, over fastcluster's complete linkage, mean of 5 ρ",
         statistics.mean(
             ratio(partial(problem.reveal, rho), lambda: fastcluster.complete(d)) for rho in PARAMETERS
         ),
@@ -93,18 +94,21 @@ def against_algorithm_3(n: int) -> None:
     D = squareform(pdist(points(n)))
     problem = sb.Linkage(D, Free())
     at_least(
-        f"reveal(rho), n = {n}, against Algorithm 3 as printed",
+        f"Algorithm 3 as printed (numba) over `reveal`, n = {n:,}, ρ = 0.5",
         1.0 / ratio(lambda: problem.reveal(0.5), lambda: algorithm_3(D, 0.5), repeats=3, calls=(20, 1)),
         100.0,
     )
     sequence = sb.Linkage(D, Free(), partition="sequence")
     at_least(
-        f"its own interval, n = {n}, against Algorithm 3 as printed",
+        f'the same over its own interval, `partition="sequence"`, n = {n:,}',
         1.0 / ratio(lambda: sequence.reveal(0.5), lambda: algorithm_3(D, 0.5), repeats=3, calls=(20, 1)),
         100.0,
     )
     wider = [problem.reveal(r).widths[0] / np.subtract(*algorithm_3(D, r)[::-1]) for r in PARAMETERS]
-    print(f"    the interval of the tree is {statistics.median(wider):.1f} times as wide as Algorithm 3's")
+    note(
+        f"width of a tree's interval over that of Algorithm 3, n = {n:,}, median of 5 ρ",
+        statistics.median(wider),
+    )
 
 
 def digits(per_class: int = 80) -> tuple[np.ndarray, np.ndarray]:
@@ -125,25 +129,41 @@ def full_information() -> None:
         spent.append(seconds(problem.losses))
         tree = seconds(lambda: [problem.tree(rho) for rho in np.linspace(0.0, 1.0, 50)]) / 50  # noqa: B023
         quotients.append(spent[-1] / (tree * count))
-    at_most(f"losses(), 400 digits, {count} trees, over a tree(rho) each", statistics.median(quotients), 3.0)
+    at_most(
+        f"`losses()` on 400 digits, {count:,} trees, over a `tree` each", statistics.median(quotients), 3.0
+    )
     sequence = sb.Linkage(d, cost, partition="sequence")
     longer, many = seconds(sequence.losses), len(sequence.losses())
-    print(f"    that is {statistics.median(spent):.2f} s; {many} merge sequences {longer:.2f} s")
+    note(f"seconds of `losses()` on 400 digits, {count:,} trees", statistics.median(spent))
+    note(f"the same for its {many:,} merge sequences", longer)
 
 
-def level_sets(kind: str, instances: int = 60) -> None:
-    """Sets with one loss against sets with one tree and against the whole function."""
+KINDS = ("elongated", "digits", "iris")
+SETS = (
+    "width seen, by tree", "width seen, by loss", "trees, by loss", "trees, whole function",
+    "time, by loss", "time, whole function",
+)  # fmt: skip
+
+
+def sets() -> None:
+    """Sets with one loss, with one tree, and whole functions: means over instances at a random ρ."""
+    columns = [level_sets(kind) for kind in KINDS]
+    table("sets", ("", *KINDS), zip(SETS, *columns, strict=True))
+
+
+def level_sets(kind: str, instances: int = 60) -> list[str]:
+    """What a run shows on a stream, and what it costs in processor time; `reveal` by tree is 1."""
     at = np.random.default_rng(0).random(instances).tolist()
     problems = list(sb.streams.clustering(kind, instances, seed=1))
     rows = [level_set(problem, rho) for problem, rho in zip(problems, at, strict=True)]
     width, trees, time = (np.mean([row[i] for row in rows], axis=0) for i in range(3))
-    print(f"{kind}: mean of {instances} instances of {len(problems[0].distances)} points")
-    print(f"    {'':<12} {'tree':>9} {'loss':>9} {'whole':>9}")
-    print(f"    {'width':<12} {width[0]:>9.3f} {width[1]:>9.3f} {1:>9}")
-    print(f"    {'trees':<12} {trees[0]:>9.1f} {trees[1]:>9.1f} {trees[2]:>9.1f}")
-    print(f"    {'time':<12} {1:>9} {time[1] / time[0]:>9.1f} {time[2] / time[0]:>9.1f}")
     at_least(f"{kind}: width of a set with one loss, over one with one tree", width[1] / width[0], 3.0)
-    at_most(f"{kind}: a tree of the walk, over reveal", time[1] / trees[1] / time[0], 1.0)
+    at_most(f"{kind}: a tree of the walk, over `reveal`", time[1] / trees[1] / time[0], 1.0)
+    return [
+        *(f"{x:.3f}" for x in width[:2]),
+        *map(number, trees[1:]),
+        *map(number, (time[1] / time[0], time[2] / time[0])),
+    ]
 
 
 def level_set(problem: sb.Linkage, rho: float) -> tuple[list[float], list[int], list[float]]:
@@ -166,28 +186,55 @@ def level_set(problem: sb.Linkage, rho: float) -> tuple[list[float], list[int], 
     return widths, trees, times
 
 
-def regret_by_sets(kind: str, rounds: int = 500, seeds: int = 4) -> None:
-    """The regret of the default learner told sets with one loss, over the same told sets with one tree."""
-    by_tree = [problem.losses() for problem in sb.streams.clustering(kind, rounds, seed=0)]
-    by_loss = [function.compress() for function in by_tree]
-    least = rounds * sb.best_in_hindsight(by_tree).mean_loss
-    tree, loss = (
-        statistics.mean(total_loss(functions, seed) - least for seed in range(seeds))
-        for functions in (by_tree, by_loss)
-    )
-    print(f"    {kind}, {rounds} rounds, mean of {seeds}: regret {tree:.1f} by tree, {loss:.1f} by loss")
-    at_most(f"{kind}: regret by loss, over that by tree", loss / tree, 0.8)
+GAMES = ("one tree", "one loss", "whole functions", "single losses")
 
 
-def total_loss(functions: list[sb.PiecewiseConstant], seed: int) -> float:
+def regret(rounds: int = 1000, seeds: int = 3) -> None:
+    """Regret by what is shown, and the trees that it takes: those of a set, and one beyond either end."""
+    rows, after = [], []
+    for kind in KINDS:
+        functions = [problem.losses() for problem in sb.streams.clustering(kind, rounds, seed=0)]
+        least = np.array([sb.best_in_hindsight(functions).mean_loss] * rounds)
+        paid, trees = {}, {}
+        for name in GAMES:
+            games = np.mean([play(functions, name, seed) for seed in range(seeds)], axis=0)
+            paid[name], trees[name] = np.cumsum(games[:, 0] - least), np.cumsum(games[:, 1])
+            rows.append((kind, name, number(paid[name][-1]), f"{trees[name][-1]:,.0f}"))
+            say("  ".join(rows[-1]))
+        at_most(
+            f"{kind}: regret by loss, over that by tree", paid["one loss"][-1] / paid["one tree"][-1], 0.8
+        )
+        for budget in (rounds, 3 * rounds, 10 * rounds):
+            after.append((kind, f"{budget:,}", *(by_runs(paid[name], trees[name], budget) for name in GAMES)))
+    table("regret", ("stream", "told", "regret", "trees"), rows)
+    table("runs", ("stream", "trees", *GAMES), after)
+
+
+def play(functions: list[sb.PiecewiseConstant], told: str, seed: int) -> np.ndarray:
+    """The loss paid and the trees built in each round, with the instances in a random order."""
     learner = sb.Exp3Set(sb.Interval(0, 1), seed=seed)
-    total = 0.0
+    game = []
     for i in np.random.default_rng(seed).permutation(len(functions)):
-        trial = learner.ask()
-        seen = functions[i].piece(trial.rho)
+        trial, whole = learner.ask(), functions[i]
+        seen: Any = whole.piece(trial.rho)
+        loss, trees = float(seen.values[0]), 1
+        if told == "one loss":
+            seen = whole.compress().piece(trial.rho)
+            lo, hi = seen.domain[0]
+            trees = int(np.sum((whole.edges[:-1] >= lo) & (whole.edges[:-1] < hi))) + (lo > 0) + (hi < 1)
+        elif told == "whole functions":
+            seen, trees = whole, len(whole)
+        elif told == "single losses":
+            seen = loss
         learner.tell(trial, seen)
-        total += float(seen.values[0])
-    return total
+        game.append((loss, trees))
+    return np.array(game)
+
+
+def by_runs(paid: np.ndarray, trees: np.ndarray, budget: int) -> str:
+    """The regret a round, in thousandths, of the rounds that so many trees allow, and their number."""
+    played = int(np.searchsorted(trees, budget, side="right"))
+    return f"{1e3 * paid[played - 1] / played:.1f} in {played:,} rounds"
 
 
 def memory(n: int) -> None:
@@ -199,17 +246,19 @@ def memory(n: int) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     size = problem.distances.nbytes
-    at_most(f"memory of reveal, n = {n}, with the distances, over the distances", 1 + peak / size, 3.0)
+    at_most(
+        f"memory of `reveal`, n = {n:,}, the distances included, over the distances", 1 + peak / size, 3.0
+    )
 
 
-if __name__ == "__main__":
+def fastcluster_and_algorithm_3() -> None:
     for n in (1_000, 3_000):
         against_fastcluster(n)
     against_algorithm_3(1_000)
     full_information()
-    for kind in ("elongated", "digits", "iris"):
-        level_sets(kind)
-        regret_by_sets(kind)
     for n in (1_000, 3_000):
         memory(n)
-    finish()
+
+
+if __name__ == "__main__":
+    run_parts({"costs": fastcluster_and_algorithm_3, "sets": sets, "regret": regret}, __doc__)

@@ -1,13 +1,16 @@
 """How the benchmarks measure: ratios of two things timed in turn, in one process, held against targets.
 
-A script ends with `finish()`, which exits with 1 if any of its targets was missed.
+What a script says while it works goes to the standard error; its results go to the standard output, as tables
+in Markdown with names, which `tools/figures.py` puts into the documentation. A script ends with `finish()`,
+which prints the table of all figures and exits with 1 if any target was missed.
 """
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -28,36 +31,85 @@ def ratio(
     return statistics.median(quotients)
 
 
-# What was measured: the figure, its target, and whether that was met.
-_targets: dict[str, tuple[float, str, bool]] = {}
+# -- what was measured: the figure, its target, and whether that was met (None: there is no target) -------
+
+_figures: dict[str, tuple[str, str, bool | None]] = {}
+
+
+def say(text: str) -> None:
+    """Tell whoever waits how far it is."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def show(what: str, value: float, target: str, holds: bool) -> None:
-    """Print a figure beside its target, and remember whether the target was met."""
-    _targets[what] = value, target, bool(holds)
-    print(f"{what:<68} {value:>10.4g}   target {target:<12} {'OK' if holds else 'MISSED'}", flush=True)
+    """Note a figure beside its target, and whether the target was met."""
+    _figures[what] = figure(value), target, bool(holds)
+    say(f"{what:<68} {value:>10.4g}   target {target:<12} {'OK' if holds else 'MISSED'}")
 
 
-def shown() -> str:
-    """All figures so far beside their targets, as a table in Markdown."""
-    rows = [
-        f"| {what} | {value:.3g} | {target} | {'met' if holds else '**missed**'} |"
-        for what, (value, target, holds) in _targets.items()
-    ]
-    return "\n".join(["| | | target | |", "|---|---|---|---|", *rows])
-
-
-def finish() -> None:
-    """Leave the script, with an error if a target was missed."""
-    missed = [what.strip() for what, (*_, holds) in _targets.items() if not holds]
-    sys.exit("\n".join([f"{len(missed)} of {len(_targets)} targets missed:", *missed]) if missed else 0)
+def note(what: str, value: float | str) -> None:
+    """Note a figure that has no target."""
+    text = value if isinstance(value, str) else figure(value)
+    _figures[what] = text, "", None
+    say(f"{what:<68} {text:>10}")
 
 
 def at_most(what: str, value: float, target: float) -> None:
-    """Print a ratio (ours over theirs) that should be small."""
-    show(what, value, f"<= {target:g}x", value <= target)
+    """A ratio (ours over theirs) that should be small."""
+    show(what, value, f"≤ {target:g}", value <= target)
 
 
 def at_least(what: str, value: float, target: float) -> None:
-    """Print a speed-up (theirs over ours) that should be large."""
-    show(what, value, f">= {target:g}x", value >= target)
+    """A speed-up (theirs over ours) that should be large."""
+    show(what, value, f"≥ {target:g}", value >= target)
+
+
+# -- results --------------------------------------------------------------------------------------------
+
+
+def figure(x: float) -> str:
+    """A ratio: three digits, or all before the point."""
+    return f"{x:,.0f}" if abs(x) >= 1000 else f"{x:.3g}"
+
+
+def number(x: float) -> str:
+    """A regret, or another figure of that kind."""
+    return f"{x:.0f}" if abs(x) >= 100 else f"{x:.1f}"
+
+
+def table(name: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table in Markdown under its name."""
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    print(
+        f"<!-- {name} -->\n",
+        f"| {' | '.join(head)} |",
+        "|---" * len(head) + "|",
+        *lines,
+        "",
+        sep="\n",
+        flush=True,
+    )
+
+
+def run_parts(parts: Mapping[str, Callable[[], None]], about: str | None, name: str = "targets") -> None:
+    """The parts of a script that the command line names, or all of them; then `finish`."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help=f"of {', '.join(parts)}; all if none is named"
+    )
+    chosen = parser.parse_args().parts or list(parts)
+    if unknown := [part for part in chosen if part not in parts]:
+        parser.error(f"there is no part {', '.join(unknown)}: choose from {', '.join(parts)}")
+    for part in chosen:
+        parts[part]()
+    finish(name)
+
+
+def finish(name: str = "targets") -> None:
+    """Print all figures beside their targets under a name, and leave with an error if one was missed."""
+    words = {True: "met", False: "**missed**", None: ""}
+    rows = [(what, value, target, words[holds]) for what, (value, target, holds) in _figures.items()]
+    if rows:
+        table(name, ("", "", "target", ""), rows)
+    missed = [what for what, (*_, holds) in _figures.items() if holds is False]
+    sys.exit("\n".join([f"{len(missed)} of {len(_figures)} targets missed:", *missed]) if missed else 0)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from measure import at_least, at_most, finish, ratio, seconds
+from measure import at_least, at_most, figure, note, ratio, run_parts, seconds, table
 from scipy.spatial.distance import pdist, squareform
 
 import semibandit as sb
@@ -43,17 +43,16 @@ def reveal(n: int, instances: int = 24) -> None:
         )
         ours += ours_here
         theirs += theirs_here * pieces[-1]
-    print(
-        f"n = {n}, 64 rows: {np.mean(pieces):.2g} pieces in a set (most {max(pieces)}), "
-        f"{np.mean(visits):.2g} with the visits of rows that did not have the tree"
+    at_most(
+        f"`reveal`, n = {n}, 64 rows: time per interval in the set, over `Linkage.reveal`", ours / theirs, 1.5
     )
-    at_most(f"reveal, n = {n}: per piece in the set, over Linkage.reveal", ours / theirs, 1.5)
+    note(f"intervals in a set, mean of {instances} instances of digits", np.mean(pieces))
+    note("with the visits of rows that did not have the tree", np.mean(visits))
 
 
 def level_sets(instances: int = 40, n_rows: int = 24) -> None:
     """Connected sets with one loss against those with one tree, at the same points: width and trees."""
-    print(f"digits_two_metrics, {n_rows} rows, mean of {instances} instances")
-    shares = {}
+    shares, rows = {}, []
     for partition in ("tree", "loss"):
         rng = np.random.default_rng(0)
         share, trees = [], []
@@ -62,11 +61,12 @@ def level_sets(instances: int = 40, n_rows: int = 24) -> None:
             share.append(sum(hi - lo for lo, hi in seen.domain) / n_rows)
             trees.append(problem.n_runs)
         shares[partition] = np.mean(share)
-        print(f"    {partition}: {shares[partition]:.3f} of the rows seen, for {np.mean(trees):.0f} trees")
+        rows.append((f"a set with one {partition}", f"{shares[partition]:.3f}", f"{np.mean(trees):.0f}"))
     problems = list(sb.streams.digits_two_metrics(instances, n_rows=n_rows))
     for problem in problems:
         problem.losses()
-    print(f"    the whole function: {np.mean([problem.n_runs for problem in problems]):.0f} trees")
+    rows.append(("the whole function", "1", f"{np.mean([problem.n_runs for problem in problems]):.0f}"))
+    table("sets", ("", "share of the rows", "trees"), rows)
     at_least("width of a set with one loss, over one with one tree", shares["loss"] / shares["tree"], 10.0)
 
 
@@ -122,13 +122,16 @@ def dispersion(T: int = 3000, n: int = 4) -> None:
     rows = [[space.line.row(function, i).edges[1:-1] for function in whole] for i in range(len(space))]
     columns = [[column_breaks(problem, rho) for problem in problems] for rho in (0.5,)]
     plane = sb.dispersion.measure_plane(rows, columns, sb.Interval(0, 1))
-    print(f"\nTheorem 14: {T} instances of {n} points, distances uniform on [0, 1] (κ = B = 1)")
-    print(f"{'ε':>10} {'measured, one segment':>24} {'between two points':>20} {'Theorem 14':>12}")
+    counts = []
     for eps in (1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3):
         bound = sb.dispersion.bounds.metric_linkage_dispersion(T, eps, n=n, B=1.0, kappa=1.0)
-        print(f"{eps:>10g} {plane.D(eps):>24} {plane.between(eps):>20} {bound:>12.0f}")
+        bounded = f"{bound:.0f}{' (all)' if bound >= T else ''}"
+        counts.append((f"{eps:g}", figure(plane.D(eps)), figure(plane.between(eps)), bounded))
+    head = ("ε", "most losses that break on a segment of length ε", "along a row and a column", "Theorem 14")
+    table("theorem-14", head, counts)
     each = [np.mean([len(breaks) for line in lines for breaks in line]) for lines in (rows, columns)]
-    print(f"trees change {each[0]:.2g} times along a row, {each[1]:.2g} times along a column, in the mean")
+    note(f"changes of the tree along a row, mean of {T:,} instances of {n} points", each[0])
+    note("along a column", each[1])
 
 
 def column_breaks(
@@ -155,8 +158,12 @@ def column_breaks(
 
 
 if __name__ == "__main__":
-    reveal(100)
-    level_sets()
-    learner()
-    dispersion()
-    finish()
+    run_parts(
+        {
+            "reveal": lambda: reveal(100),
+            "sets": level_sets,
+            "learner": learner,
+            "dispersion": dispersion,
+        },
+        __doc__,
+    )

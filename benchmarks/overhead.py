@@ -8,7 +8,7 @@ from __future__ import annotations
 import fastcluster
 import numba
 import numpy as np
-from measure import at_most, finish, ratio
+from measure import at_most, ratio, run_parts
 from scipy.spatial.distance import pdist
 
 import semibandit as sb
@@ -37,7 +37,7 @@ def knapsacks() -> None:
             lambda: greedy(values, sizes, 10.0, 1.0),
             calls=(calls, 2000),
         )
-        at_most(f"Knapsack(50 items).{name}, over a greedy run", figure, target)
+        at_most(f"`Knapsack` of 50 items, `{name}`, over a greedy run", figure, target)
 
 
 def clusterings() -> None:
@@ -49,10 +49,15 @@ def clusterings() -> None:
             lambda d=distances: fastcluster.complete(d),
             calls=(1, 1) if n == 1000 else (20, 20),
         )
-        at_most(f"Linkage({n} points).{what}, over fastcluster", figure, target)
+        at_most(f"`Linkage` of {n:,} points, `{what}`, over fastcluster", figure, target)
 
 
 if __name__ == "__main__":
-    knapsacks()
-    clusterings()
-    finish()
+    run_parts(
+        {
+            "knapsacks": knapsacks,
+            "clusterings": clusterings,
+        },
+        __doc__,
+        "small-instances",
+    )

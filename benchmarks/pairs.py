@@ -1,12 +1,11 @@
 """Easy and hard instances: what two looks at one of them have in common cancels.
 
-Run: python benchmarks/pairs.py [--seeds 10] [--rounds 600] [--write]
+Run: python benchmarks/pairs.py [--seeds 10] [--rounds 600]
 
 Three streams with the same mean loss over the parameter. In the first, instances differ by much more than
 parameters do; the second is the same without that; in the third pieces are noisy, each on its own, and there
 is nothing in common to be found. Prints the regret with no, one and four probes. Targets: a probe takes off
 a quarter of the regret where instances differ, adds nothing where they are alike, and little to noise.
-`--write` puts the table into docs/learner.md.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from measure import at_most, finish
-from playing.pages import write
+from measure import at_most, finish, say, table
 from playing.players import SPACE
 
 import semibandit as sb
@@ -53,20 +51,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--rounds", type=int, default=600)
-    parser.add_argument("--write", action="store_true", help="put the table into the documentation")
     options = parser.parse_args()
-    rows = ["| regret with | no probe | 1 probe | 4 probes |", "|---|---|---|---|"]
+    rows = []
     means = {}
     for name, shape in STREAMS.items():
         games = [stream(options.rounds, seed, *shape) for seed in range(options.seeds)]
         for m in PROBES:
             means[name, m] = np.mean([regret(game, m, seed) for seed, game in enumerate(games)])
-        rows.append(f"| {name} | " + " | ".join(f"{means[name, m]:.1f}" for m in PROBES) + " |")
-        print(rows[-1], flush=True)
+        rows.append((name, *(f"{means[name, m]:.1f}" for m in PROBES)))
+        say(", ".join(rows[-1]))
+    table("pairs", ("regret with", "no probe", "1 probe", "4 probes"), rows)
     for name, target in zip(STREAMS, TARGETS, strict=True):
         at_most(f"{name}: regret with 1 probe, over that with none", means[name, 1] / means[name, 0], target)
-    if options.write:
-        write("learner.md", {"pairs": "\n".join(rows)})
     finish()
 
 

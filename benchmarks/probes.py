@@ -2,7 +2,7 @@
 
 Both learners meet the same instances, and run the algorithm equally often: as many looks a round as bisection
 needs runs. `semibandit tune --feedback black-box` does the first. Prints regrets, means over seeds; for the
-solver (`--solver`, which takes minutes) mean losses, as its best effort in hindsight would take too long.
+solver (`--solver`, which takes minutes) sums of losses, as its best effort in hindsight would take too long.
 
     python benchmarks/probes.py --rounds 300 --seeds 3
 """
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from measure import number, say, table
 
 import semibandit as sb
 
@@ -55,8 +56,10 @@ def linkage(problem: Any, rho: float) -> tuple[bytes, float]:
     return problem.tree(rho)[:, :2].tobytes(), problem.loss(rho)
 
 
-def compare(name: str, make: Callable[[], Sequence[Any]], paid: Callable[[Any], float], seeds: int) -> None:
-    """Play bisection, then probes with as many runs, on the same instances; print what was paid."""
+def compare(
+    name: str, make: Callable[[], Sequence[Any]], paid: Callable[[Any], float], seeds: int
+) -> tuple[str, ...]:
+    """Play bisection, then probes with as many runs, on the same instances; a row of what was paid."""
     results = []
     for seed in range(seeds):
         problems = make()
@@ -68,8 +71,9 @@ def compare(name: str, make: Callable[[], Sequence[Any]], paid: Callable[[Any], 
         single = sb.play(sb.Exp3Set(space, horizon=T, seed=seed), make(), "bandit")
         results.append((runs, looks, paid(searched), paid(probed), paid(single)))
     runs, looks, *means = np.mean(results, axis=0)
-    figures = "  ".join(f"{value:8.4g}" for value in means)
-    print(f"{name:<10}  {T:6}  {runs:9.1f}  {looks:6.1f}  {figures}", flush=True)
+    row = (name, str(T), str(seeds), number(runs), *map(number, means))
+    say("  ".join(row))
+    return row
 
 
 def solver_problems(rounds: int, solver: Any) -> list[Boxed]:
@@ -96,7 +100,6 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--solver", type=int, default=0, metavar="ROUNDS", help="also on so many programs")
     options = parser.parse_args()
-    print("            rounds  bisection  looks   regret of bisection, of probes, of one run a round")
     T = options.rounds
 
     def regret(history: Any) -> float:
@@ -105,15 +108,31 @@ def main() -> None:
     def boxes(stream: Sequence[Any], run: Callable[[Any, float], Any]) -> Callable[[], list[Boxed]]:
         return lambda: [Boxed(problem, run) for problem in stream]
 
-    compare("knapsack", boxes(sb.streams.knapsack("mixed", T, seed=0), knapsack), regret, options.seeds)
+    rows = [
+        compare("knapsack", boxes(sb.streams.knapsack("mixed", T, seed=0), knapsack), regret, options.seeds)
+    ]
     points = sb.streams.clustering("elongated", T, per_class=10, seed=0)
-    compare("linkage", boxes(points, linkage), regret, options.seeds)
+    rows.append(compare("linkage", boxes(points, linkage), regret, options.seeds))
     if options.solver:
         with ProcessPoolExecutor(1, get_context("spawn")) as solver:
-            print("solver: mean losses")
-            compare(
-                "solver", lambda: solver_problems(options.solver, solver), lambda h: float(h.loss.mean()), 1
+            rows.append(
+                compare(
+                    "HiGHS: sum of losses",
+                    lambda: solver_problems(options.solver, solver),
+                    lambda history: float(history.loss.sum()),
+                    1,
+                )
             )
+    head = (
+        "regret",
+        "rounds",
+        "seeds",
+        "runs a round",
+        "bisection",
+        "probes, as many runs",
+        "one run a round",
+    )
+    table("probes", head, rows)
 
 
 if __name__ == "__main__":

@@ -188,9 +188,7 @@ def main() -> None:
     parser.add_argument("--programs", nargs="+", default=list(PROGRAMS), choices=list(PROGRAMS))
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     options = parser.parse_args()
-    print(
-        f"{options.runs} runs; better than the default on held-out instances / mean loss over the default's"
-    )
+    cells: dict[str, list[str]] = {method: [] for method in options.methods}
     for name in options.programs:
         table, results = Table.of(name), {}
         for method in options.methods:
@@ -199,9 +197,10 @@ def main() -> None:
             seeds = min(options.seeds, limit.get(method, options.seeds))
             found = results[method] = play(table, METHODS[method], options.runs, seeds)
             seconds = (perf_counter() - start) / seeds
-            figures = f"{found.share():6.0%}  {np.mean(found.ratio):8.4f}"
-            print(f"{name:<8} {method:<34} {figures}  ({seeds} seeds, {seconds:.2g} s each)", flush=True)
+            cells[method].append(f"{found.share():.0%}, {np.mean(found.ratio):.4f}")
+            measure.say(f"{name:<8} {method:<34} {cells[method][-1]}  ({seeds} seeds, {seconds:.2g} s each)")
         hold(name, results)
+    measure.table("racing", ("", *options.programs), ([method, *row] for method, row in cells.items()))
     measure.finish()
 
 
@@ -212,11 +211,11 @@ def hold(name: str, results: dict[str, Result]) -> None:
         return
     if (theirs := results.get("ten values, paired")) is not None:
         z = worse_by(theirs.better, ours.better)
-        measure.show(f"{name}: the grid is better more often, standard errors", z, "<= 2", z <= 2.0)
+        measure.show(f"{name}: the grid is better more often, standard errors", z, "≤ 2", z <= 2.0)
     for method in PEERS:
         if (theirs := results.get(method)) is not None:
             z = worse_by(ours.ratio[: len(theirs.ratio)], theirs.ratio)
-            measure.show(f"{name}: race costs more than {method}, standard errors", z, "<= 2", z <= 2.0)
+            measure.show(f"{name}: race costs more than {method}, standard errors", z, "≤ 2", z <= 2.0)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
 import numpy as np
+from measure import table
 
 import semibandit as sb
 
@@ -28,7 +29,8 @@ def learner(name: str, space: sb.Interval, T: int, seed: int) -> tuple[sb.Exp3Se
         "output sets, rate of Theorem 3": ({"rate": theorem, "baseline": None}, "semi-bandit", "output"),
         "order sets, adaptive rate": ({"baseline": None}, "semi-bandit", "order"),
         "output sets, adaptive rate (provable)": ({"baseline": None}, "semi-bandit", "output"),
-        "output sets, adaptive rate, low baseline (default)": ({}, "semi-bandit", "output"),
+        "output sets, adaptive rate, low baseline": ({"baseline": "low"}, "semi-bandit", "output"),
+        "output sets, local baseline (default)": ({}, "semi-bandit", "output"),
         "the same, horizon unknown": ({"horizon": None}, "semi-bandit", "output"),
         "the same with implicit exploration 0.01": ({"exploration": 0.01}, "semi-bandit", "output"),
         "full information": ({}, "full", "output"),
@@ -43,7 +45,8 @@ CONFIGURATIONS = [
     "output sets, rate of Theorem 3",
     "order sets, adaptive rate",
     "output sets, adaptive rate (provable)",
-    "output sets, adaptive rate, low baseline (default)",
+    "output sets, adaptive rate, low baseline",
+    "output sets, local baseline (default)",
     "the same, horizon unknown",
     "the same with implicit exploration 0.01",
     "full information",
@@ -87,13 +90,11 @@ def main() -> None:
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         job = partial(one_stream, T=options.rounds, n_seeds=options.seeds)
         results = list(pool.map(job, STREAMS))
-    print(
-        f"{f'regret after {options.rounds:,} rounds: mean (worst)':<52}"
-        + "".join(f"{kind:>19}" for kind in STREAMS)
-    )
+    rows = []
     for name in ["uniform play", *CONFIGURATIONS]:
         cells = [f"{np.mean(result[name]):.1f} ({max(result[name]):.1f})" for result in results]
-        print(f"{name:<52}" + "".join(f"{cell:>19}" for cell in cells))
+        rows.append((name, *cells))
+    table("rates", (f"regret after {options.rounds:,} rounds: mean (worst)", *STREAMS), rows)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 """What to deploy: `recommend()` against the tallest piece, the median of the density, and the best value.
 
-Run: python benchmarks/recommend.py [--seeds 5] [--rounds 1000] [--streams mixed,iris] [--write]
+Run: python benchmarks/recommend.py [--seeds 5] [--rounds 1000] [--streams mixed,iris]
 
 Learners play the streams of the suite, and two more on which simple rules fail: slivers, where each instance
 has hundreds of pieces, and two valleys with a hill between them. After 30, 100, 300 and all rounds each rule
 names a value, and its mean loss over the whole stream is compared with that of the best fixed one. Targets:
 by the geometric mean over streams no worse than the median, nor than the tallest piece; on no stream worse
-than the median by more than three standard errors (drifting apart). `--write` puts the table into the docs.
+than the median by more than three standard errors (drifting apart).
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import finish, show
-from playing.pages import write
+from measure import finish, say, show, table
 from playing.players import SHOWN, default, grid, low, no_baseline
 from playing.streams import RECIPES, Stream, load
 
@@ -93,7 +92,7 @@ def play(stream: Stream, make: Any, feedback: str, seeds: int, rounds: int) -> n
     return np.array(games)
 
 
-def judge(learner: str, games: dict[str, np.ndarray[Any, Any]]) -> str:
+def judge(learner: str, games: dict[str, np.ndarray[Any, Any]]) -> list[str]:
     """Hold a learner to its targets; its row of the table."""
     means = np.array([above.mean(axis=(0, 1)) for above in games.values()])
     ours, top, middle = np.exp(np.log(np.maximum(means, LEAST)).mean(axis=0))
@@ -110,7 +109,7 @@ def judge(learner: str, games: dict[str, np.ndarray[Any, Any]]) -> str:
         if worse.mean() > LEAST and name not in APART:
             what = f"{learner}, {name}: worse than the median, in standard errors"
             show(what, worse.mean() / max(error, 1e-12), "<= 3", worse.mean() <= 3.0 * error)
-    return f"| {learner} | " + " | ".join(f"{1e3 * x:.1f}" for x in (ours, middle, top)) + " |"
+    return [learner, *(f"{1e3 * x:.1f}" for x in (ours, middle, top))]
 
 
 def main() -> None:
@@ -118,28 +117,21 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=1000)
     parser.add_argument("--streams", help="names, with commas between them")
-    parser.add_argument("--write", action="store_true", help="put the tables into the documentation")
     parser.add_argument("--kept", type=Path, default=HERE.parent / "build" / "suite")
     options = parser.parse_args()
     streams = {name: lambda name=name: load(name, RECIPES[name], options.kept) for name in RECIPES}
     streams |= {"slivers": lambda: slivers(options.rounds), "two valleys": lambda: valleys(options.rounds)}
     chosen = options.streams.split(",") if options.streams else list(streams)
     games: dict[str, dict[str, Any]] = {learner: {} for learner in LEARNERS}
-    print(
-        f"{'':<18}{'':<17}"
-        + "".join(f"{rule:>16}" for rule in RULES)
-        + "   (mean loss above the best, 1/1000)"
-    )
+    say(f"{'':<35}" + "".join(f"{rule:>16}" for rule in RULES) + "   (mean loss above the best, 1/1000)")
     for name in chosen:
         stream = streams[name]()
         for learner, (make, feedback) in LEARNERS.items():
             above = games[learner][name] = play(stream, make, feedback, options.seeds, options.rounds)
             figures = "".join(f"{1e3 * x:16.2f}" for x in above.mean(axis=(0, 1)))
-            print(f"{learner:<18}{name:<17}{figures}", flush=True)
+            say(f"{learner:<18}{name:<17}{figures}")
     rows = [judge(learner, played) for learner, played in games.items()]
-    head = ["| | `recommend()` | median of the density | tallest piece |", "|---|---|---|---|"]
-    if options.write:
-        write("learner.md", {"recommend": "\n".join(head + rows)})
+    table("recommend", ("", "`recommend()`", "median of the density", "tallest piece"), rows)
     finish()
 
 

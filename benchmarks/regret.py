@@ -1,9 +1,9 @@
-"""How regret grows with T on dispersed streams: the exponents of intervals and of our own grid of points.
+"""How regret grows with T on dispersed streams: the exponents of intervals, of single losses and of a grid.
 
 Run: python benchmarks/regret.py [--seeds 20] [--longest 100000] [--png docs/regret.png]
 
 For each seed a stream of random step functions is played for several horizons, each game from scratch,
-by the provable learners (no baseline) and by the default ones. The exponent is the slope of the mean regret
+by provable learners (no baseline) and by default ones. The exponent is the slope of the mean regret
 over seeds on log-log axes.
 """
 
@@ -13,18 +13,20 @@ import argparse
 import os
 from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
+from typing import Any
 
 import numpy as np
-from measure import finish, show
+from measure import finish, say, show, table
 
 import semibandit as sb
 
 SPACE = sb.Interval(0, 1)
-GAMES = [
-    ("semi-bandit, provable", "semi-bandit", None),
-    ("semi-bandit, default", "semi-bandit", "low"),
-    ("bandit, provable", "bandit", None),
-    ("bandit, default", "bandit", "low"),
+GAMES: list[tuple[str, str, Any, dict[str, Any]]] = [
+    ("semi-bandit, provable", "semi-bandit", sb.Exp3Set, {"baseline": None}),
+    ("semi-bandit, default", "semi-bandit", sb.Exp3Set, {}),
+    ("single losses, default", "bandit", sb.Exp3Set, {}),
+    ("Exp3Grid, provable", "bandit", sb.Exp3Grid, {"baseline": None}),
+    ("Exp3Grid, default", "bandit", sb.Exp3Grid, {}),
 ]
 LARGEST = {"semi-bandit": 0.55, "bandit": 0.75}  # exponents: the theory has 1/2 and 2/3
 
@@ -34,9 +36,8 @@ def one_seed(seed: int, horizons: list[int]) -> list[tuple[str, int, float]]:
     results = []
     for T in horizons:
         best = sb.best_in_hindsight(problems[:T]).mean_loss
-        for name, feedback, baseline in GAMES:
-            make = sb.Exp3Grid if feedback == "bandit" else sb.Exp3Set
-            learner = make(SPACE, horizon=T, baseline=baseline, seed=seed)
+        for name, feedback, make, options in GAMES:
+            learner = make(SPACE, horizon=T, seed=seed, **options)
             total = sum(row.loss for row in sb.rounds(learner, problems[:T], feedback))
             results.append((name, T, total - T * best))
     return results
@@ -58,23 +59,18 @@ def main() -> None:
         for done, job in enumerate(jobs, 1):
             for name, T, regret in job.result():
                 regrets[name][T].append(regret)
-            print(f"seed {done} of {options.seeds}", end="\r", flush=True)
+            say(f"seed {done} of {options.seeds}")
 
-    print(
-        f"{'mean regret (worst seed)':<24}" + "".join(f"{f'T = {T:,}':>18}" for T in horizons) + "   exponent"
-    )
-    fits = {}
+    fits, rows = {}, []
     for name, *_ in GAMES:
         means = [float(np.mean(regrets[name][T])) for T in horizons]
         fits[name] = float(np.polyfit(np.log(horizons), np.log(means), 1)[0])
-        cells = [
-            f"{f'{mean:.0f} ({max(regrets[name][T]):.0f})':>18}"
-            for mean, T in zip(means, horizons, strict=True)
-        ]
-        print(f"{name:<24}" + "".join(cells) + f"   {fits[name]:.3f}")
-    for name, feedback, _ in GAMES:
+        cells = [f"{mean:.0f} ({max(regrets[name][T]):.0f})" for mean, T in zip(means, horizons, strict=True)]
+        rows.append((name, *cells, f"**{fits[name]:.3f}**"))
+    table("growth", ("mean regret (worst seed)", *(f"T = {T:,}" for T in horizons), "exponent"), rows)
+    for name, feedback, *_ in GAMES:
         largest = LARGEST[feedback]
-        show(f"exponent of the regret, {name}", fits[name], f"<= {largest}", fits[name] <= largest)
+        show(f"exponent of the regret, {name}", fits[name], f"≤ {largest}", fits[name] <= largest)
     if options.png:
         draw(regrets, fits, horizons, options.png)
 
@@ -86,10 +82,10 @@ def draw(
 
     figure = Figure(figsize=(7, 5), dpi=120, layout="constrained")
     ax = figure.subplots()
-    for name, feedback, baseline in GAMES:
-        colour = "#1f4e9c" if feedback == "semi-bandit" else "#c2571a"
+    for name, feedback, make, given in GAMES:
+        colour = "#1f4e9c" if feedback == "semi-bandit" else "#c2571a" if make is sb.Exp3Grid else "#2e7d32"
         all_seeds = np.array([regrets[name][T] for T in horizons])
-        style = "-o" if baseline is None else "--s"
+        style = "-o" if given else "--s"
         ax.plot(horizons, all_seeds.mean(axis=1), style, color=colour, label=f"{name}: T^{fits[name]:.2f}")
         ax.fill_between(
             horizons, all_seeds.min(axis=1), all_seeds.max(axis=1), color=colour, alpha=0.12, lw=0

@@ -14,7 +14,7 @@ import sys
 from time import perf_counter, process_time
 from typing import Any
 
-from measure import at_least, at_most, finish, show
+from measure import at_least, at_most, finish, note, say, show
 
 import semibandit as sb
 
@@ -48,13 +48,10 @@ def speed(name: str, rounds: int) -> None:
     _, quarter, _ = fitted(name, rounds // 4, 1)
     alone, own, one = fitted(name, rounds, 1)
     together, parent, two = fitted(name, rounds, 2)
-    print(
-        f"{rounds:,} {name}: {1e3 * own / rounds:.3g} ms of work each, {one.breaks / rounds:.3g} breaks each"
-    )
-    print(f"    {one!r}")
-    print(
-        f"    adding up, in the process that two others work for: {parent / own:.1%} of the work of one alone"
-    )
+    say(f"    {one!r}")
+    note(f"{rounds:,} {name}: milliseconds of work each, one process", 1e3 * own / rounds)
+    note(f"{name}: breaks each", one.breaks / rounds)
+    note(f"{name}: adding up, in the process that two others work for, over all work", parent / own)
     differ = json.dumps(one.to_dict()) != json.dumps(two.to_dict())
     show(f"{name}: results that differ between one process and two", differ, "none", not differ)
     at_least(f"{rounds:,} {name}, one process over two", alone / together, SPEED_UP)
@@ -79,7 +76,7 @@ def print_peak(name: str, rounds: int) -> None:
 def memory(name: str, rounds: int) -> None:
     short, long = peak(name, rounds // 8), peak(name, rounds)
     for who in ("worker", "parent"):
-        print(f"{name}: {who} {short[who]:.0f} MB for {rounds // 8:,}, {long[who]:.0f} MB for {rounds:,}")
+        note(f"{rounds:,} {name}: MB of a {who}, most of it Python and its libraries", long[who])
     at_most(
         f"{name}: memory of a worker, a log over an eighth of it",
         long["worker"] / short["worker"],
@@ -91,8 +88,8 @@ def passes(name: str, rounds: int) -> None:
     """What it costs to hold a two-thousandth of the pieces: about four million of those of 10⁹ knapsacks."""
     _, once, whole = fitted(name, rounds, 1)
     _, again, narrow = fitted(name, rounds, 1, max_pieces=max(whole.breaks // 2000, 2))
-    print(f"{name}: {rounds:,} in {narrow.passes} passes, with {len(narrow.function):,} of {whole.breaks:,} "
-          f"pieces: {again / once:.2f} times the work of one pass")  # fmt: skip
+    held = f"{len(narrow.function):,} of {whole.breaks:,} pieces"
+    note(f"{rounds:,} {name}, {narrow.passes} passes to hold {held}: work over that of one", again / once)
     same = (narrow.interval, narrow.mean_loss) == (whole.interval, whole.mean_loss)
     show(f"{name}: results that differ between one pass and several", not same, "none", same)
 

@@ -4,6 +4,7 @@ import statistics
 from time import process_time
 
 import numpy as np
+from measure import table
 from scipy.spatial.distance import pdist
 
 import semibandit as sb
@@ -30,7 +31,8 @@ def ratios(n):
 
 
 if __name__ == "__main__":
+    rows = []
     for n in (60, 120, 250):
         found = list(ratios(n))
-        median = statistics.median(found)
-        print(f"n = {n}: {min(found):.0f} to {max(found):.0f} trees, median {median:.0f}")
+        rows.append((f"{n}", f"{min(found):.0f}", f"{statistics.median(found):.0f}", f"{max(found):.0f}"))
+    table("single-average", ("points", "least", "median", "most"), rows)

@@ -1,6 +1,6 @@
-"""Studies: rounds per second, joining, growth, processes, kills. Run: python benchmarks/study.py [PART ...]
+"""Studies: rounds per second, joining, growth, processes, kills.
 
-Parts: single, processes, postgres, service, optuna, million, kills. Without any, all of them are run.
+Run: python benchmarks/study.py [PART ...]
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from measure import finish, show
+from measure import note, run_parts, say, show
 
 import semibandit as sb
 from semibandit.learners import storage as saving
@@ -74,7 +74,7 @@ def per_second(rounds: int, run: Callable[[], Any]) -> float:
 
 
 def target(what: str, value: float, least: float) -> None:
-    show(what, value, f">= {least:g}", value >= least)
+    show(what, value, f"≥ {least:,g}", value >= least)
 
 
 def same_learner(storage: str, name: str) -> bool:
@@ -114,7 +114,7 @@ def single() -> None:
         rates = [per_second(1000, lambda: play(study, 1000, 1)) for _ in range(5)]
         target("SQLite, one process: rounds per second", statistics.median(rates), 2000)
         full = sb.Study(f"sqlite:///{place}/a.db?synchronous=full", "a")
-        print(f"    with synchronous=full: {per_second(500, lambda: play(full, 500, 2)):.0f}")
+        note("the same with `synchronous=full`", per_second(500, lambda: play(full, 500, 2)))
 
 
 def _work(storage: str, seed: int, rounds: int, start: Any, results: Any) -> None:
@@ -249,8 +249,9 @@ def beside_optuna() -> None:
             for _ in range(3):
                 rate = per_second(trials, run)
                 quotients.append(per_second(1000, lambda: play(study, 1000, 1)) / rate)
-            print(f"Optuna {optuna.__version__}, {what}, random sampler: {rate:.0f} rounds per second")
-            target(f"    ours over theirs ({what})", statistics.median(quotients), 20)
+            theirs_is = f"Optuna {optuna.__version__}, {what}, random sampler"
+            note(f"{theirs_is}: rounds per second", rate)
+            target(f"SQLite, one process, over {theirs_is}", statistics.median(quotients), 20)
 
 
 # -- a million rounds ------------------------------------------------------------------------------
@@ -264,13 +265,13 @@ def million(rounds: int = 1_000_000, batch: int = 500) -> None:
         for seed in range(rounds // batch):
             play_together(old, batch, seed)
         size = sum(path.stat().st_size for path in place.iterdir()) / 1e6
-        print(f"{rounds:,} rounds written in {time.perf_counter() - began:.0f} s; {size:.0f} MB")
+        say(f"{rounds:,} rounds written in {time.perf_counter() - began:.0f} s; {size:.0f} MB")
         play_together(young, 1000, 0)
         # In turn, so that both meet the same machine. Long enough to pay for snapshots.
         pairs = [[per_second(2000, lambda s=s: play(s, 2000, 7)) for s in (young, old)] for _ in range(17)]
         growth = sum(1 / b for _, b in pairs) / sum(1 / a for a, _ in pairs)
         show(
-            f"cost of a round after {rounds:g} rounds, over that after 1,000", growth, "<= 1.5", growth <= 1.5
+            f"cost of a round after {rounds:,} rounds, over that after 1,000", growth, "≤ 1.5", growth <= 1.5
         )
         joining = []
         for _ in range(3):
@@ -280,15 +281,15 @@ def million(rounds: int = 1_000_000, batch: int = 500) -> None:
                 joining.append(time.perf_counter() - start)
                 busy = time.process_time() - busy
         seconds = statistics.median(joining)
-        print(f"    of which the processor was busy for {busy:.2f} s")
-        show(f"joining a study of {rounds:g} rounds, seconds", seconds, "<= 3", seconds <= 3)
+        show(f"joining a study of {rounds:,} rounds, seconds", seconds, "≤ 3", seconds <= 3)
+        note("of which the processor was busy", busy)
         with sb.Study(storage, "old") as study, sb.Study(storage, "old") as looker:
             study.recommend()
             start, busy = time.perf_counter(), time.process_time()
             columns = view(Timeline(looker, study)).columns
             seconds, busy = time.perf_counter() - start, time.process_time() - busy
-        print(f"    {len(columns)} columns for the page of it; the processor was busy for {busy:.2f} s")
-        show(f"what the page of {rounds:g} rounds asks for, seconds", seconds, "<= 2", seconds <= 2)
+        show(f"the page of {rounds:,} rounds, {len(columns)} columns, seconds", seconds, "≤ 2", seconds <= 2)
+        note("of which the processor was busy for the page", busy)
 
 
 # -- kills -----------------------------------------------------------------------------------------
@@ -369,12 +370,12 @@ def _require_whole(storage: str, study: sb.Study) -> None:
 def kills() -> None:
     with folder() as place:
         kill_workers(f"sqlite:///{place}/a.db", 400)
-        show("workers killed on SQLite, log whole, replay equal", 400, ">= 400", True)
+        show("workers killed on SQLite, log whole, replay equal", 400, "≥ 400", True)
         kill_services(f"sqlite:///{place}/b.db", 20)
-        show("services killed, log whole, replay equal", 20, ">= 20", True)
+        show("services killed, log whole, replay equal", 20, "≥ 20", True)
     with postgres() as address:
         kill_workers(address, 80)
-        show("workers killed on PostgreSQL, log whole, replay equal", 80, ">= 80", True)
+        show("workers killed on PostgreSQL, log whole, replay equal", 80, "≥ 80", True)
 
 
 PARTS = {
@@ -388,6 +389,4 @@ PARTS = {
 }
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or PARTS:
-        PARTS[name]()
-    finish()
+    run_parts(PARTS, __doc__)

@@ -4,8 +4,8 @@ Run: python benchmarks/suite.py [--seeds 20] [--streams mixed,iris] [--learners 
 
 The whole loss functions of a stream are computed once and kept below build/suite; games in a random order of
 the rounds (drifting and Pabulib keep theirs) are then quick, and those that were played before with the same
-code are not played again. Regret is against the exact best fixed parameter. `--write` puts the tables into
-docs/regret.md; `--quick` plays 200 rounds of two streams and judges nothing.
+code are not played again. Regret is against the exact best fixed parameter. `--quick` plays 200 rounds of two
+streams and judges nothing.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import finish, show, shown
-from playing.pages import number, write
+from measure import finish, number, say, show, table
 from playing.players import LATE, PLAYERS, Player
 from playing.streams import RECIPES, Stream, load, pabulib
 
@@ -65,13 +64,13 @@ def play_all(players: list[Player], streams: list[Stream], seeds: int, others: i
             try:
                 regrets = games.regrets(player, stream, n)
             except ImportError as error:
-                print(f"{player.name} is left out: {error} (make bench installs it)")
+                say(f"{player.name} is left out: {error} (make bench installs it)")
                 del results[player.name]
                 break
             results[player.name][stream.name] = np.array(regrets)
             first, _, last = np.array(regrets).T
-            print(f"{player.name:<18}{stream.name:<17}{n:>3} seeds: regret {last.mean():8.2f}, "
-                  f"worst {last.max():8.2f}, at 100 {first.mean():7.2f}", flush=True)  # fmt: skip
+            say(f"{player.name:<18}{stream.name:<17}{n:>3} seeds: regret {last.mean():8.2f}, "
+                  f"worst {last.max():8.2f}, at 100 {first.mean():7.2f}")  # fmt: skip
     return results
 
 
@@ -108,7 +107,7 @@ def judge(results: Results) -> None:
     for what, ours, theirs, target in quotients:
         if (results.get(ours, {}).keys() & results.get(theirs, {}).keys()) - set(APART):
             value = quotient(results, ours, theirs)
-            show(f"geometric mean of regret, {what}", value, f"<= {target:g}", value <= target)
+            show(f"geometric mean of regret, {what}", value, f"≤ {target:g}", value <= target)
     if not results.get("default"):
         return
     for peer in ("Exp3Grid", "VHCT"):
@@ -117,12 +116,12 @@ def judge(results: Results) -> None:
     for stream, games in results["default"].items():
         if stream not in APART:
             worst = games[:, 2].max() / games[:, 2].mean()
-            show(f"worst of {len(games)} seeds over the mean, {stream}", worst, "<= 2.5", worst <= 2.5)
+            show(f"worst of {len(games)} seeds over the mean, {stream}", worst, "≤ 2.5", worst <= 2.5)
     for column, rounds in enumerate(AT):
         judge_beginning(results, column, rounds)
     if "concentrated" in results["default"]:
         needle = means(results, "default")["concentrated"]
-        show("regret on concentrated", needle, "<= 150", needle <= 150)
+        show("regret on concentrated", needle, "≤ 150", needle <= 150)
 
 
 def judge_beginning(results: Results, column: int, rounds: int) -> None:
@@ -132,21 +131,20 @@ def judge_beginning(results: Results, column: int, rounds: int) -> None:
     if results.get("Exp3Grid"):
         n = len(results["default"])
         below = 1.0 - len(not_below(results, "default", "Exp3Grid", column)) / n
-        show(f"first {rounds} rounds, share of streams below Exp3Grid", below, ">= 2/3", below >= 2 / 3)
+        show(f"first {rounds} rounds, share of streams below Exp3Grid", below, "≥ 2/3", below >= 2 / 3)
 
 
 # -- tables ----------------------------------------------------------------------------------------
 
 
-def table(results: Results, streams: list[str]) -> str:
-    """Mean regret of each learner on each stream, as Markdown; the worst seed of the default beside it."""
-    learners = [name for name in results if results[name]]
-    lines = ["| mean regret | " + " | ".join(streams) + " | seeds |", "|---" * (len(streams) + 2) + "|"]
-    for name in learners:
-        cells = [cell(results[name].get(stream), name == "default") for stream in streams]
-        most = max(len(games) for games in results[name].values())
-        lines.append(f"| {name} | " + " | ".join(cells) + f" | {most} |")
-    return "\n".join(lines)
+def regrets(name: str, results: Results, streams: list[str]) -> None:
+    """Mean regret of each learner on each stream; the worst seed of the default beside it."""
+    rows = []
+    for learner in results:
+        cells = [cell(results[learner].get(stream), learner == "default") for stream in streams]
+        most = max(len(games) for games in results[learner].values())
+        rows.append((learner, *cells, str(most)))
+    table(name, ("mean regret", *streams, "seeds"), rows)
 
 
 def cell(games: Any, with_worst: bool) -> str:
@@ -156,31 +154,25 @@ def cell(games: Any, with_worst: bool) -> str:
     return f"**{mean}** ({number(games[:, 2].max())})" if with_worst else mean
 
 
-def beginnings(results: Results, streams: list[str]) -> str:
+def beginnings(results: Results, streams: list[str]) -> None:
+    """Mean regret after the first rounds."""
     names = [name for name in ("default", 'baseline="low"', "Exp3Grid") if results.get(name)]
-    head = [f"{name}, {t} rounds" for t in AT for name in names]
-    lines = ["| | " + " | ".join(head) + " |", "|---" * (len(head) + 1) + "|"]
-    for stream in streams:
-        cells = [
-            number(means(results, name, column).get(stream, np.nan))
-            for column in range(len(AT))
-            for name in names
-        ]
-        lines.append(f"| {stream} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    columns = [means(results, name, column) for column in range(len(AT)) for name in names]
+    rows = [(stream, *(number(column.get(stream, np.nan)) for column in columns)) for stream in streams]
+    table("beginning", ("", *(f"{name}, {t} rounds" for t in AT for name in names)), rows)
 
 
-def tables_of(results: Results, streams: list[str]) -> dict[str, str]:
+def show_tables(results: Results, streams: list[str]) -> None:
     """The tables that these learners make: prompt ones, and the default told late."""
     late = {player.name for player in LATE}
-    prompt = {name: games for name, games in results.items() if name not in late}
-    delayed = {name: games for name, games in results.items() if name in late | {"default"}}
-    tables = {}
+    played = {name: games for name, games in results.items() if games}
+    prompt = {name: games for name, games in played.items() if name not in late}
+    delayed = {name: games for name, games in played.items() if name in late | {"default"}}
     if prompt.keys() - {"default"}:
-        tables |= {"regret": table(prompt, streams), "beginning": beginnings(results, streams)}
+        regrets("regret", prompt, streams)
+        beginnings(prompt, streams)
     if delayed.keys() - {"default"}:
-        tables["late"] = table(delayed, streams)
-    return tables
+        regrets("late", delayed, streams)
 
 
 # -- the command -----------------------------------------------------------------------------------
@@ -205,7 +197,6 @@ def main() -> None:
     parser.add_argument("--pabulib", default=os.environ.get("PABULIB"), help="folder of .pb files ($PABULIB)")
     parser.add_argument("--kept", type=Path, default=HERE.parent / "build" / "suite")
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
 
     recipes = RECIPES | ({"pabulib": pabulib(options.pabulib)} if options.pabulib else {})
@@ -221,13 +212,10 @@ def main() -> None:
     games = Games(options.kept / "games.json", options.jobs)
     others = options.others or options.seeds
     results = play_all([everyone[name] for name in learners], streams, options.seeds, others, games)
-    tables = tables_of(results, names)
-    print(*tables.values(), sep="\n\n")
+    show_tables(results, names)
     if options.quick:
         return
     judge(results)
-    if options.write:
-        write("regret.md", tables | ({"targets": shown()} if "regret" in tables else {}))
     finish()
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from measure import finish, show
+from measure import finish, note, number, show
 
 import semibandit as sb
 
@@ -100,11 +100,13 @@ def main() -> None:
     regrets = np.array([play(space, instances, seed) - best for seed in range(options.seeds)])
     even = sum(function.mean() for function in whole) - best
     error = regrets.std(ddof=1) / np.sqrt(regrets.size)
-    print(f"{len(whole)} rounds on {len(space.alphas)} rows, {regrets.size} seeds: uniform play {even:.1f}, "
-          f"standard error {error:.1f}, worst seed {regrets.max():.1f}")  # fmt: skip
-    show("regret of the default learner", regrets.mean(), "<= 20", bool(regrets.mean() <= 20.0))
+    what = f"{len(whole):,} rounds on {len(space.alphas)} rows: regret"
+    show(f"{what}, mean of {regrets.size} seeds", regrets.mean(), "≤ 20", bool(regrets.mean() <= 20.0))
+    note("its standard error", number(error))
+    note("in the worst seed", number(regrets.max()))
+    note("of uniform play", number(even))
 
 
 if __name__ == "__main__":
     main()
-    finish()
+    finish("two-metrics")

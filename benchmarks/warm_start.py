@@ -1,11 +1,10 @@
 """What logs and an older study save: regret on the second part of a stream, knowing the first.
 
-Run: python benchmarks/warm_start.py [--seeds 4] [--logged 200] [--write]
+Run: python benchmarks/warm_start.py [--seeds 4] [--logged 200]
 
 The first rounds of a game are logged, and only the others are played, with semi-bandit feedback: from
 nothing; after `learn_from` with the whole functions of the logged rounds; or with a prior, the density of a
-learner that has played the logged rounds. In "other logs" they come from another stream. `--write` puts the
-table into docs/learner.md.
+learner that has played the logged rounds. In "other logs" they come from another stream.
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from measure import finish, show, shown
-from playing.pages import number, write
+from measure import finish, number, show, table
 from playing.players import SPACE
 from playing.streams import RECIPES, Stream, load
 
@@ -87,24 +85,20 @@ def main() -> None:
     )
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--logged", type=int, default=200)
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     streams = {name: load(name, RECIPES[name], KEPT) for name in STREAMS}
     others = {name: streams["weakly" if name == "mixed" else "mixed"] for name in STREAMS}
     columns = [regrets(streams[name], others[name], options.logged, options.seeds) for name in STREAMS]
-    lines = ["| regret after the logs | " + " | ".join(STREAMS) + " |", "|---" * (len(STREAMS) + 1) + "|"]
+    rows = []
     for name, row in zip(STARTS, zip(*columns, strict=True), strict=True):
-        lines.append(f"| {name} | " + " | ".join(map(number, row)) + " |")
+        rows.append((name, *map(number, row)))
         if name != "from nothing":
             ratio = statistics.geometric_mean(x / column[0] for x, column in zip(row, columns, strict=True))
             target = TARGETS.get(name, 0.9)
-            show(f"regret over that from nothing, {name}", ratio, f"<= {target:g}", ratio <= target)
-    table = "\n".join(lines)
-    print(table)
-    if options.write:
-        write("learner.md", {"warm start": f"{table}\n\n{shown()}"})
+            show(f"regret over that from nothing, {name}", ratio, f"≤ {target:g}", ratio <= target)
+    table("warm-start", ("regret after the logs", *STREAMS), rows)
 
 
 if __name__ == "__main__":
     main()
-    finish()
+    finish("warm-start-targets")

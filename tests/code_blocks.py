@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import doctest
-import os
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -203,18 +201,21 @@ class Page:
         return result.exit_code, result.output
 
     def _by_shell(self, command: str) -> tuple[int, str]:
-        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         result = subprocess.run(
-            command, shell=True, cwd=self.folder, env=os.environ | {"PATH": path}, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60,
+            command, shell=True, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            timeout=60,
         )  # fmt: skip
         return result.returncode, result.stdout
 
 
 def check_command(command: str) -> None:
     """Whether a command that is not run could be: options of ours, scripts and targets that there are."""
-    words = shlex.split(command, comments=True)
-    words = words[: next((i for i, word in enumerate(words) if word in ("|", ">", "<", "&&", ";")), None)]
+    for part in re.sub(r"\$\(.*?\)", "words", command).split(" && "):
+        _check_simple(shlex.split(part, comments=True), part)
+
+
+def _check_simple(words: list[str], command: str) -> None:
+    words = words[: next((i for i, word in enumerate(words) if word in ("|", ">", "<", ";")), None)]
     if words[0] == "semibandit":
         parse(words[1:])
     elif words[0] == "make":

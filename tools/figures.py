@@ -1,13 +1,13 @@
 """Makes the figures of the documentation again: runs their commands and puts what they print into the pages.
 
-Run: python tools/figures.py [--list] [PAGE | NAME | PAGE/NAME ...]
+Run: python tools/figures.py [--list] [PAGE | NAME | PAGE/NAME | SCRIPT ...]
 
-What was measured stands between `<!-- figures NAME: COMMAND -->` and `<!-- end -->`. The command is run in
-the root of the repository, and all that is between is replaced by the command, the date, and what was printed:
-of `python benchmarks/...`, which prints Markdown, the part under `<!-- NAME -->`; of any other command all of
-it, as text. Between `<!-- picture NAME: COMMAND -->` and `<!-- end -->` stands a picture that the command
-draws. A command is run once, however many places name it; status 1 is that of a benchmark that misses a
-target, which its table says.
+What was measured stands between `<!-- figures NAME: COMMAND -->` and `<!-- end -->`. The command is run by a
+shell, in a folder of its own that has links to those of the repository, and all that is between is replaced
+by the command, the date, and what it printed: of `python benchmarks/...`, which prints Markdown, the part
+under `<!-- NAME -->`; of any other command all of it, as text. Between `<!-- picture NAME: COMMAND -->` and
+`<!-- end -->` stands a picture that the command draws. A command is run once, however many places name it;
+status 1 is that of a benchmark that misses a target, which its table says.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ import argparse
 import datetime
 import os
 import re
-import shlex
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("benchmarks", "docs", "examples", "src", "tools")
 BLOCK = re.compile(
-    r"^<!-- (?P<kind>figures|picture) (?P<name>[\w -]+): (?P<command>.+?) -->\n(?P<body>.*?)^<!-- end -->$",
+    r"^<!-- (?P<kind>figures|picture) (?P<name>[\w-]+): (?P<command>.+?) -->\n(?P<body>.*?)^<!-- end -->$",
     re.M | re.S,
 )
-SECTION = re.compile(r"^<!-- ([\w -]+) -->\n", re.M)
+SECTION = re.compile(r"^<!-- ([\w-]+) -->\n", re.M)
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,10 @@ class Figure:
 
     @property
     def names(self) -> set[str]:
-        """What it can be called by: its page, its name, or both."""
+        """What it can be called by: its page, its name, both, or the scripts that it runs."""
+        scripts = {word for word in self.command.split() if word.endswith(".py")}
         page = self.page.relative_to(ROOT).with_suffix("").as_posix().removeprefix("docs/")
-        return {page, page.rsplit("/", 1)[-1], self.name, f"{page}/{self.name}"}
+        return {page, page.rsplit("/", 1)[-1], self.name, f"{page}/{self.name}"} | scripts
 
     def renewed(self, printed: str, date: datetime.date) -> str:
         """What is to stand between its markers."""
@@ -91,9 +93,12 @@ def run(command: str) -> str:
     """What a command prints. What it says while it works is seen, and its failure is an error."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = os.environ | {"PATH": path, "COLUMNS": "100", "MPLBACKEND": "agg"}
-    done = subprocess.run(
-        shlex.split(command), cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=False
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        for name in FOLDERS:
+            (Path(folder) / name).symlink_to(ROOT / name)
+        done = subprocess.run(
+            command, shell=True, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=False
+        )
     if done.returncode not in (0, 1 if is_benchmark(command) else 0):
         raise ValueError(f"{command} ends with status {done.returncode}")
     return done.stdout
@@ -116,7 +121,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("only", nargs="*", help="pages, names, or both with a slash between")
+    parser.add_argument("only", nargs="*", help="pages, names, both with a slash between, or scripts")
     parser.add_argument("--list", action="store_true", help="what there is, without running it")
     options = parser.parse_args()
     everything = [figure for page in pages() for figure in figures(page)]

@@ -52,7 +52,7 @@ def _refuse(*arguments: Any, **keywords: Any) -> Any:
 
 
 def _for_any_number(template: Callable[..., Any], args: Any, kws: Any) -> Any:
-    """What a kernel calls is compiled once for all integers, not once more for each that is written out."""
+    """What kernels call is compiled once for all integers, not once more for each that is written out."""
     plain: Callable[[Any], Any] = numba.types.unliteral
     return template(tuple(map(plain, args)), {name: plain(each) for name, each in kws.items()})
 
