@@ -22,6 +22,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "semibandit_site.docstrings",
+    "semibandit_site.figures",
     "semibandit_site.formulas",
     "semibandit_site.generated",
 ]

@@ -2,9 +2,9 @@
 =================
 
 In many cities people vote on how a part of the budget is spent: there are projects with their costs,
-everybody approves of some, and the city has to choose projects that it can pay for. Most cities use the
-simplest rule: *by decreasing number of votes, take what the money is still enough for.* That is a greedy
-knapsack, and the rule has a hidden knob. This page turns it.
+everybody approves of some, and the city has to choose projects that it can pay for. Most cities use a
+simple rule, or a variant of it: *by decreasing number of votes, take what the money is still enough for.*
+That is a greedy knapsack, and the rule has a hidden knob. This page turns it.
 
 `Pabulib <https://pabulib.org>`_ collects the files of such votes. If you have some, name their folder in
 the environment variable ``PABULIB`` and run this page as a script: everything below is then about real
@@ -27,9 +27,9 @@ import semibandit as sb
 # ---------
 #
 # A ``.pb`` file has three parts: META with the budget, PROJECTS with a cost and the number of votes for
-# each, and VOTES with the ballots. Invented cities are made in the image of real ones: costs spread over
-# two orders of magnitude, and large projects get more votes than small ones, but not in proportion to
-# what they cost. The funded projects are those of the rule above.
+# each, and VOTES with the ballots. Invented cities are made in the image of real ones: costs differ
+# widely, and large projects get more votes than small ones, but not in proportion to what they cost. The
+# funded projects are those of the rule above.
 
 
 def invent(folder: Path, cities: int = 150) -> None:

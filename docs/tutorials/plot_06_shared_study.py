@@ -170,7 +170,7 @@ fig, ax = plt.subplots(figsize=(9, 3.6), layout="constrained")
 for event in (100, 300, study.n_events):
     density = study.at(event).density()
     ax.stairs(density.values, density.edges, label=f"after event {event}")
-ax.set(xlabel="ρ", ylabel="density", title="What the study believed", yscale="log")
+ax.set(xlim=(1.5, 4), xlabel="ρ", ylabel="density", title="What the study believed")
 ax.legend(frameon=False)
 
 # sphinx_gallery_thumbnail_number = 1

@@ -15,7 +15,7 @@ import semibandit
 from code_blocks import ROOT
 
 sys.path.append(str(ROOT / "docs" / "_ext"))
-from semibandit_site import commands, docstrings, names, service
+from semibandit_site import commands, docstrings, figures, formulas, names, service
 
 GENERATED = shutil.ignore_patterns("gallery", "reading", "api", "commands", "service", "__pycache__")
 
@@ -42,6 +42,7 @@ def entries(site):
     return {kind: set(items) for kind, items in inventory.data.items()}
 
 
+@pytest.mark.slow
 def test_every_public_name_is_in_the_reference(entries):
     python = set().union(*(items for kind, items in entries.items() if kind.startswith("py:")))
     missing = [name.full for room in names.public().values() for name in room if name.full not in python]
@@ -61,6 +62,7 @@ def test_every_public_module_is_a_room():
                 assert f"semibandit.{name}" in listed
 
 
+@pytest.mark.slow
 def test_every_command_is_in_the_reference(site, entries):
     for words, command, context in commands.commands():
         if len(words) == 1:
@@ -71,6 +73,7 @@ def test_every_command_is_in_the_reference(site, entries):
             assert all(f">{name}" in page or f" {name}" in page for name in option.opts[:1])
 
 
+@pytest.mark.slow
 def test_every_path_of_the_service_is_in_the_reference(site):
     page = (site / "reference" / "service" / "http.html").read_text("utf-8")
     document = service.openapi()
@@ -80,6 +83,7 @@ def test_every_path_of_the_service_is_in_the_reference(site):
     assert all(f'id="type-{name.lower()}"' in page for name in document["components"]["schemas"])
 
 
+@pytest.mark.slow
 def test_every_page_is_reached_from_the_start(site):
     pages = {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
     found, queue = set(), ["index.html"]
@@ -121,6 +125,17 @@ def test_docstrings_become_restructured_text():
     lines = ["A bound.", "", "    ln(|C|/2r)", "", "For |x|, `a | b`.", "", ">>> 1 | 2", "3"]
     expected = ["A bound.", "", "::", "", "    ln(|C|/2r)", "", r"For \|x\|, `a | b`.", "", ">>> 1 | 2", "3"]
     assert docstrings.marked(lines) == expected
+
+
+def test_figures_are_found_by_name():
+    text = "<!-- table: a b -->\none\n<!-- end -->\n<!-- figures c: python x 'z: 1' -->\ntwo\n<!-- end -->\n"
+    assert figures.blocks(text) == {"a b": "one\n", "c": "two\n"}
+
+
+def test_formulas_hold_nothing_that_is_not_drawn():
+    assert formulas.mathml(r"\frac{1}{2}", "inline").startswith("<math")
+    with pytest.raises(ValueError, match="cannot be drawn"):
+        formulas.mathml(r"\nosuchcommand{x}", "inline")
 
 
 def test_pictures_of_the_pages_exist():

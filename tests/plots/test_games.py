@@ -12,6 +12,11 @@ def test_regret_curve_shows_the_regret():
     assert np.array_equal(curve.get_ydata(), HISTORY.regret())
 
 
+def test_games_with_the_same_feedback_have_colours_of_their_own():
+    drawn = sb.plots.regret({str(i): HISTORY for i in range(3)}).get_lines()[:3]
+    assert len({line.get_color() for line in drawn}) == 3
+
+
 def test_loss_function_shades_what_was_revealed():
     problem = HISTORY.problems[3]
     rho = float(HISTORY.rho[3])

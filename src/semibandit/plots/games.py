@@ -17,6 +17,7 @@ from semibandit.plots.figures import (
     BLUE,
     FEEDBACK,
     ORANGE,
+    OTHERS,
     axes,
     axis,
     knob,
@@ -50,13 +51,16 @@ def regret(
         histories = {histories.feedback: histories}
     require_games(histories)
     certificates = _checked_certificates(certificates)
+    colours, others = dict(FEEDBACK), iter(OTHERS)
     for name, history in histories.items():
         curve = history.regret(rho)
         moving = None if blocks is None else history.regret(blocks=blocks)
         t = np.arange(1, curve.size + 1) if by == "round" else np.cumsum(history.runs)
         bound = certificates.get(name)
         label = name if bound is None else f"{name} (certified: at most {bound:.0f})"
-        (line,) = ax.plot(t, curve, label=label, color=FEEDBACK.get(history.feedback), lw=1.5)
+        # Of several games with the same feedback the first has its colour.
+        colour = colours.pop(history.feedback, None) or next(others, None)
+        (line,) = ax.plot(t, curve, label=label, color=colour, lw=1.5)
         if moving is not None:
             ax.plot(t, moving, label=f"{name}, {blocks} blocks", color=line.get_color(), lw=1.5, ls="--")
     ax.axhline(0.0, color="0.6", lw=0.8)
