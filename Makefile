@@ -3,12 +3,15 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test check check-bounds docs bench figures clean
+.PHONY: help demo test quick test-all dist check check-bounds docs bench figures clean
 help:
 	@echo "make demo    play the game on a stream and draw the regret curves   (demo.png)"
 	@echo "make test    all tests"
+	@echo "make quick   all tests but those marked slow"
+	@echo "make test-all   all tests on each Python that is here; make test-3.12: on one of them"
 	@echo "make check   ruff, mypy, import-linter"
 	@echo "make check-bounds   what runs every kernel, with its indices checked"
+	@echo "make dist    sdist and wheel   (dist/)"
 	@echo "make docs    the site, with its tutorials run   (build/docs/index.html)"
 	@echo "make bench   every performance claim, as ratios; fails where a target is missed"
 	@echo "make figures the figures of the documentation, from their commands; ONLY=knapsack for those of a page"
@@ -18,6 +21,23 @@ demo: $(VENV)/.demo
 
 test: $(VENV)/.check
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+quick: $(VENV)/.check
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+
+# Each Python has an environment of its own. pyenv shows those that are not its default on request.
+test-all:
+	@for v in 3.11 3.12 3.13 3.14 3.15; do \
+	  if PYENV_VERSION=$$v python$$v --version 2> /dev/null; then $(MAKE) test-$$v || exit; fi; \
+	done
+test-3.%: export PYENV_VERSION = 3.$*
+test-3.%:
+	$(MAKE) test PYTHON=python3.$* VENV=.venv-3.$*
+
+dist: $(VENV)/.dist
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
 
 check: $(VENV)/.check
 	$(BIN)/ruff check .
@@ -52,10 +72,11 @@ $(VENV)/bin/python:
 $(VENV)/.demo: EXTRAS = plot
 $(VENV)/.check: EXTRAS = check
 $(VENV)/.docs: EXTRAS = docs
+$(VENV)/.dist: EXTRAS = dist
 $(VENV)/.bench: EXTRAS = bench
-$(VENV)/.demo $(VENV)/.check $(VENV)/.docs $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.demo $(VENV)/.check $(VENV)/.dist $(VENV)/.docs $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$(EXTRAS)]"
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist docs/gallery docs/reading docs/reference/api docs/reference/commands docs/reference/service .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.png
+	rm -rf $(VENV) .venv-3.* build dist docs/gallery docs/reading docs/reference/api docs/reference/commands docs/reference/service .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.png

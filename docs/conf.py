@@ -6,7 +6,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 
-import semibandit  # noqa: E402
+import semibandit
 
 project = "semibandit"
 author = "The semibandit developers"
@@ -17,17 +17,18 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
-    "sphinx.ext.mathjax",
     "myst_parser",
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
-    "docstrings",
-    "generated",
+    "semibandit_site.docstrings",
+    "semibandit_site.figures",
+    "semibandit_site.formulas",
+    "semibandit_site.generated",
 ]
-exclude_patterns = ["_ext", "tutorials", "pictures"]
+exclude_patterns = ["_ext", "tutorials", "pictures", "reading/index.rst"]
 
-smartquotes = False
+smartquotes_action = "D"  # dashes alone
 suppress_warnings = ["ref.python"]  # attributes in a list, such as `count`, of which several classes have one
 
 # Markdown
@@ -58,6 +59,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "filename_pattern": r"/plot_",
     "abort_on_example_error": True,
+    "run_stale_examples": True,  # they depend on the package as well as on themselves
     "backreferences_dir": "gallery/backreferences",
     "doc_module": ("semibandit",),
     "reference_url": {"semibandit": None},
@@ -71,6 +73,7 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "furo"
+pygments_dark_style = "github-dark"
 html_title = "semibandit"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]

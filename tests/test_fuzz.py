@@ -3,7 +3,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 
+
+@pytest.mark.slow
 def test_every_public_callable_with_nasty_values():
     """A result, or an error that names the argument: no other exception, no endless loop, no crash.
 

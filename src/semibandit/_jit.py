@@ -1,6 +1,7 @@
 """The two decorators that compile kernels: what Python calls, and what only kernels call."""
 
 import functools
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -51,9 +52,17 @@ def _refuse(*arguments: Any, **keywords: Any) -> Any:
 
 
 def _for_any_number(template: Callable[..., Any], args: Any, kws: Any) -> Any:
-    """What a kernel calls is compiled once for all integers, and not once more for each that is written out."""
+    """What kernels call is compiled once for all integers, not once more for each that is written out."""
     plain: Callable[[Any], Any] = numba.types.unliteral
     return template(tuple(map(plain, args)), {name: plain(each) for name, each in kws.items()})
+
+
+def is_new(compiled: Any) -> bool:
+    """Whether no machine code of a kernel is on disk, where it could be."""
+    try:
+        return not os.path.exists(compiled._cache._cache_file._index_path)
+    except AttributeError:  # the JIT is off, there is no place for files, or numba has changed
+        return False
 
 
 class _ForgivingCache:

@@ -126,6 +126,7 @@ def line_at(function, x, side):
     return left + (right - left) * (x - edges[i]) / (edges[i + 1] - edges[i])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_lines_are_right_to_rounding(seed):
     random = np.random.default_rng(seed)

@@ -76,6 +76,7 @@ def test_addition_is_the_sum_of_two(f, g):
     assert (f + g) == (g + f)
 
 
+@pytest.mark.slow
 def test_rounding_does_not_build_up_in_long_sums():
     # Steep and shallow pieces; after the last edge inside, all functions are constants again.
     rng = np.random.default_rng(5)

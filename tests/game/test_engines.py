@@ -58,12 +58,14 @@ def test_processes_give_the_same_to_the_bit():
     assert sb.fit(iter(problems), n_jobs=2).interval == sb.best_in_hindsight(problems).interval
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_replaced(tmp_path):
     result = sb.fit(fit_workers.deadly(tmp_path / "died"), n_jobs=2, **OPTIONS)
     assert (tmp_path / "died").exists()
     assert everything(result) == everything(sb.fit(fit_workers.safe(), **OPTIONS))
 
 
+@pytest.mark.slow
 def test_processes_that_keep_dying_are_given_up(monkeypatch):
     monkeypatch.setattr(engines, "MOST_DEATHS", 1)
     with pytest.raises(BrokenProcessPool):
@@ -82,6 +84,7 @@ def cluster():
         yield client
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of a cluster, about its dead worker
 def test_a_cluster_with_a_worker_that_dies(tmp_path):
     alone = sb.fit(fit_workers.safe(), **OPTIONS)

@@ -240,6 +240,7 @@ def expected(rho):
     return 0.3 + 0.2 * rho
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0.5, 0.9])
 def test_the_bounds_cover(level):
     """Over 100 logs, each statement holds at least as often as it should."""
@@ -301,6 +302,7 @@ def test_the_uniform_bound_with_its_constants():
     assert uniform_radius(10**6, 10**7) < 0.008
 
 
+@pytest.mark.slow
 def test_rademacher_averages_are_bounded_and_self_bounding():
     """What the uniform bound rests on, by simulation: Massart's lemma, and Z - E Z against its own mean."""
     random = np.random.default_rng(0)

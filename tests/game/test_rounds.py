@@ -41,6 +41,7 @@ def test_regret_is_against_the_exact_best_parameter():
         assert history.regret(rho)[-1] <= total + 1e-9
 
 
+@pytest.mark.slow
 def test_learning_beats_drawing_at_random():
     stream = sb.streams.synthetic(2000, gap=0.5, seed=8)
     uniform = np.random.default_rng(0).random(2000)

@@ -196,6 +196,7 @@ def trained(**options):
     return learner
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS[:3])
 @pytest.mark.parametrize("baseline", [None, "low"])
 def test_estimates_are_unbiased(kind, baseline):

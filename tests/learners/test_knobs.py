@@ -43,6 +43,7 @@ def solvers(n, seed=0):
     return [Solver(shift) for shift in np.random.default_rng(seed).uniform(0.7, 1.4, n)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("feedback", ["semi-bandit", "bandit", "full"])
 def test_games_on_several_knobs(feedback):
     problems = solvers(400)

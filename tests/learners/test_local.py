@@ -7,6 +7,7 @@ import pytest
 
 import semibandit as sb
 from semibandit import Exp3Set, Interval, PiecewiseConstant, Strips
+from semibandit.learners import storage
 from semibandit.weights import LocalPieces
 
 UNIT = Interval(0, 1)
@@ -96,6 +97,7 @@ def test_it_learns_from_all_of_them(feedback, probes):
     assert max(regrets) < 0.35 * uniform
 
 
+@pytest.mark.slow
 def test_regret_is_well_below_that_of_the_scalar_baseline():
     streams = [
         sb.streams.knapsack("mixed", 400, n=30, seed=5),
@@ -114,6 +116,7 @@ def test_regret_is_well_below_that_of_the_scalar_baseline():
     assert np.exp(np.mean(np.log(ratios))) < 0.75
 
 
+@pytest.mark.slow
 def test_the_needle_is_found():
     learner = Exp3Set(UNIT, seed=0)
     assert sb.play(learner, sb.streams.concentrated(3000, seed=0)).regret()[-1] <= 150
@@ -213,6 +216,7 @@ def test_a_batch_does_not_collapse_the_rate():
 # -- drift ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("feedback", ["full", "semi-bandit"])
 @pytest.mark.parametrize("drift", ["auto", 0.002])
 def test_drift_follows_a_jump(feedback, drift):
@@ -229,6 +233,7 @@ def test_drift_follows_a_jump(feedback, drift):
     assert moving < still - 20
 
 
+@pytest.mark.slow
 def test_drift_costs_little_where_nothing_moves():
     played = functions(800)
     still, moving = (
@@ -264,6 +269,7 @@ def test_bad_drift():
 # -- certificates ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [{}, {"baseline": None}, {"baseline": "low"}, {"baseline": None, "exploration": 0.05}]
 )
@@ -304,9 +310,22 @@ def test_a_grid_is_certified_against_its_best_arm_and_takes_no_logs():
         grid.learn_from([PiecewiseConstant([0, 10], [0.5])])
 
 
+def test_a_certificate_knows_that_a_prior_or_a_log_may_mislead():
+    even = Exp3Set(UNIT, rate=0.5, seed=0)
+    biased = Exp3Set(UNIT, rate=0.5, prior=PiecewiseConstant([0, 0.5, 1], [0.0, 2.0]), seed=0)
+    logged = Exp3Set(UNIT, rate=0.5, seed=0)
+    logged.learn_from([PiecewiseConstant([0, 0.5, 1], [0.9, 0.1])] * 10, weight=0.5)
+    cost = even.certificate().learning
+    assert biased.certificate().learning == pytest.approx(cost + np.log(100) / 0.5)  # a hundredth is even
+    assert logged.certificate().learning == pytest.approx(cost + 0.5 * 10 * 0.8)
+    for learner in (biased, logged):
+        assert storage.loads(storage.dumps(learner)).certificate() == learner.certificate()
+
+
 # -- priors and warm starts -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("baseline", ["local", "low", None])
 def test_a_prior_and_a_warm_start_save_rounds(baseline):
     logged, played = functions(200, seed=1), functions(300, seed=2)
@@ -324,6 +343,20 @@ def test_a_prior_and_a_warm_start_save_rounds(baseline):
     assert np.mean(warm) < cold
     if baseline == "local":  # elsewhere a falling rate wears a prior off
         assert prior < cold
+
+
+def test_a_prior_on_knobs_survives_the_splitting_of_rows():
+    knobs = sb.Knobs(a=sb.Real(0, 1), b=sb.Real(0, 1))
+    older = Exp3Set(knobs, seed=0)
+    learner = Exp3Set(knobs, prior=older.density(), seed=0)
+    for _ in range(100):
+        trial = learner.ask()
+        learner.tell(trial, abs(trial.values["a"] - 0.3))
+    assert len(learner.space.alphas) > len(knobs.alphas)
+    assert storage.loads(storage.dumps(learner)).ask() == learner.ask()
+    with pytest.raises(ValueError, match=r"rows of the space.*goes with its own space"):
+        Exp3Set(knobs, prior=learner.density())
+    Exp3Set(learner.space, prior=learner.density())
 
 
 def test_bad_priors_and_logs():

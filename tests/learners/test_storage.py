@@ -110,6 +110,7 @@ def test_cut_short_at_every_length(saved, monkeypatch):
         assert_refused(saved, data[:length], monkeypatch)
 
 
+@pytest.mark.slow
 def test_every_single_bit_counts(saved, monkeypatch):
     data = bytearray(saved.read_bytes())
     for position in range(len(data)):

@@ -12,6 +12,11 @@ def test_regret_curve_shows_the_regret():
     assert np.array_equal(curve.get_ydata(), HISTORY.regret())
 
 
+def test_games_with_the_same_feedback_have_colours_of_their_own():
+    drawn = sb.plots.regret({str(i): HISTORY for i in range(3)}).get_lines()[:3]
+    assert len({line.get_color() for line in drawn}) == 3
+
+
 def test_loss_function_shades_what_was_revealed():
     problem = HISTORY.problems[3]
     rho = float(HISTORY.rho[3])
@@ -82,3 +87,18 @@ def test_regret_over_runs():
     assert (ax.get_xlabel(), ax.get_xscale()) == ("run", "log")
     with pytest.raises(ValueError, match="by must be one of"):
         sb.plots.regret(history, by="hour")
+
+
+def test_a_density_needs_no_whole_functions():
+    class Single:
+        """A problem that tells single losses and nothing else."""
+
+        space = sb.Interval(0, 1)
+
+        def loss(self, rho):
+            return rho
+
+    history = sb.play(sb.Exp3Set(Single.space, seed=0), [Single()] * 20, "bandit")
+    assert not sb.plots.density(history, best=False).get_lines()
+    with pytest.raises(TypeError, match="losses"):
+        sb.plots.density(history)

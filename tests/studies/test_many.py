@@ -57,6 +57,7 @@ def check_log(study):
     return asked, ended
 
 
+@pytest.mark.slow
 def test_eight_processes(storage):
     with sb.Study(storage, "knob", space=SPACE, seed=0) as study:
         results = fork.Queue()
@@ -76,6 +77,7 @@ def test_eight_processes(storage):
         assert max(event for _, event, _ in outcomes) == study.n_events == 1601
 
 
+@pytest.mark.slow
 def test_processes_that_are_killed(storage):
     random_ = random.Random(0)
     with sb.Study(storage, "knob", space=SPACE, seed=0) as study:

@@ -140,6 +140,15 @@ def test_the_space_may_be_strips_and_the_learner_a_grid(storage):
             assert bits(other.learner) == bits(study.learner)
 
 
+def test_a_study_may_begin_with_a_prior(storage):
+    prior = sb.PiecewiseConstant([0, 0.5, 1], [0.5, 1.5])
+    with sb.Study(storage, "prior", space=SPACE, seed=1, prior=prior) as study:
+        alone = sb.Exp3Set(SPACE, seed=1, prior=prior)
+        assert study.ask().rho == alone.ask().rho
+        with sb.Study(storage, "prior", space=SPACE, seed=1, prior=prior) as other:
+            assert other.learner.prior == prior
+
+
 def test_lines_are_kept_as_they_are(quick):
     for _ in range(20):
         trial = quick.ask()

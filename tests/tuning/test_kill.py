@@ -57,6 +57,7 @@ def finished(state):
         return [(r.instance, r.rho, r.loss, r.failure, r.lo, r.hi, r.default_loss) for r in journal.rounds]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("feedback", "kills"), [("bandit", 50), ("black-box", 20)])
 def test_killed_at_random_moments(tmp_path, script, monkeypatch, feedback, kills):
     instances = [str(i) for i in range(3000)]

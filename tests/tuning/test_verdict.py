@@ -66,6 +66,7 @@ def test_how_many_pairs_would_tell():
     assert (alike.answer, alike.needed) == ("cannot tell", None)
 
 
+@pytest.mark.slow
 def test_whoever_looks_after_every_round_is_seldom_wrong():
     """Ten values, all as good as the default; the one that looks best is compared again and again."""
     wrong = 0

@@ -157,6 +157,7 @@ def test_log_shares_partition_the_line():
 # -- extremes -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_million_updates_with_logs_down_to_minus_1e5():
     """Right to 1e-13 relative, at the heights of the weights and in their deepest valleys.
 

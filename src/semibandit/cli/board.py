@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from semibandit import dispersion, plots
+from semibandit.cli.first_run import compiled_beside, exercise
 from semibandit.cli.problems import Case
 from semibandit.cli.terminal import console
 from semibandit.game import FEEDBACK, History, Kept, mean_loss, rounds
@@ -68,11 +69,9 @@ class Board:
     def run(self, feedbacks: Sequence[str]) -> None:
         """Play a game for each kind of feedback, and find the best fixed parameter."""
         with self._progress() as progress:
+            self._compile(feedbacks)
             self.problems = [Kept(problem) for problem in _watched(progress, "instances", self.case.stream)]
-            first = self.problems[0]
-            self.space = first.space
-            self.high = float(getattr(first, "high", 1.0))
-            self.maximize = bool(getattr(first, "maximize", False))
+            self._meet(self.problems[0])
             # Full feedback comes first, as the time that whole loss functions take is measured there. They
             # are then kept: for the best parameter in hindsight, for dispersion, for the pictures.
             if "full" in feedbacks:
@@ -84,6 +83,29 @@ class Board:
             for feedback in FEEDBACK:
                 if feedback in feedbacks and feedback not in self.histories:
                     self._play(feedback, progress)
+
+    def rehearse(self, feedback: str) -> None:
+        """Play a game with one kind of feedback, unseen: what it needs is compiled then."""
+        self.problems = [Kept(problem) for problem in self.case.stream]
+        self._meet(self.problems[0])
+        self._play(feedback, Progress(disable=True))
+        if feedback == "full":
+            mean_loss(self.problems, maximize=self.maximize)
+            dispersion.measure(self.problems)
+
+    def _compile(self, feedbacks: Sequence[str]) -> None:
+        """On the first run, have everything compiled on all processors."""
+        with compiled_beside(
+            feedbacks, provable=self.provable, probes=self.probes, drift=self.drift
+        ) as needed:
+            if needed:
+                exercise(self.case.stream[0])
+
+    def _meet(self, first: Any) -> None:
+        """Take from an instance what all have in common."""
+        self.space = first.space
+        self.high = float(getattr(first, "high", 1.0))
+        self.maximize = bool(getattr(first, "maximize", False))
 
     def _progress(self) -> Progress:
         return Progress(

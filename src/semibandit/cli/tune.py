@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semibandit.cli.terminal import console, plain
+from semibandit.cli.terminal import console, drawable, plain
 from semibandit.cli.verdict import standings_table, values_table, verdict_rows
 
 if TYPE_CHECKING:
@@ -151,7 +151,8 @@ def tune(
     shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the command.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the learner.")] = 0,
     png: Annotated[
-        Path | None, typer.Option(help="Draw the loss over ρ, the runs, the density and the default.")
+        Path | None,
+        typer.Option(callback=drawable, help="Draw the loss over ρ, the runs, the density and the default."),
     ] = None,
 ) -> None:
     """Tune a command with a knob: run it on each instance, learn from its loss, go on where it stopped."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from semibandit.functions import Piecewise
@@ -21,6 +22,13 @@ class Kept:
     >>> problems[0].losses() is problems[0].losses()
     True
     """
+
+    # From Python 3.12 on `isinstance(kept, Problem)` looks at the class, and does not ask `__getattr__`.
+    space = property(attrgetter("problem.space"))
+    high = property(attrgetter("problem.high"))
+    maximize = property(attrgetter("problem.maximize"))
+    loss = property(attrgetter("problem.loss"))
+    reveal = property(attrgetter("problem.reveal"))
 
     def __init__(self, problem: Any) -> None:
         self.problem = problem

@@ -13,9 +13,10 @@ __all__ = ["Certificate", "certify"]
 class Certificate(NamedTuple):
     """A bound on the expected regret so far, and the terms that it is the sum of.
 
-    `learning` is ln(|C|/2r)/λ + Σ gaps, `clips` what clipped estimates have added, and `dispersion`
-    T·L·r + f(T, r), for the radius r that makes the sum least. Regret is never more than the losses paid,
-    which caps `value`.
+    `learning` is ln(1/π(B))/λ + Σ gaps, `clips` what clipped estimates have added, and `dispersion`
+    T·L·r + f(T, r), for the radius r that makes the sum least. π(B) is what the least likely ball of radius r
+    had to begin with: 2r/|C|, unless there was a prior. Regret is never more than the losses paid, which
+    caps `value`.
     """
 
     value: float
@@ -28,6 +29,7 @@ class Certificate(NamedTuple):
 def certify(
     *,
     length: float,
+    handicap: float,
     rounds: int,
     rate: float,
     gaps: float,
@@ -42,6 +44,8 @@ def certify(
     ----------
     length
         The length of the line, |C|.
+    handicap
+        By how much the logarithm of the prior is below that of an even one, where it is least.
     rounds, rate, gaps, clips, paid
         The number of rounds, the rate after them, the sum of the mixability gaps, what clips have added, and
         the sum of the losses paid; for losses in [0, 1].
@@ -54,7 +58,7 @@ def certify(
     radii = np.array([0.005 * length]) if dispersion is None else length * np.geomspace(1e-9, 0.25, 41)
     least = None
     for r in radii.tolist():
-        learning = math.log(length / (2.0 * r)) / rate + gaps
+        learning = (math.log(length / (2.0 * r)) + handicap) / rate + gaps
         spread = 0.0
         if dispersion is not None:
             more = max(rounds / dispersion.T, 1.0)

@@ -144,6 +144,8 @@ class Exp3Set(Learner):
 
     def _initial_weights(self) -> Weights:
         prior = self._laid_prior()
+        if prior is not None:
+            self._handicap = -math.log(prior.min() * (self._line.ends[1] - self._line.ends[0]))
         if self.baseline != "local":
             if prior is None:
                 return super()._initial_weights()
@@ -182,6 +184,12 @@ class Exp3Set(Learner):
         if self.prior is None:
             return None
         ends = (float(self.prior.edges[0]), float(self.prior.edges[-1]))
+        if len(self.space.alphas) > 1 and ends not in (self._line.ends, self._line.span):
+            raise ValueError(
+                f"prior must be a density on the {len(self.space.alphas)} rows of the space, from "
+                f"{self._line.ends[0]:g} to {self._line.ends[1]:g}, got one from {ends[0]:g} to {ends[1]:g}; "
+                "that of a learner goes with its own space: Exp3Set(older.space, prior=older.density())"
+            )
         laid: Any = self.prior if ends == self._line.ends else self._line.lay(self.prior)
         whole = laid.whole and (float(laid.edges[0]), float(laid.edges[-1])) == self._line.ends
         if not whole or laid.min() < 0.0 or laid.integral() <= 0.0:

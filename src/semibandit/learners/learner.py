@@ -99,9 +99,11 @@ class Learner:
         self.explore_sum = 0.0  # by how much implicit exploration has lowered the estimate of what was paid
         self.clip_mean = 0.0  # by how much clips have raised estimates: in the mean, and at most
         self.clip_most = 0.0
+        self.head_start = 0.0  # by how many losses logged instances favour one place over another
         self.last_probabilities: tuple[float, ...] = ()
         self._loss_mean = 0.0
         self._loss_squares = 0.0  # Σ (loss - mean)², by Welford's recurrence
+        self._handicap = 0.0  # by how much the logarithm of the prior is below that of an even one, at most
         self._name = uuid.uuid4().hex
         self._random = generator(seed)
         self._lock = threading.RLock()
@@ -422,6 +424,8 @@ class Learner:
         It is the least over r of ln(|C|/2r)/λ + Σ gaps + what clips have added + T·L·r + f(T, r): since the
         rate has never risen, the estimates of what was paid exceed their average over a ball of radius r by
         no more than the first two terms, path by path; they are unbiased but for the clips, which are known.
+        With a prior, ln(1/π(B)) for the least likely ball B takes the place of the first; logged instances
+        add by how much they favour one place over another, as they may have been misleading.
 
         Parameters
         ----------
@@ -435,9 +439,10 @@ class Learner:
             raise ValueError("a learner with drift has no certificate: its rate may rise")
         return certify(
             length=self._line.extent,
+            handicap=self._handicap,
             rounds=self.n_told,
             rate=self.current_rate,
-            gaps=self.gap_sum + self.explore_sum + self.join_error / self.current_rate,
+            gaps=self.gap_sum + self.explore_sum + self.join_error / self.current_rate + self.head_start,
             clips=max(self._epoch.weights.raised() + self.clip_most - self.clip_mean, 0.0),
             paid=self._loss_mean * self.n_told,
             high=self.high,
@@ -462,8 +467,9 @@ class Learner:
         laid = [self._whole(i, function) for i, function in enumerate(functions)]
         if not laid:
             raise ValueError("functions must hold at least one function, got none")
-        weights = self._epoch.weights.warmed(Piecewise.total(laid), len(laid), weight, self.current_rate)
-        self._epoch = Epoch(weights)
+        total = Piecewise.total(laid)
+        self._epoch = Epoch(self._epoch.weights.warmed(total, len(laid), weight, self.current_rate))
+        self.head_start += weight * (float(np.maximum(*total.ends).max()) - total.min())
 
     def _whole(self, i: int, function: Any) -> Piecewise:
         """A logged function on the line, as losses in [0, 1]."""

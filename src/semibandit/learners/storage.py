@@ -39,7 +39,8 @@ VERSION = 2
 # The numbers of a learner that are neither configuration nor weights.
 _COUNTERS = (
     "n_asked", "n_told", "n_failed", "n_late", "gap_sum", "join_error", "clip_mean", "clip_most",
-    "explore_sum", "current_rate", "_loss_mean", "_loss_squares", "n_partial",
+    "explore_sum", "current_rate", "_loss_mean", "_loss_squares", "n_partial", "head_start",
+    "_handicap",
 )  # fmt: skip
 
 
@@ -206,10 +207,13 @@ def _restore(saved: Saved) -> Learner:
     if saved.kind not in kinds:
         raise ValueError(f"unknown kind of learner {saved.kind!r}")
     config: dict[str, Any] = dict(saved.config)
-    if saved.prior is not None:
-        config["prior"] = PiecewiseConstant.from_dict(saved.prior)
     learner = kinds[saved.kind](spaces.restore(saved.space), rate=saved.rate, **config)
-    saved.counters.setdefault("n_partial", saved.counters["n_told"])  # which earlier versions did not count
+    if isinstance(learner, Exp3Set) and saved.prior is not None:
+        learner.prior = PiecewiseConstant.from_dict(saved.prior)  # laid on the rows that there were then
+    # Which earlier versions did not count.
+    saved.counters.setdefault("n_partial", saved.counters["n_told"])
+    saved.counters.setdefault("head_start", 0.0)
+    saved.counters.setdefault("_handicap", 0.0)
     for name in _COUNTERS:
         setattr(learner, name, saved.counters[name])
     if saved.paid is not None:

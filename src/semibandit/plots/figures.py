@@ -13,6 +13,7 @@ __all__ = [
     "FEEDBACK",
     "GREEN",
     "ORANGE",
+    "OTHERS",
     "axes",
     "axis",
     "knob",
@@ -24,6 +25,7 @@ __all__ = [
 
 BLUE, ORANGE, GREEN = "#1f4e9c", "#c2571a", "#2a7f62"
 FEEDBACK = {"full": GREEN, "semi-bandit": BLUE, "bandit": ORANGE}
+OTHERS = "#7b3f98", "#a08a00", "#b0355e", "#5f6b73"  # where they do not suffice
 
 
 def new_figure(**options: Any) -> Any:

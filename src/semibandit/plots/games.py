@@ -17,6 +17,7 @@ from semibandit.plots.figures import (
     BLUE,
     FEEDBACK,
     ORANGE,
+    OTHERS,
     axes,
     axis,
     knob,
@@ -50,13 +51,16 @@ def regret(
         histories = {histories.feedback: histories}
     require_games(histories)
     certificates = _checked_certificates(certificates)
+    colours, others = dict(FEEDBACK), iter(OTHERS)
     for name, history in histories.items():
         curve = history.regret(rho)
         moving = None if blocks is None else history.regret(blocks=blocks)
         t = np.arange(1, curve.size + 1) if by == "round" else np.cumsum(history.runs)
         bound = certificates.get(name)
         label = name if bound is None else f"{name} (certified: at most {bound:.0f})"
-        (line,) = ax.plot(t, curve, label=label, color=FEEDBACK.get(history.feedback), lw=1.5)
+        # Of several games with the same feedback the first has its colour.
+        colour = colours.pop(history.feedback, None) or next(others, None)
+        (line,) = ax.plot(t, curve, label=label, color=colour, lw=1.5)
         if moving is not None:
             ax.plot(t, moving, label=f"{name}, {blocks} blocks", color=line.get_color(), lw=1.5, ls="--")
     ax.axhline(0.0, color="0.6", lw=0.8)
@@ -81,9 +85,13 @@ def _checked_certificates(certificates: Any) -> dict[str, float]:
     return {name: _validate.number("certificates", bound) for name, bound in certificates.items()}
 
 
-def density(history: History, ax: Any = None) -> Any:
-    """The learner's density over ρ through time; darker is likelier, the line is the best fixed ρ."""
+def density(history: History, ax: Any = None, *, best: bool = True) -> Any:
+    """The learner's density over ρ through time; darker is likelier, the line is the best fixed ρ.
+
+    That takes the whole loss functions of all problems; best=False does without the line.
+    """
     require("history", history, "densities", "best")
+    _validate.boolean("best", best)
     ax = axes(ax)
     if len(history.space.alphas) > 1:
         raise TypeError("a density of two parameters is drawn by plots.plane, of knobs by plots.knobs")
@@ -98,7 +106,8 @@ def density(history: History, ax: Any = None) -> Any:
     )
     bar = ax.figure.colorbar(image, ax=ax, pad=0.01)
     bar.set_label("√(density / uniform density)")
-    ax.axhline(history.best().rho, color=ORANGE, lw=1.0, ls="--")
+    if best:
+        ax.axhline(history.best().rho, color=ORANGE, lw=1.0, ls="--")
     name = knob(history.space)
     ax.set(title=f"Density over {name} ({history.feedback})", xlabel="round", ylabel=name, yscale=scale)
     return ax

@@ -6,11 +6,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import parse_qs, quote
 
-from starlette.requests import Request
-from starlette.responses import FileResponse, RedirectResponse, Response
-from starlette.routing import Route
-
+from semibandit._extras import needed
 from semibandit.studies import guard
+
+with needed("the service", "serve"):
+    from starlette.requests import Request
+    from starlette.responses import FileResponse, RedirectResponse, Response
+    from starlette.routing import Route
 
 __all__ = ["routes"]
 

@@ -17,7 +17,7 @@ from semibandit._extras import needed
 from semibandit.functions import PiecewiseConstant
 from semibandit.learners import Trial
 from semibandit.learners import storage as saving
-from semibandit.studies import api, events, guard, operations
+from semibandit.studies import api, events, guard, operations, page
 from semibandit.studies.api import Endpoint
 from semibandit.studies.desk import Desk, Office
 from semibandit.studies.history import Round
@@ -30,8 +30,6 @@ with needed("the service", "serve"):
     from starlette.requests import Request
     from starlette.responses import Response, StreamingResponse
     from starlette.routing import Route
-
-    from semibandit.studies import page
 
 __all__ = ["ENDPOINTS", "make_app"]
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from semibandit import _validate, spaces
+from semibandit.functions import PiecewiseConstant
 from semibandit.learners import Exp3Grid, Exp3Set, Learner, storage
 from semibandit.learners.rates import Rate
 from semibandit.spaces import Space
@@ -51,6 +52,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         options = dict(self.options)
         if isinstance(options.get("rate"), dict):
             options["rate"] = _converted("rate", options["rate"], Rate)
+        if isinstance(options.get("prior"), dict):
+            options["prior"] = PiecewiseConstant.from_dict(options["prior"])
         return LEARNERS[self.learner](read_space(self.space), seed=self.seed, **options)
 
     def differences(self, other: Settings) -> Iterator[str]:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from semibandit._jit import kernel
+from semibandit._jit import inner, kernel
 from semibandit.weights import _tree_kernels as k
 from semibandit.weights._scaled import normal
 
@@ -79,7 +79,7 @@ def first_fault(t: k.Nodes, least_used: int) -> int:
     return FINE if n_pieces == t.whole[k.HEAD, k.N_PIECES] else PIECES
 
 
-@kernel
+@inner
 def node_fault(t: k.Nodes, v: int, level: int, left: float, right: float) -> int:
     """What is wrong inside a node that must cover [left, right)."""
     used = t.whole[v, k.USED]
@@ -101,7 +101,7 @@ def node_fault(t: k.Nodes, v: int, level: int, left: float, right: float) -> int
     return number_fault(t.real[v, k.TAG_MANT], t.whole[v, k.TAG_EXPO])
 
 
-@kernel
+@inner
 def number_fault(mantissa: float, exponent: int) -> int:
     """What is wrong with a scaled number."""
     if not 0.5 <= mantissa < 1.0:
@@ -109,7 +109,7 @@ def number_fault(mantissa: float, exponent: int) -> int:
     return FINE if -_LARGEST_EXPONENT < exponent < _LARGEST_EXPONENT else EXPONENTS
 
 
-@kernel
+@inner
 def link_fault(t: k.Nodes, v: int, parent: int, slot: int, least_used: int) -> int:
     """What is wrong between a node and the slot that it hangs in."""
     if t.whole[v, k.USED] < least_used:

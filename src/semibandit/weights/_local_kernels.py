@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from semibandit._jit import kernel
+from semibandit._jit import inner, kernel
 
 EDGE, PRIOR, SUM, RAISED, COUNT, LOSS, MASS = range(7)
 ROWS = 7
@@ -62,7 +62,7 @@ def weigh(a: Any, n: int, rate: float) -> None:
     a[SUM, n], a[MASS, n] = least, total
 
 
-@kernel
+@inner
 def dot(x: Any, y: Any) -> float:
     """The sum of the products, in four strands: one addition need not wait for the other."""
     n = x.size
@@ -136,7 +136,7 @@ def refine(a: Any, edges: Any, sets: Any, b: Any, told: Any) -> int:
     return at
 
 
-@kernel
+@inner
 def copy_between(
     a: Any, i: int, lo: float, hi: float, b: Any, at: int, told: Any, label: int
 ) -> tuple[int, int]:
@@ -164,7 +164,7 @@ def copy_between(
     return (i if hi < a[EDGE, i + 1] else i + 1), at + m
 
 
-@kernel
+@inner
 def keep_part(a: Any, i: int, b: Any, at: int, lo: float, hi: float) -> None:
     """Of the copy of piece i only [lo, hi): it inherits all but prior and mass, which are split by width."""
     part = (hi - lo) / (a[EDGE, i + 1] - a[EDGE, i])
@@ -173,7 +173,7 @@ def keep_part(a: Any, i: int, b: Any, at: int, lo: float, hi: float) -> None:
     b[MASS, at] *= part
 
 
-@kernel
+@inner
 def baseline(a: Any, n: int, cells: Cells, tree: Any, outlook: Outlook) -> Any:
     """The loss expected of each piece, shrunk to its cell, that to its parent and so on, and lowered."""
     nodes = np.empty(tree.shape[1])
@@ -198,7 +198,7 @@ def baseline(a: Any, n: int, cells: Cells, tree: Any, outlook: Outlook) -> Any:
     return out
 
 
-@kernel
+@inner
 def remember(
     a: Any, n: int, told: Any, losses: Any, sets: Any, which: int, cells: Cells, tree: Any, stamp: Any
 ) -> None:
@@ -220,7 +220,7 @@ def remember(
             node >>= 1
 
 
-@kernel
+@inner
 def remember_whole(a: Any, n: int, told: Any, losses: Any, cells: Cells, tree: Any) -> None:
     """Count what a whole function has shown: on every piece, and on the tree by the middles of the cells."""
     c = 0
@@ -252,7 +252,7 @@ def spread(a: Any, n: int, share: float, rate: float) -> None:
             a[MASS, i] = a[PRIOR, i] * weight
 
 
-@kernel
+@inner
 def estimate(
     a: Any, n: int, told: Any, losses: Any, sets: Any, factors: Any, base: Any, asked: Any, floor: float
 ) -> tuple[float, float]:
@@ -279,7 +279,7 @@ def estimate(
     return mean, raised
 
 
-@kernel
+@inner
 def surprises(n: int, told: Any, losses: Any, sets: Any, n_sets: int, base: Any, asked: Any) -> Any:
     """The mean of loss - b on each set."""
     total, share = np.zeros(n_sets), np.zeros(n_sets)
@@ -293,7 +293,7 @@ def surprises(n: int, told: Any, losses: Any, sets: Any, n_sets: int, base: Any,
     return total
 
 
-@kernel
+@inner
 def paired(surprise: Any, times: Any, p: Any, explore: float, deviation: float, link: Any) -> Any:
     """By what to multiply loss - b on each set, and what to take off then; adds the round to `link`.
 
@@ -331,7 +331,7 @@ def paired(surprise: Any, times: Any, p: Any, explore: float, deviation: float, 
     return factors
 
 
-@kernel
+@inner
 def log_mixed(values: Any, asked: Any, rate: float) -> float:
     """The logarithm of the mean of exp(-rate · value) by the shares at the time of the draw."""
     mixed = 0.0
@@ -397,7 +397,7 @@ def kth_smallest(x: Any, k: int) -> float:
     return float(x[k])
 
 
-@kernel
+@inner
 def scores(a: Any, n: int, cell_edges: Any) -> Any:
     """The mass that moves if a piece is joined with the next; infinite across the end of a cell."""
     score = np.full(n, math.inf)
@@ -412,7 +412,7 @@ def scores(a: Any, n: int, cell_edges: Any) -> Any:
     return score
 
 
-@kernel
+@inner
 def merge(a: Any, i: int, at: int, rate: float) -> float:
     """Write pieces i and i + 1 as one to column `at`; return the largest change of a sum."""
     both = a[PRIOR, i] + a[PRIOR, i + 1]
@@ -435,7 +435,7 @@ def merge(a: Any, i: int, at: int, rate: float) -> float:
     return float(max(abs(s - joined), abs(s2 - joined)))
 
 
-@kernel
+@inner
 def complete(p: Any, draws: int, n: int, told: Any, sets: Any, asked: Any) -> None:
     """Write the chances that the sets are seen by one of several draws; what is not negative stays."""
     for k in range(p.size):

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from semibandit._double_double import two_product
-from semibandit._jit import kernel
+from semibandit._jit import inner, kernel
 
 LN2 = math.log(2.0)
 LN2_TAIL = 2.3190468138462996e-17  # ln 2 is LN2 + LN2_TAIL to 107 bits
@@ -22,14 +22,14 @@ LARGEST_LOG = 2.0**40
 POWERS = np.ldexp(1.0, -np.arange(DEEPEST))
 
 
-@kernel
+@inner
 def normal(m: float, e: int) -> tuple[float, int]:
     """The same number with its mantissa in [0.5, 1)."""
     mantissa, shift = math.frexp(m)
     return mantissa, e + shift
 
 
-@kernel
+@inner
 def plus(m: float, e: int, m2: float, e2: int) -> tuple[float, int]:
     """The sum of two scaled numbers, not normalised; zero has mantissa 0.
 
@@ -44,7 +44,7 @@ def plus(m: float, e: int, m2: float, e2: int) -> tuple[float, int]:
     return (m2 + m * POWERS[e2 - e], e2) if e2 - e < DEEPEST else (m2, e2)
 
 
-@kernel
+@inner
 def part_of(m: float, e: int, part: float, whole: float) -> tuple[float, int]:
     """m·2^e times part / whole, two lengths whose quotient alone might underflow."""
     m1, e1 = math.frexp(part)
@@ -52,14 +52,14 @@ def part_of(m: float, e: int, part: float, whole: float) -> tuple[float, int]:
     return normal(m * (m1 / m2), e + e1 - e2)
 
 
-@kernel
+@inner
 def exact_sum(a: float, b: float) -> tuple[float, float]:
     """A + b as a float and its rounding error, for b below a in size."""
     total = a + b
     return total, b - (total - a)
 
 
-@kernel
+@inner
 def times(m: float, tail: float, e: int, m2: float, tail2: float, e2: int) -> tuple[float, float, int]:
     """The product of two scaled numbers with tails."""
     p, rest = two_product(m, m2)
@@ -73,7 +73,7 @@ def times(m: float, tail: float, e: int, m2: float, tail2: float, e2: int) -> tu
     return m, tail, e
 
 
-@kernel
+@inner
 def scaled_exp(x: float) -> tuple[float, float, int]:
     """exp(x) as a scaled number with a tail, right to 2^-70, for x up to LARGEST_LOG in size."""
     e = round(x / LN2)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from semibandit._jit import kernel
+from semibandit._jit import inner, kernel
 from semibandit.weights import _scaled as scaled
 from semibandit.weights import _tree_kernels as tree
 
@@ -13,7 +13,7 @@ from semibandit.weights import _tree_kernels as tree
 SMALLEST_SHARE = 2.0**-64
 
 
-@kernel
+@inner
 def share_out(t: tree.Nodes, edges: Any, sets: Any, shares: Any) -> None:
     """Write the share of the mass of each piece that was seen."""
     m0, e0 = tree.grand_total(t)
@@ -23,7 +23,7 @@ def share_out(t: tree.Nodes, edges: Any, sets: Any, shares: Any) -> None:
             shares[i] = min(scaled.ratio(m, e, m0, e0), 1.0)
 
 
-@kernel
+@inner
 def chances(sets: Any, shares: Any, draws: int, p: Any) -> None:
     """Write the probability that each set is seen by one of several draws; what is not negative stays."""
     for k in range(p.size):

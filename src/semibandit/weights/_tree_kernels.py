@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from semibandit._jit import kernel
+from semibandit._jit import inner, kernel
 from semibandit.weights._scaled import (
     DEEPEST,
     POWERS,
@@ -48,7 +48,7 @@ class Nodes(NamedTuple):
 # -- one node -------------------------------------------------------------------------------------
 
 
-@kernel
+@inner
 def find(t: Nodes, node: int, x: float) -> int:
     """The slot of the node that holds x."""
     slot = 0
@@ -72,7 +72,7 @@ def total(t: Nodes, node: int) -> tuple[float, int]:
     return s, top
 
 
-@kernel
+@inner
 def refresh(t: Nodes, node: int, slot: int) -> None:
     """Compute the mass of an inner slot from its child."""
     c = t.whole[node, CHILD + slot]
@@ -83,7 +83,7 @@ def refresh(t: Nodes, node: int, slot: int) -> None:
     )
 
 
-@kernel
+@inner
 def multiply_slot(t: Nodes, node: int, slot: int, level: int, m: float, tail: float, e: int) -> None:
     """Multiply all that is in the slot by (m + tail)·2^e."""
     if level == 0:
@@ -99,7 +99,7 @@ def multiply_slot(t: Nodes, node: int, slot: int, level: int, m: float, tail: fl
         )
 
 
-@kernel
+@inner
 def open_slot(t: Nodes, node: int, slot: int) -> None:
     """Move the slots from `slot` on by one place; the freed slot keeps its old content."""
     for column in (KEY, MANT, EXPO, CHILD):  # words are words: read as integers, floats move as well
@@ -108,7 +108,7 @@ def open_slot(t: Nodes, node: int, slot: int) -> None:
     t.whole[node, USED] += 1
 
 
-@kernel
+@inner
 def new_node(t: Nodes) -> int:
     node = t.whole[HEAD, N_NODES]
     t.whole[HEAD, N_NODES] += 1
@@ -122,7 +122,7 @@ def new_node(t: Nodes) -> int:
 # -- cutting a piece in two -------------------------------------------------------------------------
 
 
-@kernel
+@inner
 def split_child(t: Nodes, node: int, slot: int) -> None:
     """Share the content of the full child at `slot` between it and a new right neighbour."""
     c = t.whole[node, CHILD + slot]
@@ -142,7 +142,7 @@ def split_child(t: Nodes, node: int, slot: int) -> None:
     refresh(t, node, slot + 1)
 
 
-@kernel
+@inner
 def cut(t: Nodes, x: float) -> None:
     """Make x an end of a piece. Full nodes are split on the way down, so that one pass is enough."""
     if not t.real[HEAD, LO] < x < t.real[HEAD, HI]:
@@ -259,7 +259,7 @@ def integrate(t: Nodes, lo: float, hi: float) -> tuple[float, int]:
     return m, e
 
 
-@kernel
+@inner
 def multiply(t: Nodes, lo: float, hi: float, m: float, tail: float, e: int) -> None:
     """Multiply the weights in [lo, hi), which must be ends of pieces, by (m + tail)·2^e. O(log P)."""
     height = t.whole[HEAD, HEIGHT]
@@ -302,7 +302,7 @@ def grand_total(t: Nodes) -> tuple[float, int]:
     return normal(m * t.real[root, TAG_MANT], e + t.whole[root, TAG_EXPO])
 
 
-@kernel
+@inner
 def update(t: Nodes, lo: float, hi: float, log_factor: float) -> None:
     """Multiply the weights in [lo, hi) by exp(log_factor) (Update)."""
     cut(t, lo)

@@ -50,7 +50,7 @@ class Distances(NamedTuple):
             where = [int(i) for i in np.unravel_index(bad, array.shape)]
             raise ValueError(f"{name} must be finite and >= 0, got {name}{where} = {array.flat[bad]!s}")
         if array.ndim == 1:
-            square = np.zeros((_n_points(name, array.size),) * 2)
+            square = np.empty((_n_points(name, array.size),) * 2)
             unfold(array, square)
             return cls(square, smallest, largest)
         if array.ndim != 2 or array.shape[0] != array.shape[1] or array.size == 0:

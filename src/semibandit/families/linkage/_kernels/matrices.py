@@ -3,14 +3,32 @@
 import math
 from typing import Any
 
+import numpy as np
+
 from semibandit._jit import kernel
 
+INF_BITS: Any = np.int64(0x7FF0000000000000)
+ZERO_BITS: Any = np.int64(0)
 _TILE = 32  # a tile of the matrix and its mirror image fit into the fastest cache
 
 
 @kernel
 def extremes(flat: Any) -> tuple[int, float, float]:
-    """The first entry that is no distance (-1: none), the smallest one above zero (or inf), the largest."""
+    """The first entry that is no distance (-1: none), the smallest one above zero (or inf), the largest.
+
+    The bits of distances are ordered as they are, and those of others lie outside; the minimum of integers is
+    vectorised. Where something is wrong, and for a negative zero, all is looked at one by one.
+    """
+    bits = flat.view(np.int64)
+    least, positive, most = INF_BITS, INF_BITS, ZERO_BITS
+    for i in range(bits.size):
+        least = min(least, bits[i])
+        positive = min(positive, bits[i] if bits[i] != 0 else INF_BITS)
+        most = max(most, bits[i])
+    if least >= 0 and most < INF_BITS:
+        ends = np.empty(2, np.int64)
+        ends[0], ends[1] = positive, most
+        return -1, float(ends.view(np.float64)[0]), float(ends.view(np.float64)[1])
     smallest, largest = math.inf, 0.0
     for i in range(flat.size):
         x = flat[i]
@@ -24,16 +42,21 @@ def extremes(flat: Any) -> tuple[int, float, float]:
 
 @kernel
 def unfold(condensed: Any, square: Any) -> None:
-    """Write scipy's condensed form to both triangles of a square of zeros, tile by tile."""
+    """Write scipy's condensed form to both triangles of a square, and zeros to its diagonal.
+
+    Some rows at a time: from these, which are still in the cache, their columns are written row by row.
+    """
     n = square.shape[0]
     for top in range(0, n, _TILE):
-        for left in range(top, n, _TILE):
-            for i in range(top, min(top + _TILE, n)):
-                row = i * (2 * n - i - 1) // 2 - i - 1
-                for j in range(max(left, i + 1), min(left + _TILE, n)):
-                    x = condensed[row + j]
-                    square[i, j] = x
-                    square[j, i] = x
+        bottom = min(top + _TILE, n)
+        for i in range(top, bottom):
+            row = i * (2 * n - i - 1) // 2 - i - 1
+            square[i, i] = 0.0
+            for j in range(i + 1, n):
+                square[i, j] = condensed[row + j]
+        for j in range(top + 1, n):
+            for i in range(top, min(bottom, j)):
+                square[j, i] = square[i, j]
 
 
 @kernel

@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-import commands
-import names
-import service
+from semibandit_site import commands, names, service
 
 
 def setup(app: Any) -> dict[str, Any]:

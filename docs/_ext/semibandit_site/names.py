@@ -31,7 +31,6 @@ ROOMS = {
     "learners.certificates": "Certificates",
     "testing": "Testing a family",
     "sklearn": "scikit-learn",
-    "weights": "Weights",
 }
 
 # What a class has from elsewhere is documented there.
@@ -78,12 +77,13 @@ def pages() -> dict[str, str]:
 def _page(room: str, names: list[Name]) -> str:
     module = f"semibandit.{room}"
     title = ROOMS[room]
-    lines = [title, "=" * len(title), "", f".. automodule:: {module}", "   :no-members:", "", ".. py:currentmodule:: None", ""]
+    lines = [title, "=" * len(title), "", f".. automodule:: {module}", "   :no-members:", ""]
+    lines += [".. py:currentmodule:: None", ""]
     ordered = sorted(names, key=lambda name: (name.module != "semibandit", name.name.lower()))
     lines += [".. autosummary::", "   :nosignatures:", ""]
     lines += [f"   ~{name.full}" for name in ordered]
     for name in ordered:
-        lines += ["", *_entry(name)]
+        lines += ["", *_entry(name), "", f".. minigallery:: {name.full}"]
     return "\n".join(lines) + "\n"
 
 
@@ -98,4 +98,4 @@ def _entry(name: Name) -> list[str]:
         ]
     if inspect.isroutine(name.value):
         return [f".. autofunction:: {name.full}"]
-    return [f".. autodata:: {name.full}", "   :no-value:"]
+    return [f".. autodata:: {name.full}", *(["   :no-value:"] if "<" in repr(name.value) else [])]

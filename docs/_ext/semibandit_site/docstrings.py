@@ -8,32 +8,45 @@ import re
 from functools import cache
 from typing import Any
 
-import names
 from docutils import nodes
 from sphinx import addnodes
+
+from semibandit_site import names
 
 _INDENT = re.compile(r" *")
 _MARKS = re.compile(r"\||\*\*")
 _CODE = re.compile(r"(`[^`]*`)")
+# numpy's aliases, as they are written in the source.
+_ALIASES = (
+    (re.compile(r"[~\w.]*_Buffer \| .*?_NestedSequence\[complex \| bytes \| str\]"), "ArrayLike"),
+    (re.compile(r"[~\w.]*ndarray\[tuple\[[^]]*\], [~\w.]*dtype\[[~\w.]*?(\w+)\]\]"), r"NDArray[\1]"),
+)
 
 
 def setup(app: Any) -> dict[str, Any]:
     """Change docstrings before napoleon reads their sections; the role is for single backticks."""
     app.connect("autodoc-process-docstring", _process, priority=400)
+    app.connect("autodoc-process-signature", _shorten)
     app.add_role("name", _name)
     return {"parallel_read_safe": True}
 
 
 @cache
 def _links() -> dict[str, str]:
-    """The full name for each text that means one public name: `Study`, `Study.ask`, `sb.Study`."""
+    """The full name for each text that means a public name: `Study`, `Study.ask`, `sb.Study`.
+
+    A name of the package itself comes before those of its modules, and one that two of these have is no link.
+    """
+    every = [name for room in names.public().values() for name in room]
     found: dict[str, set[str]] = {}
-    for name in (name for room in names.public().values() for name in room):
-        for text in (name.name, name.full, name.full.replace("semibandit", "sb", 1)):
-            found.setdefault(text, set()).add(name.full)
+    for name in sorted(every, key=lambda name: name.module.count(".")):
+        texts = {name.full: name.full, name.full.replace("semibandit", "sb", 1): name.full}
+        if found.get(name.name) != {f"semibandit.{name.name}"}:
+            texts[name.name] = name.full
         if isinstance(name.value, type):
-            for member in vars(name.value):
-                found.setdefault(f"{name.name}.{member}", set()).add(f"{name.full}.{member}")
+            texts |= {f"{name.name}.{member}": f"{name.full}.{member}" for member in vars(name.value)}
+        for text, full in texts.items():
+            found.setdefault(text, set()).add(full)
     return {text: full.pop() for text, full in found.items() if len(full) == 1}
 
 
@@ -52,6 +65,18 @@ def _process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list
     lines[:] = [] if lines and lines[0].startswith("Alias for field number") else marked(lines)
     if what in ("attribute", "data", "property"):
         lines[:0] = ["..", ""]  # or napoleon takes what is before a colon for a type
+
+
+def _shorten(
+    app: Any, what: str, name: str, obj: Any, options: Any, arguments: str | None, gives: str | None
+) -> tuple[str | None, str | None]:
+    return _in_short(arguments), _in_short(gives)
+
+
+def _in_short(annotations: str | None) -> str | None:
+    for long, short in _ALIASES:
+        annotations = annotations and long.sub(short, annotations)
+    return annotations
 
 
 def marked(lines: list[str]) -> list[str]:

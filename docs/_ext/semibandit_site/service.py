@@ -26,10 +26,11 @@ def pages() -> dict[str, str]:
 
 
 _INTRODUCTION = """\
-`semibandit serve` speaks JSON over HTTP, and serves this interface as an OpenAPI document at `/api/openapi.json`, from
-which this page is made. [Studies](../../studies.md) says how to start the service and who may use it. Where a token is
-set, every request carries `Authorization: Bearer TOKEN`. A request that is refused changes nothing; the answer is a
-[`Problem`](#type-problem) that says in a sentence what was wrong.""".splitlines()
+`semibandit serve` speaks JSON over HTTP, and serves this interface as an OpenAPI document at
+`/api/openapi.json`, from which this page is made. [Studies](../../studies.md) says how to start the service
+and who may use it. Where a token is set, every request carries `Authorization: Bearer TOKEN`. A request
+that is refused changes nothing; the answer is a [`Problem`](#type-problem) that says in a sentence what was
+wrong.""".splitlines()
 
 
 def _operation(method: str, path: str, operation: dict[str, Any]) -> list[str]:
@@ -49,7 +50,8 @@ def _contents(content: dict[str, Any]) -> str:
 
 
 def _type(name: str, schema: dict[str, Any]) -> list[str]:
-    lines = [f"(type-{name.lower()})=", f"### {name}", "", " ".join(schema.get("description", "").split()), ""]
+    description = " ".join(schema.get("description", "").split())
+    lines = [f"(type-{name.lower()})=", f"### {name}", "", description, ""]
     fields = schema.get("properties", {})
     if not fields:
         return [*lines, _kind({k: v for k, v in schema.items() if k != "title"}), ""]

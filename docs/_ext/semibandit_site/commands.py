@@ -35,7 +35,7 @@ def pages() -> dict[str, str]:
 def _section(words: tuple[str, ...], command: Any, context: Any) -> list[str]:
     title = " ".join(words)
     lines = [title, ("=" if len(words) == 2 else "-") * len(title), "", *_prose(command.help), ""]
-    usage = " ".join(piece.replace("{", "").replace("}", "") for piece in command.collect_usage_pieces(context))
+    usage = " ".join(command.collect_usage_pieces(context)).replace("{", "").replace("}", "")
     lines += [".. code-block:: text", "", f"   {title} {usage}", ""]
     records = [record for p in command.get_params(context) if (record := p.get_help_record(context))]
     if not records:

@@ -1,0 +1,129 @@
+"""The wheel in a fresh environment without extras, away from the checkout."""
+
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+import semibandit
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.slow
+
+SOLVER = "import sys; print(abs(float(sys.argv[1]) - 0.3))"
+
+
+def test_the_ten_lines_of_the_readme(installed):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    code = readme.partition("## Ten lines")[2].partition("```python\n")[2].partition("```")[0]
+    out = installed.program(code)
+    assert out.startswith("Recommendation(rho=2.3")
+    assert "Certificate(value=" in out
+
+
+def test_the_commands(installed):
+    assert installed.semibandit("--version") == f"semibandit {semibandit.__version__}\n"
+    usage = installed.semibandit("--help")
+    assert all(command in usage for command in ("play", "tune", "fit", "dispersion", "study", "serve"))
+    table = installed.semibandit("play", "knapsack", "--rounds", "30", "--feedback", "semi-bandit")
+    assert "30 mixed knapsacks with 50 items" in table
+    assert "best fixed ρ" in table
+
+
+def test_tune(installed):
+    (installed.folder / "solver.py").write_text(SOLVER)
+    words = f"{installed.python} solver.py {{rho}} {{instance}}"
+    table = installed.semibandit(
+        "tune", "--online", "--space", "0:1", "--state", "knob", words, "a", "b", "c"
+    )
+    assert "3 rounds, 3 runs" in table
+    assert "ρ to deploy" in table
+
+
+def test_it_is_the_installed_package_that_runs(installed):
+    where = installed.program("from semibandit import *; import semibandit; print(semibandit.__file__)")
+    assert Path(where.strip()).is_relative_to(installed.python.parents[1])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("play knapsack --png game.png", "drawing needs matplotlib: pip install 'semibandit[plot]'"),
+        ("play linkage --kind digits", "the digits stream needs sklearn: pip install 'semibandit[sklearn]'"),
+        ("play metric-linkage", "the stream of digits needs sklearn: pip install 'semibandit[sklearn]'"),
+        ("dispersion knapsack --png game.png", "drawing needs matplotlib: pip install 'semibandit[plot]'"),
+        ("fit knapsack --png fit.png", "drawing needs matplotlib: pip install 'semibandit[plot]'"),
+        (
+            "fit knapsack --scheduler tcp://127.0.0.1:1",
+            "--scheduler needs distributed: pip install 'semibandit[dask]'",
+        ),
+        (
+            "tune --space 0:1 --state knob.json --png t.png 'true {rho} {instance}' a",
+            "drawing needs matplotlib: pip install 'semibandit[plot]'",
+        ),
+        ("serve --storage sqlite:///x.db", "the service needs uvicorn: pip install 'semibandit[serve]'"),
+        (
+            "study list --storage postgresql://localhost/x",
+            "PostgreSQL needs psycopg: pip install 'semibandit[postgres]'",
+        ),
+    ],
+)
+def test_commands_name_the_extra_that_they_need(installed, words, message):
+    assert installed.refusal(*shlex.split(words)) == f"semibandit: {message}"
+
+
+EVERY_MODULE = """
+import importlib, pkgutil
+import semibandit as sb
+
+def tried(call):
+    try:
+        call()
+    except ModuleNotFoundError:
+        raise
+    except ImportError as error:
+        print(error)
+
+for module in pkgutil.walk_packages(sb.__path__, "semibandit."):
+    tried(lambda: importlib.import_module(module.name))
+print()
+problems = sb.streams.synthetic(5)
+history = sb.play(sb.Exp3Set(sb.Interval(0, 1), seed=0), problems)
+tried(history.to_pandas)
+tried(lambda: sb.plots.regret(history))
+tried(lambda: sb.plots.overview({"game": history}, "page.png"))
+tried(sb.dispersion.measure(problems).plot)
+tried(lambda: sb.streams.clustering("iris", rounds=1)[0])
+tried(lambda: sb.streams.digits_two_metrics(rounds=1)[0])
+tried(lambda: sb.Study("postgresql://localhost/x", "name", space=sb.Interval(0, 1)))
+"""
+
+
+def test_functions_name_the_extra_that_they_need(installed):
+    modules, _, functions = installed.program(EVERY_MODULE).partition("\n\n")
+    service = "the service needs starlette: pip install 'semibandit[serve]'"
+    postgres = "PostgreSQL needs psycopg: pip install 'semibandit[postgres]'"
+    assert sorted(modules.splitlines()) == [
+        postgres,
+        "semibandit.sklearn needs sklearn: pip install 'semibandit[sklearn]'",
+        service,
+        service,
+    ]
+    assert functions.splitlines() == [
+        "to_pandas needs pandas: pip install 'semibandit[pandas]'",
+        *["drawing needs matplotlib: pip install 'semibandit[plot]'"] * 3,
+        "the iris stream needs sklearn: pip install 'semibandit[sklearn]'",
+        "the stream of digits needs sklearn: pip install 'semibandit[sklearn]'",
+        postgres,
+    ]
+
+
+def test_type_checkers_see_our_types(installed):
+    """Its `assert_type`s hold, and each `type: ignore` is needed, which --strict checks as well."""
+    pytest.importorskip("mypy")
+    shutil.copy(Path(__file__).with_name("user_program.py"), installed.folder)
+    mypy = [sys.executable, "-m", "mypy", "--strict", "--python-executable", installed.python]
+    out = installed.run(*mypy, "user_program.py")
+    assert out == "Success: no issues found in 1 source file\n"
