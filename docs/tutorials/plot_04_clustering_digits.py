@@ -108,10 +108,9 @@ left.plot(grid, mean[:-1], label="mean of 100 new batches")
 left.plot([learned], [mean[-1]], "o", color="tab:orange", label=f"learned, ρ = {learned:.3f}")
 left.set(xlabel="ρ (0: single, 1: complete)", ylabel="share misplaced", ylim=(0, None), title="New batches")
 left.legend(frameon=False)
-times, edges, shares = history.densities()
-right.pcolormesh(np.append(times, ROUNDS), edges, np.sqrt(shares * shares.shape[1]).T, cmap="Blues")
+sb.plots.density(history, right, best=False)
 right.axhline(learned, color="tab:orange", ls="--")
-right.set(xlabel="batch", ylabel="ρ", title="What the learner plays (darker is likelier)")
+right.set(xlabel="batch", title="What the learner plays (darker is likelier)")
 
 # %%
 # What the trees look like

@@ -58,13 +58,10 @@ histories = {
 
 fig, axes = plt.subplots(3, 1, figsize=(8.5, 7.5), sharex=True, layout="constrained")
 for (name, history), ax in zip(histories.items(), axes, strict=True):
-    times, edges, shares = history.densities()
-    ax.pcolormesh(
-        np.append(times, ROUNDS), edges, np.sqrt(shares * shares.shape[1]).T, cmap="Blues", rasterized=True
-    )
+    sb.plots.density(history, ax, best=False)
     starts = LENGTH * np.arange(len(SEASONS))
     ax.hlines(SEASONS, starts, starts + LENGTH, color="tab:orange", ls="--")
-    ax.set(title=name, ylabel="ρ")
+    ax.set(title=name, xlabel="")
 axes[-1].set_xlabel("round (dashed: the best ρ of the season)")
 
 # sphinx_gallery_thumbnail_number = 2

@@ -1,6 +1,6 @@
 """Double-double arithmetic (Dekker): a number is an unevaluated sum of two doubles, good for 106 bits."""
 
-from semibandit._jit import kernel
+from semibandit._jit import inner, kernel
 
 
 @kernel
@@ -24,7 +24,7 @@ def two_product(a: float, b: float) -> tuple[float, float]:
     return p, ((ah * bh - p) + ah * bl + al * bh) + al * bl
 
 
-@kernel
+@inner
 def add(ah: float, al: float, bh: float, bl: float) -> tuple[float, float]:
     """The sum of two numbers."""
     s, e = two_sum(ah, bh)
@@ -33,14 +33,14 @@ def add(ah: float, al: float, bh: float, bl: float) -> tuple[float, float]:
     return two_sum(s, e + f)
 
 
-@kernel
+@inner
 def multiply(ah: float, al: float, bh: float, bl: float) -> tuple[float, float]:
     """The product of two numbers."""
     p, e = two_product(ah, bh)
     return two_sum(p, e + (ah * bl + al * bh))
 
 
-@kernel
+@inner
 def divide(ah: float, al: float, bh: float, bl: float) -> tuple[float, float]:
     """The quotient of two numbers."""
     q = ah / bh

@@ -87,3 +87,18 @@ def test_regret_over_runs():
     assert (ax.get_xlabel(), ax.get_xscale()) == ("run", "log")
     with pytest.raises(ValueError, match="by must be one of"):
         sb.plots.regret(history, by="hour")
+
+
+def test_a_density_needs_no_whole_functions():
+    class Single:
+        """A problem that tells single losses and nothing else."""
+
+        space = sb.Interval(0, 1)
+
+        def loss(self, rho):
+            return rho
+
+    history = sb.play(sb.Exp3Set(Single.space, seed=0), [Single()] * 20, "bandit")
+    assert not sb.plots.density(history, best=False).get_lines()
+    with pytest.raises(TypeError, match="losses"):
+        sb.plots.density(history)

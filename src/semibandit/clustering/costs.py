@@ -22,13 +22,14 @@ class TreeCost(ABC):
     def __call__(self, distances: Any, Z: FloatArray) -> float:
         """The cost of the tree Z over points with these distances (square or condensed)."""
         D, tree = self._read(distances, Z)
-        return self._cost(D, tree)
+        return self.of(D, tree)
 
     def check(self, n: int) -> None:  # noqa: B027 -- most costs fit any number of points
         """Raise if the cost does not fit n points."""
 
     @abstractmethod
-    def _cost(self, D: FloatArray, tree: Layout) -> float: ...
+    def of(self, D: FloatArray, tree: Layout) -> float:
+        """The cost of a tree that is laid out, over a square matrix; nothing is checked."""
 
     def _read(self, distances: Any, Z: FloatArray) -> tuple[FloatArray, Layout]:
         tree = layout(Z)
@@ -56,7 +57,8 @@ class _PruningCost(TreeCost):
         D, tree = self._read(distances, Z)
         return pruning_labels(tree, best_pruning(tree, self._cluster_costs(D, tree), self.n_clusters)[1])
 
-    def _cost(self, D: FloatArray, tree: Layout) -> float:
+    def of(self, D: FloatArray, tree: Layout) -> float:
+        """The least cost of k clusters, relative to that of one."""
         costs = self._cluster_costs(D, tree)
         least, _ = best_pruning(tree, costs, self.n_clusters)
         # Splitting lowers the cost for points in space, but other distances may have it otherwise.
@@ -104,7 +106,8 @@ class DasguptaCost(TreeCost):
     def __repr__(self) -> str:
         return "DasguptaCost()"
 
-    def _cost(self, D: FloatArray, tree: Layout) -> float:
+    def of(self, D: FloatArray, tree: Layout) -> float:
+        """The cost of the splits, relative to the worst."""
         from semibandit.clustering._kernels import joined_sums
 
         n = tree.leaves.size

@@ -85,9 +85,13 @@ def _checked_certificates(certificates: Any) -> dict[str, float]:
     return {name: _validate.number("certificates", bound) for name, bound in certificates.items()}
 
 
-def density(history: History, ax: Any = None) -> Any:
-    """The learner's density over ρ through time; darker is likelier, the line is the best fixed ρ."""
+def density(history: History, ax: Any = None, *, best: bool = True) -> Any:
+    """The learner's density over ρ through time; darker is likelier, the line is the best fixed ρ.
+
+    That takes the whole loss functions of all problems; best=False does without the line.
+    """
     require("history", history, "densities", "best")
+    _validate.boolean("best", best)
     ax = axes(ax)
     if len(history.space.alphas) > 1:
         raise TypeError("a density of two parameters is drawn by plots.plane, of knobs by plots.knobs")
@@ -102,7 +106,8 @@ def density(history: History, ax: Any = None) -> Any:
     )
     bar = ax.figure.colorbar(image, ax=ax, pad=0.01)
     bar.set_label("√(density / uniform density)")
-    ax.axhline(history.best().rho, color=ORANGE, lw=1.0, ls="--")
+    if best:
+        ax.axhline(history.best().rho, color=ORANGE, lw=1.0, ls="--")
     name = knob(history.space)
     ax.set(title=f"Density over {name} ({history.feedback})", xlabel="round", ylabel=name, yscale=scale)
     return ax

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from semibandit._jit import kernel
+from semibandit._jit import inner, kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.greedy.order import arrange, critical, leads
 from semibandit.families.greedy.solution import BoolArray
@@ -77,7 +77,7 @@ def interval_static(
     return left, right
 
 
-@kernel
+@inner
 def _surely_behind(
     items: Any, start: Any, near: Any, taken: Any, x: int, left: float, right: float, margin: float
 ) -> bool:
@@ -141,13 +141,13 @@ def run_adaptive(
     return taken[:n_taken].copy(), left, right
 
 
-@kernel
+@inner
 def _rate(v: int, size: Any, log_w: Any, log_size: Any, score: Any, rho: float) -> None:
     log_size[v] = math.log(size[v])
     score[v] = log_w[v] - rho * log_size[v]
 
 
-@kernel
+@inner
 def _best(weights: Any, size: Any, score: Any, alive: Any, rho: float, margin: float) -> int:
     best = alive[0]
     for v in alive[1:]:
@@ -159,7 +159,7 @@ def _best(weights: Any, size: Any, score: Any, alive: Any, rho: float, margin: f
     return int(best)
 
 
-@kernel
+@inner
 def _tighten(
     weights: Any,
     size: Any,
@@ -188,7 +188,7 @@ def _tighten(
     return left, right
 
 
-@kernel
+@inner
 def _remove(v: int, start: Any, near: Any, size: Any, gone: Any) -> None:
     """Take v and its neighbours out of the graph."""
     gone[v] = True

@@ -6,10 +6,10 @@ from typing import Any
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
+from semibandit.families.instance import interval_or
 from semibandit.families.linkage.distances import Distances, require_comparable
 from semibandit.families.linkage.trees import Cost, TreeCosts, Trees
 from semibandit.functions.constant import PiecewiseConstant
-from semibandit.spaces.interval import Interval
 
 __all__ = ["LINKAGES", "PARTITIONS", "Linkage"]
 
@@ -87,7 +87,7 @@ class Linkage:
         self.linkage = _validate.choice("linkage", linkage, LINKAGES)
         self.partition = _validate.choice("partition", partition, PARTITIONS)
         self.cost = cost
-        self.space = Interval(0.0, 1.0)
+        self.space = interval_or((0.0, 1.0), None)
         costs = TreeCosts(cost, in_order=partition == "sequence")
         read = Distances.read("distances", distances)
         require_comparable("distances", "average" in linkage, read)

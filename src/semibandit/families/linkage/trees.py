@@ -12,7 +12,7 @@ import numpy as np
 from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.clustering.costs import TreeCost
-from semibandit.clustering.trees import diameters, layout
+from semibandit.clustering.trees import diameters, layout, trusted_layout
 from semibandit.families.linkage.distances import Distances, power_of_two
 from semibandit.functions.constant import PiecewiseConstant
 
@@ -47,9 +47,15 @@ class TreeCosts:
         key = run.key + run.order.tobytes() if self.in_order else run.key
         digest = hashlib.blake2b(key, digest_size=16).digest()
         if digest not in self._known:
-            Z = _matrix_in_order(distances, run) if self.in_order else self._matrix_of_tree(distances, run)
-            self._known[digest] = _validate.number("the cost of a tree", self.cost(distances, Z))
+            self._known[digest] = _validate.number("the cost of a tree", self._of(run, distances))
         return self._known[digest]
+
+    def _of(self, run: Run, distances: FloatArray) -> float:
+        Z = _matrix_in_order(distances, run) if self.in_order else self._matrix_of_tree(distances, run)
+        if isinstance(self.cost, TreeCost) and type(self.cost).__call__ is TreeCost.__call__:
+            # Neither the tree nor the distances need a check.
+            return self.cost.of(distances, trusted_layout(Z[:, :2].astype(np.int64)))
+        return self.cost(distances, Z)
 
     def _matrix_of_tree(self, distances: FloatArray, run: Run) -> FloatArray:
         """The tree as the cost gets it: the same for all ρ that have this tree."""

@@ -6,17 +6,18 @@ of clusters that are there together must come after the earlier of the merges th
 arises when the later of the two does: then it is checked, in one pass over the row of the new cluster.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from semibandit._jit import kernel
+from semibandit._jit import inner, kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.chain import pair_index
 from semibandit.families.linkage._kernels.exact import LAST, SLACK, before, narrow, top, value_at
 from semibandit.families.linkage._kernels.rows import (
     FIRST,
     NO_MERGES,
+    NONE,
     SECOND,
     Rows,
     TreeArrays,
@@ -26,8 +27,6 @@ from semibandit.families.linkage._kernels.rows import (
     read_line,
     start_rows,
 )
-
-NONE: Any = np.int64(-1)
 
 
 def merge_order(into: IntArray, lines: FloatArray, rho: float) -> IntArray:
@@ -39,14 +38,14 @@ def merge_order(into: IntArray, lines: FloatArray, rho: float) -> IntArray:
     return order
 
 
-@kernel
+@inner
 def merge_before(into: IntArray, lines: FloatArray, rho: float, x: int, y: int, e: FloatArray) -> bool:
     """Whether merge x comes before merge y at rho."""
     n = into.size + 1
     return before(rho, lines[x], pair_index(x, into[x], n), lines[y], pair_index(y, into[y], n), e)
 
 
-@kernel
+@inner
 def merge_span(
     into: IntArray, lines: FloatArray, x: int, y: int, rho: float, lo: float, hi: float, e: FloatArray
 ) -> tuple[float, float]:
@@ -107,7 +106,7 @@ def order_interval(
     return lo, hi
 
 
-@kernel
+@inner
 def following(
     into: IntArray, part: IntArray, size: IntArray, order: IntArray
 ) -> tuple[bool, IntArray, IntArray]:
@@ -146,7 +145,7 @@ class _Check(NamedTuple):
     doubts: FloatArray  # the pairs that set lo and hi, as (slot, size, slot, size, line)
 
 
-@kernel
+@inner
 def _set_span(check: _Check, lo: float, hi: float) -> None:
     check.span[0], check.span[1] = lo, hi
     last = top(hi)
@@ -158,14 +157,14 @@ def _set_span(check: _Check, lo: float, hi: float) -> None:
         _set_ending(check.ending, check.limits, check.values, i, check.ending[i])
 
 
-@kernel
+@inner
 def _set_ending(ending: IntArray, limits: FloatArray, values: FloatArray, slot: int, rank: int) -> None:
     ending[slot] = rank
     limits[0, slot] = values[0, rank] if rank >= 0 else -1.0
     limits[1, slot] = values[1, rank] if rank >= 0 else -1.0
 
 
-@kernel
+@inner
 def _close_pairs(
     a: FloatArray, b: FloatArray, ending: IntArray, limits_lo: FloatArray, limits_hi: FloatArray,
     own: int, own_lo: float, own_hi: float, lo: float, last: float,
@@ -183,7 +182,7 @@ def _close_pairs(
     return close
 
 
-@kernel
+@inner
 def _check_row(
     check: _Check, rows: Rows, r: int, slot: int, own: int, start: int, rho: float, room: FloatArray
 ) -> bool:

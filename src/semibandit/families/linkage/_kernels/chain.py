@@ -1,30 +1,37 @@
 """The cluster tree at one ρ by the nearest-neighbour chain, in O(n²)."""
 
+from typing import Any
+
 import numpy as np
 
-from semibandit._jit import kernel
+from semibandit._jit import inner, kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.exact import SLACK, before, value_at
 from semibandit.families.linkage._kernels.matrices import INF_BITS
 from semibandit.families.linkage._kernels.rows import (
     FIRST,
+    NONE,
     SECOND,
     Rows,
     TreeArrays,
     fetch,
+    fetch_to_keep,
     join,
     read_line,
     start_rows,
 )
 
+# So many doubles above another one lies what differs from it relatively by SLACK, and a little more.
+_CLOSE: Any = np.int64(64)
 
-@kernel
+
+@inner
 def pair_index(x: int, y: int, n: int) -> int:
     """Orders pairs of slots: by the smaller slot, then by the larger."""
     return min(x, y) * n + max(x, y)
 
 
-@kernel
+@inner
 def smallest(values: FloatArray) -> float:
     """The smallest of non-negative values. Their bits are ordered as they are, and the minimum of integers
     is vectorised.
@@ -38,7 +45,7 @@ def smallest(values: FloatArray) -> float:
     return float(box[0])
 
 
-@kernel
+@inner
 def _row_values(
     kind: int,
     row: FloatArray,
@@ -63,29 +70,32 @@ def _row_values(
             out[i] = stay * p[i] + go * inverse[i] * q[i] + penalty[i]
 
 
-@kernel
-def _only_smallest(values: FloatArray) -> tuple[float, int]:
-    """What counts as close to the smallest value, and the index of the only one that is, or -1."""
-    threshold = smallest(values) * (1.0 + SLACK)
-    close = 0
-    for i in range(values.size):
-        close += values[i] <= threshold
-    if close > 1:
-        return threshold, -1
-    best = 0
-    while values[best] > threshold:
-        best += 1
-    return threshold, best
+@inner
+def _only_smallest(bits: IntArray) -> tuple[int, int]:
+    """Up to where values count as close to the smallest one, and the index of the only one that is, or -1.
+
+    All by the bits of values that are not negative, which are ordered as these.
+    """
+    low = INF_BITS
+    for i in range(bits.size):
+        low = min(low, bits[i])
+    limit = low + _CLOSE
+    close, best = 0, 0
+    for i in range(bits.size):
+        near = bits[i] <= limit
+        close += near
+        best += i if near else 0
+    return limit, best if close == 1 else -1
 
 
-@kernel
-def _nearest_of(rows: Rows, r: int, x: int, rho: float, values: FloatArray, threshold: float) -> int:
-    """The cluster nearest to x among those with values up to a threshold, exactly."""
-    n = values.size
+@inner
+def _nearest_of(rows: Rows, r: int, x: int, rho: float, bits: IntArray, limit: int) -> int:
+    """The cluster nearest to x among those with values up to a limit, exactly."""
+    n = bits.size
     e, lines = np.empty(64), np.empty((2, 5))
     best = -1
     for i in range(n):
-        if values[i] <= threshold:
+        if bits[i] <= limit:
             read_line(rows, r, x, i, lines[1])
             if best < 0 or before(rho, lines[1], pair_index(x, i, n), lines[0], pair_index(x, best, n), e):
                 best = i
@@ -93,21 +103,22 @@ def _nearest_of(rows: Rows, r: int, x: int, rho: float, values: FloatArray, thre
     return best
 
 
-@kernel
+@inner
 def nearest(
-    rows: Rows, x: int, rho: float, penalty: FloatArray, values: FloatArray, now: int
+    rows: Rows, x: int, scratch: int, rho: float, penalty: FloatArray, values: FloatArray, now: int
 ) -> tuple[int, int]:
     """The row of x after `now` merges, and the cluster nearest to x.
 
     `penalty` is infinite at empty slots; `values` is room for the row's.
     """
-    r = fetch(rows, x, FIRST, now)
+    r = fetch_to_keep(rows, x, scratch, now)
     penalty[x] = np.inf
     _row_values(rows.kind, rows.pool[r], rows.inverse, x, rho, penalty, values)
     penalty[x] = 0.0
-    threshold, best = _only_smallest(values)
+    bits = values.view(np.int64)
+    limit, best = _only_smallest(bits)
     if best < 0:
-        best = _nearest_of(rows, r, x, rho, values, threshold)
+        best = _nearest_of(rows, r, x, rho, bits, limit)
     return r, best
 
 
@@ -163,15 +174,18 @@ def chain_on(rows: Rows, rho: float, tree: TreeArrays, made: IntArray) -> TreeAr
         if length == 0:
             chain[0] = n - 1  # the last slot is never emptied
             length = 1
+        s = NONE  # the row of the cluster before x in the chain; the two take turns in the scratch rows
         while True:
             x = chain[length - 1]
-            r, y = nearest(rows, x, rho, penalty, values, now)
+            r, y = nearest(rows, x, length & 1, rho, penalty, values, now)
             if length > 1 and chain[length - 2] == y:
                 break
             chain[length] = y
             length += 1
+            s = r
+        if s < 0:
+            s = fetch(rows, y, 1 - (length & 1), now)
         length -= 2
-        s = fetch(rows, y, SECOND, now)
         if x > y:
             x, y, r, s = y, x, s, r
         read_line(rows, r, x, y, lines[x])

@@ -6,7 +6,7 @@ with each cluster's nearest neighbour kept; the certificate is that of the merge
 
 import numpy as np
 
-from semibandit._jit import kernel
+from semibandit._jit import inner, kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.certificate import following
 from semibandit.families.linkage._kernels.chain import nearest, pair_index, smallest
@@ -24,7 +24,7 @@ from semibandit.families.linkage._kernels.rows import (
 )
 
 
-@kernel
+@inner
 def _closest(near: IntArray, values: FloatArray, lines: FloatArray, rho: float) -> int:
     """The slot whose pair with its nearest neighbour comes first."""
     n = near.size
@@ -60,7 +60,7 @@ def greedy_tree(rows: Rows, rho: float) -> tuple[TreeArrays, IntArray]:
     for now in range(n - 1):
         for i in range(n):
             if stale[i]:
-                r, near[i] = nearest(rows, i, rho, penalty, values, now)
+                r, near[i] = nearest(rows, i, FIRST, rho, penalty, values, now)
                 read_line(rows, r, i, near[i], near_lines[i])
                 near_values[i] = value_at(near_lines[i], rho)
                 stale[i] = False
@@ -85,7 +85,7 @@ def greedy_tree(rows: Rows, rho: float) -> tuple[TreeArrays, IntArray]:
     return (into, part, size, lines), order
 
 
-@kernel
+@inner
 def _highest(lines: FloatArray, order: IntArray, start: int, at: float, out: FloatArray) -> None:
     """out[t]: the largest value at a parameter of the merges from rank `start` to t, raised by rounding."""
     highest = 0.0

@@ -16,14 +16,15 @@ from typing import NamedTuple
 import numpy as np
 
 from semibandit import _double_double as dd
-from semibandit._jit import kernel
+from semibandit._jit import inner, kernel
 from semibandit._validate import FloatArray, IntArray
-from semibandit.families.linkage._kernels.certificate import NONE, merge_before, merge_span
+from semibandit.families.linkage._kernels.certificate import merge_before, merge_span
 from semibandit.families.linkage._kernels.chain import pair_index
 from semibandit.families.linkage._kernels.exact import END, SLACK, narrow, value_at
 from semibandit.families.linkage._kernels.rows import (
     FIRST,
     NO_MERGES,
+    NONE,
     SECOND,
     Rows,
     ends,
@@ -93,7 +94,7 @@ def tree_lines(rows: Rows, tree: Tree) -> FloatArray:
     return lines
 
 
-@kernel
+@inner
 def _set_line(
     line: FloatArray, kind: int, low: float, high: float, total: float, rest: float, count: float
 ) -> None:
@@ -112,7 +113,7 @@ class _State(NamedTuple):
     limits: FloatArray  # the value of the ender's line, raised by the rounding error; -1 to leave out
 
 
-@kernel
+@inner
 def _inversion(tree: Tree, lines: FloatArray, rho: float) -> tuple[bool, float, float]:
     """Whether some cluster is ended before it is born, and the interval around rho where it is."""
     e = np.empty(64)
@@ -124,7 +125,7 @@ def _inversion(tree: Tree, lines: FloatArray, rho: float) -> tuple[bool, float, 
     return False, rho, rho
 
 
-@kernel
+@inner
 def _n_close(a: FloatArray, b: FloatArray, limits: FloatArray, own: float, rho: float) -> int:
     """How many pairs of a row may come before both merges that end them."""
     stay = 1.0 - rho
@@ -135,7 +136,7 @@ def _n_close(a: FloatArray, b: FloatArray, limits: FloatArray, own: float, rho: 
     return close
 
 
-@kernel
+@inner
 def _refuted_by(
     tree: Tree, lines: FloatArray, state: _State, rows: Rows, r: int, slot: int, i: int, rho: float
 ) -> tuple[bool, float, float]:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semibandit import _double_double as dd
-from semibandit._jit import kernel
+from semibandit._jit import inner
 from semibandit._validate import FloatArray, IntArray
 
 # An index that cannot be negative needs no check for that.
@@ -26,6 +26,7 @@ _SCRATCH = 2
 FIRST: Any = np.int64(0)
 SECOND: Any = np.int64(1)
 NO_MERGES: Any = np.int64(0)
+NONE: Any = np.int64(-1)
 
 
 class Rows(NamedTuple):
@@ -64,7 +65,7 @@ def new_rows(D: FloatArray, kind: int, memory: FloatArray) -> Rows:
     )
 
 
-@kernel
+@inner
 def start_rows(rows: Rows) -> None:
     """Back to single points."""
     rows.row_of[:] = -1
@@ -77,16 +78,16 @@ def start_rows(rows: Rows) -> None:
         rows.free[i + 1] = rows.free.size - 1 - i
 
 
-@kernel
+@inner
 def _copy_twice(row: FloatArray, p: FloatArray, q: FloatArray) -> None:
     for i in range(row.size):
         p[i] = row[i]
         q[i] = row[i]
 
 
-@kernel
+@inner
 def fetch(rows: Rows, slot: int, scratch: int, now: int) -> int:
-    """The row of a slot after log[:now], as an index into the pool."""
+    """The row of a slot after log[:now], as an index into the pool; that of a point is made in `scratch`."""
     r, start = rows.row_of[slot], rows.seen[slot]
     if r < 0:
         r, start = scratch, 0
@@ -115,14 +116,29 @@ def fetch(rows: Rows, slot: int, scratch: int, now: int) -> int:
     return int(r)
 
 
-@kernel
+@inner
+def fetch_to_keep(rows: Rows, slot: int, scratch: int, now: int) -> int:
+    """The same; a point keeps its row, to be brought up to date next time, once there are rows for all."""
+    if rows.row_of[slot] >= 0 or rows.sizes.size - now > rows.free.size - _SCRATCH:
+        return fetch(rows, slot, scratch, now)
+    rows.row_of[slot] = fetch(rows, slot, _pop(rows.free), now)
+    return int(rows.row_of[slot])
+
+
+@inner
+def _pop(free: IntArray) -> int:
+    """An unused row."""
+    free[0] -= 1
+    return int(free[free[0] + 1])
+
+
+@inner
 def _take_row(rows: Rows, x: int, y: int) -> int:
     """A place for the row of x ∪ y: that of y or of x, or a free one. What is left over becomes free."""
     row_of, free = rows.row_of, rows.free
     place = row_of[y] if row_of[y] >= 0 else row_of[x]
     if place < 0:
-        place = free[free[0]]
-        free[0] -= 1
+        place = _pop(free)
     elif row_of[y] >= 0 and row_of[x] >= 0:
         free[0] += 1
         free[free[0]] = row_of[x]
@@ -131,7 +147,7 @@ def _take_row(rows: Rows, x: int, y: int) -> int:
     return int(place)
 
 
-@kernel
+@inner
 def join(rows: Rows, x: int, y: int, rx: int, ry: int, now: int) -> int:
     """Merge x into y, whose rows were fetched, as merge number `now`; the place of the new row. O(n)."""
     p, q = rows.pool[rx], rows.pool[ry]
@@ -152,19 +168,19 @@ def join(rows: Rows, x: int, y: int, rx: int, ry: int, now: int) -> int:
     return place
 
 
-@kernel
+@inner
 def _minimum(p: FloatArray, q: FloatArray, out: FloatArray) -> None:
     for i in range(out.size):
         out[i] = p[i] if p[i] < q[i] else q[i]
 
 
-@kernel
+@inner
 def _maximum(p: FloatArray, q: FloatArray, out: FloatArray) -> None:
     for i in range(out.size):
         out[i] = p[i] if p[i] > q[i] else q[i]
 
 
-@kernel
+@inner
 def read_line(rows: Rows, r: int, slot: int, other: int, line: FloatArray) -> None:
     """The exact line between a slot, whose row is r, and another."""
     row = rows.pool[r]
@@ -180,7 +196,7 @@ def read_line(rows: Rows, r: int, slot: int, other: int, line: FloatArray) -> No
             line[3] = row[2, other]
 
 
-@kernel
+@inner
 def ends(
     kind: int, row: FloatArray, inverse: FloatArray, slot: int, room: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
