@@ -48,8 +48,9 @@ def draw(url: str, png: Path) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         page = browser.new_page(viewport={"width": 1600, "height": 1000})
+        page.set_default_timeout(120_000)  # a busy machine draws slowly
         page.goto(f"{url}/studies/1")
-        page.wait_for_function("document.querySelector('#status')?.innerText.includes('live')")
+        page.wait_for_function("() => document.querySelector('#status')?.innerText.includes('live')")
         for plot in ("heat", "density", "losses", "widths"):
             page.wait_for_selector(f"#{plot} .main-svg")
         page.wait_for_timeout(1000)
