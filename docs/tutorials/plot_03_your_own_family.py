@@ -8,6 +8,7 @@ and measured.
 """
 
 import bisect
+import textwrap
 from itertools import pairwise
 
 import matplotlib.pyplot as plt
@@ -162,9 +163,10 @@ histories = {
 best = histories["semi-bandit"].best()
 smith = np.array([problem.loss(1.0) - problem.loss(best.rho) for problem in mornings])
 for name, history in histories.items():
-    print(f"{name:<12} regret {history.regret()[-1]:5.1f}, mean width seen {history.widths.mean():.3f}")
+    print(f"{name:<12} regret {history.regret()[-1]:5.1f}")
 print(f"Smith's rule regret {smith.sum():5.1f}")
 print(f"best fixed ρ = {best.rho:.3f}, mean cost {best.mean_loss:.4f}")
+print(f"mean width of the intervals seen: {histories['semi-bandit'].widths.mean():.3f}")
 
 # %%
 # The jagged line is one morning, and its shaded step what one run shows of it. The mean over all mornings
@@ -194,7 +196,7 @@ sb.plots.density(histories["semi-bandit"], axes[1, 1])
 # measure it:
 
 result = sb.dispersion.measure(mornings)
-print(result.verdict())
+print(textwrap.fill(result.verdict(), 88))
 
 # %%
 # The upper picture counts mornings: how many have a step within an interval of length ε, in the worst

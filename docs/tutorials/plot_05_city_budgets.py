@@ -185,7 +185,7 @@ for name, rho in (("cities", 0.0), ("learned", learned)):
 #   plot_05_city_budgets.py``.
 # - On the command line, the same game with three kinds of feedback, and the best ρ with bounds on what to
 #   expect of it: ``semibandit play knapsack --files folder --order date --skip-bad --png game.png`` and
-#   ``semibandit fit knapsack --files folder --png fit.png``.
+#   ``semibandit fit knapsack --files folder --default 0 --png fit.png``.
 # - How much of the gain is there with points, ``value="score"``, where files have a column of that name?
 
 plt.show()

@@ -72,7 +72,7 @@ def regret(
     if by == "run":
         ax.set(title="Regret by runs of the algorithm", xscale="log")
     ax.margins(x=0.0)
-    ax.legend(frameon=False, loc="upper left")
+    ax.legend(loc="upper left", framealpha=0.8, edgecolor="none")
     return ax
 
 

@@ -28,6 +28,7 @@ from semibandit.families.linkage._kernels.certificate import (
 from semibandit.families.linkage._kernels.chain import below, chain_on, chain_tree
 from semibandit.families.linkage._kernels.exact import END, LAST
 from semibandit.families.linkage._kernels.generic import greedy_tree, sequence_interval
+from semibandit.families.linkage._kernels.interchange import interchange
 from semibandit.families.linkage._kernels.rows import Rows, TreeArrays, new_rows, pool_size
 
 __all__ = [
@@ -72,6 +73,10 @@ class Run:
     def tree(self) -> TreeArrays:
         """The tree, as the kernels take it."""
         return self.into, self.part, self.size, self.lines
+
+    def copies(self) -> TreeArrays:
+        """The tree, to be changed."""
+        return self.into.copy(), self.part.copy(), self.size.copy(), self.lines.copy()
 
     @cached_property
     def key(self) -> bytes:
@@ -162,18 +167,26 @@ class Reducible(Engine):
         return Kept(lo, hi, doubts[0], doubts[1]) if good else None
 
     def step(self, run: Run, doubt: FloatArray | None, rho: float, lo: float, hi: float) -> tuple[Run, Kept]:
-        """As above. Below the pair that is in doubt the merges stay, unless another pair ties there as well.
+        """As above. Nearly always the pair that is in doubt takes the place of another.
 
-        The certificate would show that.
+        Else the merges below it stay, unless another pair ties there as well. The certificate shows it.
         """
         assert doubt is not None, "an interval that ends has a doubt"
         self.n_trees += 1
+        guess = run.copies()
+        if self.rows.kind == 0 and interchange(self.rows.D, guess, run.order, doubt):
+            found = self._if_right(guess, rho, lo, hi)
+            if found is not None:
+                return found
         made = below(run.lines, run.order, rho, doubt[4:])
-        old = run.into.copy(), run.part.copy(), run.size.copy(), run.lines.copy()
-        tree = chain_on(self.rows, rho, old, made)
+        found = self._if_right(chain_on(self.rows, rho, run.copies(), made), rho, lo, hi)
+        return super().step(run, doubt, rho, lo, hi) if found is None else found
+
+    def _if_right(self, tree: TreeArrays, rho: float, lo: float, hi: float) -> tuple[Run, Kept] | None:
+        """A tree that may be the one at rho, with its certificate; None if it is not."""
         run = Run(*tree, merge_order(tree[0], tree[3], rho))
         kept = self._certified(run, run.order, rho, lo, hi)
-        return super().step(run, doubt, rho, lo, hi) if kept is None else (run, kept)
+        return None if kept is None else (run, kept)
 
     def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
         _, lo, hi, _ = tree_interval(self.rows, run.tree, run.order, rho, lo, hi)
