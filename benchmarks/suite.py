@@ -162,14 +162,14 @@ def beginnings(results: Results, streams: list[str]) -> None:
     table("beginning", ("", *(f"{name}, {t} rounds" for t in AT for name in names)), rows)
 
 
-def show_tables(results: Results, streams: list[str]) -> None:
+def show_tables(results: Results, streams: list[str], name: str) -> None:
     """The tables that these learners make: prompt ones, and the default told late."""
     late = {player.name for player in LATE}
     played = {name: games for name, games in results.items() if games}
     prompt = {name: games for name, games in played.items() if name not in late}
     delayed = {name: games for name, games in played.items() if name in late | {"default"}}
     if prompt.keys() - {"default"}:
-        regrets("regret", prompt, streams)
+        regrets(name, prompt, streams)
         beginnings(prompt, streams)
     if delayed.keys() - {"default"}:
         regrets("late", delayed, streams)
@@ -197,6 +197,7 @@ def main() -> None:
     parser.add_argument("--pabulib", default=os.environ.get("PABULIB"), help="folder of .pb files ($PABULIB)")
     parser.add_argument("--kept", type=Path, default=HERE.parent / "build" / "suite")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--name", default="regret", help="what to call the table of regrets")
     options = parser.parse_args()
 
     recipes = RECIPES | ({"pabulib": pabulib(options.pabulib)} if options.pabulib else {})
@@ -212,7 +213,7 @@ def main() -> None:
     games = Games(options.kept / "games.json", options.jobs)
     others = options.others or options.seeds
     results = play_all([everyone[name] for name in learners], streams, options.seeds, others, games)
-    show_tables(results, names)
+    show_tables(results, names, options.name)
     if options.quick:
         return
     judge(results)

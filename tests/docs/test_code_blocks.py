@@ -9,11 +9,7 @@ import pytest
 
 from code_blocks import ROOT, RUN, SHOWN, Page, blocks, pages
 
-LATER = {"README.md", *(f"docs/{name}.md" for name in ("regret",))}
-NAMES = [path.relative_to(ROOT).as_posix() for path in pages()]
-EACH = pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.xfail(strict=False)] * (n in LATER)) for n in NAMES]
-)
+EACH = pytest.mark.parametrize("name", [path.relative_to(ROOT).as_posix() for path in pages()])
 
 
 @pytest.fixture(autouse=True)
