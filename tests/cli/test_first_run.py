@@ -35,6 +35,7 @@ def helpers(monkeypatch):
     monkeypatch.setattr(first_run, "_start", lambda word: started.append(Helper(word)) or started[-1])
     monkeypatch.setattr(first_run, "_is_first", lambda: True)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.5, 0.0, 0.0))
     return started
 
 
@@ -50,6 +51,12 @@ def test_an_error_ends_the_helpers(helpers):
     with pytest.raises(KeyboardInterrupt), first_run.compiled_beside(["full"]):
         raise KeyboardInterrupt
     assert [h.fate for h in helpers] == ["killed"]
+
+
+def test_no_helpers_on_a_busy_machine(helpers, monkeypatch):
+    monkeypatch.setattr(os, "getloadavg", lambda: (2.0, 0.0, 0.0))
+    with first_run.compiled_beside(["full"]) as needed:
+        assert not needed
 
 
 def test_no_helpers_for_what_is_compiled_or_with_one_processor(helpers, monkeypatch):

@@ -32,7 +32,7 @@ def compiled_beside(feedbacks: Sequence[str], **options: Any) -> Iterator[bool]:
     Takes the options of a `Board`, and says whether there was anything to do.
     """
     helpers = []
-    if _is_first() and (os.cpu_count() or 1) > 1:
+    if _is_first() and _idle_cores() >= 1.0:
         helpers = [_start(json.dumps([kind, options])) for kind in _KINDS if kind in feedbacks]
     try:
         yield bool(helpers)
@@ -67,6 +67,17 @@ def _is_first() -> bool:
     from semibandit.weights import _local_kernels, _step
 
     return is_new(_local_kernels.learn) or is_new(_step.learn)
+
+
+def _idle_cores() -> float:
+    """How many processors have nothing to do, beside the one for this process; 0 where nobody knows.
+
+    Helpers import and compile some of the same, so that on a busy machine they would be in the way.
+    """
+    try:
+        return (os.cpu_count() or 1) - 1.0 - max(os.getloadavg()[0] - 1.0, 0.0)
+    except (AttributeError, OSError):
+        return 0.0
 
 
 def _start(word: str) -> subprocess.Popen[bytes]:
