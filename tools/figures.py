@@ -59,9 +59,8 @@ class Figure:
     def chosen(self, printed: str) -> str:
         """The part of the output that is named like the figure, or all of it as text."""
         if not is_benchmark(self.command):
-            return (
-                "```text\n" + "\n".join(line.rstrip() for line in printed.strip("\n").splitlines()) + "\n```"
-            )
+            lines = "\n".join(line.rstrip() for line in printed.splitlines())
+            return "```text\n" + lines.strip("\n") + "\n```"
         parts = SECTION.split(printed)[1:]
         sections = dict(zip(parts[::2], parts[1::2], strict=True))
         if self.name not in sections:
