@@ -129,7 +129,7 @@ def main() -> None:
     wanted = [figure for figure in everything if not options.only or figure.names & set(options.only)]
     failures = []
     for command in dict.fromkeys(figure.command for figure in wanted):
-        places = [figure for figure in wanted if figure.command == command]
+        places = [figure for figure in everything if figure.command == command]
         where = ", ".join(f"{figure.page.relative_to(ROOT)} ({figure.name})" for figure in places)
         print(f"{command}\n    {where}", flush=True)
         if options.list:
