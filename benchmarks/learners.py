@@ -7,6 +7,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable
+from time import perf_counter
 
 import numpy as np
 from measure import at_least, at_most, ratio, run_parts, say, seconds, show
@@ -88,6 +89,24 @@ def local_baseline(low: sb.Exp3Set) -> None:
          more, "≤ 20", more <= 20)  # fmt: skip
 
 
+def round_costs() -> None:
+    """What a round takes of a learner's own time: the function that is told is made before."""
+    for baseline, name in (("local", "default"), ("low", 'baseline="low"')):
+        learner = grown(1_000, baseline=baseline)
+        spent = []
+        for _ in range(1_000):
+            start = perf_counter()
+            trial = learner.ask()
+            asked = perf_counter() - start
+            rho = trial.rho
+            seen = sb.PiecewiseConstant.constant(max(rho - 0.005, 0.0), min(rho + 0.005, 1.0), 0.5 * rho)
+            start = perf_counter()
+            learner.tell(trial, seen)
+            spent.append(asked + perf_counter() - start)
+        cost = 1e6 * statistics.median(spent)
+        show(f"{name}, ask + tell at t = 10³, microseconds", cost, "≤ 10", cost <= 10)
+
+
 def on_copies(learner: sb.Exp3Set, n_rounds: int, most: int = 10) -> Callable[[], None]:
     """Rounds that each time start from the learner as it is: they must not age it. Copies are made before."""
     copies = [copy.deepcopy(learner) for _ in range(most)]
@@ -163,6 +182,7 @@ def cold_start() -> None:
 if __name__ == "__main__":
     run_parts(
         {
+            "round": round_costs,
             "time": against_time,
             "optuna": against_optuna,
             "grid": grid_rounds,

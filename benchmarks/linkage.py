@@ -130,7 +130,7 @@ def full_information() -> None:
         tree = seconds(lambda: [problem.tree(rho) for rho in np.linspace(0.0, 1.0, 50)]) / 50  # noqa: B023
         quotients.append(spent[-1] / (tree * count))
     at_most(
-        f"`losses()` on 400 digits, {count:,} trees, over a `tree` each", statistics.median(quotients), 3.0
+        f"`losses()` on 400 digits, {count:,} trees, over a `tree` each", statistics.median(quotients), 1.1
     )
     sequence = sb.Linkage(d, cost, partition="sequence")
     longer, many = seconds(sequence.losses), len(sequence.losses())

@@ -11,6 +11,8 @@ from scipy.spatial.distance import pdist, squareform
 import semibandit as sb
 from reference import linkage as reference
 from semibandit.clustering import KMeansCost, TargetDistance
+from semibandit.families.linkage import pieces
+from semibandit.families.linkage.distances import Distances
 from semibandit.families.linkage.linkage import LINKAGES
 
 LAST = reference.LAST
@@ -208,6 +210,23 @@ def naive_tree(D, rho):
     return frozenset(out)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_next_tree_is_the_same_whether_guessed_or_built(kind, monkeypatch):
+    D = instance(kind, 60, seed=3)
+    guesses = []
+
+    def watched(*arguments):
+        guesses.append(interchange(*arguments))
+        return guesses[-1]
+
+    interchange = pieces.interchange
+    monkeypatch.setattr(pieces, "interchange", watched)
+    guessed = sb.Linkage(D, Recorder()).losses()
+    assert kind != "euclidean" or 10 < sum(guesses) < len(guesses)
+    monkeypatch.setattr(pieces, "interchange", lambda *arguments: False)
+    assert sb.Linkage(D, Recorder()).losses() == guessed
+
+
 def test_the_right_line_wins_at_an_edge_where_doubles_let_the_wrong_one():
     wrong = 0
     for seed in range(12):
@@ -342,6 +361,18 @@ def test_other_errors():
         sb.Linkage(D, lambda D, Z: math.nan).loss(0.5)
     with pytest.raises(TypeError, match="matrix of numbers"):
         sb.Linkage("abc", KMeansCost(1))
+
+
+@pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 70])
+def test_condensed_distances_are_unfolded_as_scipy_does_it(n):
+    condensed = np.random.default_rng(n).random(n * (n - 1) // 2)
+    condensed[::7] = 0.0
+    condensed[3:4] = -0.0
+    read = Distances.read("distances", condensed)
+    assert (read.square == (squareform(condensed) if n > 1 else 0.0)).all()
+    positive = condensed[condensed > 0.0]
+    assert read.smallest == positive.min(initial=math.inf)
+    assert read.largest == positive.max(initial=0.0)
 
 
 def test_rounding_asymmetry_is_evened_out():

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from semibandit._jit import kernel
+from semibandit._jit import inner, kernel
 
 INF_BITS: Any = np.int64(0x7FF0000000000000)
 ZERO_BITS: Any = np.int64(0)
@@ -47,16 +47,23 @@ def unfold(condensed: Any, square: Any) -> None:
     Some rows at a time: from these, which are still in the cache, their columns are written row by row.
     """
     n = square.shape[0]
+    at = 0
     for top in range(0, n, _TILE):
         bottom = min(top + _TILE, n)
         for i in range(top, bottom):
-            row = i * (2 * n - i - 1) // 2 - i - 1
             square[i, i] = 0.0
-            for j in range(i + 1, n):
-                square[i, j] = condensed[row + j]
+            _copy(condensed[at : at + n - i - 1], square[i, i + 1 :])
+            at += n - i - 1
         for j in range(top + 1, n):
-            for i in range(top, min(bottom, j)):
-                square[j, i] = square[i, j]
+            stop = min(bottom, j)
+            _copy(square[top:stop, j], square[j, top:stop])
+
+
+@inner
+def _copy(source: Any, target: Any) -> None:
+    """From 0 on, where indices are known not to be negative, this is vectorised."""
+    for k in range(target.size):
+        target[k] = source[k]
 
 
 @kernel
