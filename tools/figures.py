@@ -59,9 +59,8 @@ class Figure:
     def chosen(self, printed: str) -> str:
         """The part of the output that is named like the figure, or all of it as text."""
         if not is_benchmark(self.command):
-            return (
-                "```text\n" + "\n".join(line.rstrip() for line in printed.strip("\n").splitlines()) + "\n```"
-            )
+            lines = "\n".join(line.rstrip() for line in printed.splitlines())
+            return "```text\n" + lines.strip("\n") + "\n```"
         parts = SECTION.split(printed)[1:]
         sections = dict(zip(parts[::2], parts[1::2], strict=True))
         if self.name not in sections:
@@ -130,7 +129,7 @@ def main() -> None:
     wanted = [figure for figure in everything if not options.only or figure.names & set(options.only)]
     failures = []
     for command in dict.fromkeys(figure.command for figure in wanted):
-        places = [figure for figure in wanted if figure.command == command]
+        places = [figure for figure in everything if figure.command == command]
         where = ", ".join(f"{figure.page.relative_to(ROOT)} ({figure.name})" for figure in places)
         print(f"{command}\n    {where}", flush=True)
         if options.list:
