@@ -63,7 +63,8 @@ class InstanceFiles(Stream[P]):
         return InstanceFiles(self.paths[start:stop], self._read)
 
     def __reduce__(self) -> Any:
-        return InstanceFiles, (self.paths, self._read, self.skipped)
+        paths = [path.absolute() for path in self.paths]  # a worker may be at home in another folder
+        return InstanceFiles, (paths, self._read, self.skipped)
 
     def __repr__(self) -> str:
         return f"<{len(self)} instance files, {len(self.skipped)} skipped>"

@@ -23,7 +23,7 @@ def share_out(t: tree.Nodes, edges: Any, sets: Any, shares: Any) -> None:
             shares[i] = min(scaled.ratio(m, e, m0, e0), 1.0)
 
 
-@inner
+@kernel
 def chances(sets: Any, shares: Any, draws: int, p: Any) -> None:
     """Write the probability that each set is seen by one of several draws; what is not negative stays."""
     for k in range(p.size):

@@ -54,7 +54,7 @@ class TreeCosts:
         Z = _matrix_in_order(distances, run) if self.in_order else self._matrix_of_tree(distances, run)
         if isinstance(self.cost, TreeCost) and type(self.cost).__call__ is TreeCost.__call__:
             # Neither the tree nor the distances need a check.
-            return self.cost.of(distances, trusted_layout(Z[:, :2].astype(np.int64)))
+            return self.cost._of(distances, trusted_layout(Z[:, :2].astype(np.int64)))
         return self.cost(distances, Z)
 
     def _matrix_of_tree(self, distances: FloatArray, run: Run) -> FloatArray:
