@@ -70,6 +70,12 @@ def test_knobs_have_their_names(tmp_path):
     assert (float(row["step"]), row["mode"]) == (trial.values["step"], trial.values["mode"])
 
 
+def test_a_name_that_is_not_there(storage):
+    done = CliRunner().invoke(app, ["study", "show", "nob", "--storage", storage])
+    assert "there is no study 'nob' in" in str(done.exception)
+    assert "`semibandit study list` shows" in str(done.exception)
+
+
 @pytest.mark.parametrize("scheme", ["sqlite", "journal"])
 @pytest.mark.parametrize("command", ["list", "show x", "export x --csv", "prune x", "delete x --yes"])
 def test_no_file_is_made_by_looking(tmp_path, scheme, command):

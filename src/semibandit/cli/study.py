@@ -146,10 +146,15 @@ def delete(
 
 
 def _open(storage: str, name: str) -> Study:
+    from semibandit.studies.stores import UnknownStudyError, public
     from semibandit.studies.study import Study
 
     _require(storage)
-    return Study(storage, name)
+    try:
+        return Study(storage, name)
+    except UnknownStudyError:
+        known = "`semibandit study list` shows those that are there"
+        raise UnknownStudyError(f"there is no study {name!r} in {public(storage)}; {known}") from None
 
 
 def _require(storage: str) -> None:
