@@ -75,6 +75,7 @@ $(VENV)/.docs: EXTRAS = docs
 $(VENV)/.dist: EXTRAS = dist
 $(VENV)/.bench: EXTRAS = bench
 $(VENV)/.demo $(VENV)/.check $(VENV)/.dist $(VENV)/.docs $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
+	@echo "installing what this needs into $(VENV), once; that may take some minutes"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$(EXTRAS)]"
 	@touch $@
 

@@ -122,7 +122,7 @@ print(f"what the learner vouches for {certificate.value:5.1f}")
 #   interval. ``sb.play(learner, problems, feedback="bandit")`` does that.
 # - Tell it more: ``sb.play(learner, problems, feedback="full")`` shows it the whole staircase of each
 #   instance, and ``sb.play(learner, problems, probes=3)`` three further looks at it. What does that do to
-#   the regret?
+#   the regret? (Make a new learner for each game: the one above has learned already.)
 # - Another stream, ``sb.streams.knapsack("uncorrelated", ...)``, has another best ρ.
 
 plt.show()

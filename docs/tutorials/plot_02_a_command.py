@@ -101,7 +101,8 @@ run("semibandit", "tune", *KNOB, "--state", "knob.json", FORECAST, "sales")
 #   whichever value is chosen in the end, and for losses that may be anything from 0 to 1. As long as it
 #   contains 0, the advice is to keep what you have.
 # - *The standings*: each value with its mean loss, the standard error of its difference to the leader,
-#   and its runs.
+#   and its runs. The leader need not have the lowest mean: where runs are few, what its neighbours have
+#   shown counts as well.
 #
 # Enough runs to tell
 # -------------------
@@ -113,7 +114,8 @@ LONG = ("--runs", "1000", "--jobs", "2", "--state", "long.json", "--png", "long.
 run("semibandit", "tune", *KNOB, *LONG, FORECAST, "sales")
 
 # %%
-# Now the verdict is in. In the picture each dot is a run; the band is two standard errors of the mean
+# Now the verdict is in. (Two runs had a loss above 1, which counts as 1; ``--high`` would say what the
+# largest loss is.) In the picture each dot is a run; the band is two standard errors of the mean
 # wide, to either side. Below is where the runs were made.
 
 fig, ax = plt.subplots(figsize=(9, 6.5), layout="constrained")
@@ -128,17 +130,19 @@ ax.set_axis_off()
 # Nothing is lost
 # ---------------
 #
-# The state file has a line for each run. The same command again finds that there is nothing left to do,
-# and says what it knows. Had it been interrupted, or the machine switched off, it would have gone on
-# where it stopped.
+# The state file has a line for each run, below two that say what it is of. The same command again finds
+# that there is nothing left to do, and says what it knows. Had it been interrupted, or the machine
+# switched off, it would have gone on where it stopped.
 
 lines = (folder / "long.json").read_text().splitlines()
-print(len(lines), "lines, such as", lines[-1], sep="\n")
+print(f"{len(lines)} lines, such as\n{lines[-1]}")
 
 # %%
 # Try next
 # --------
 #
+# - The same files with other options: they are in ``folder``, which stays when this page has ended
+#   (``print(folder)`` says where it is).
 # - Your own command: ``semibandit tune --space 0:1 --state my.json "solver --alpha {rho} {instance}"
 #   inst/*``.
 # - ``--loss-from time`` takes the seconds of a run for its loss, ``--maximize`` a number that should be

@@ -202,7 +202,8 @@ print(textwrap.fill(result.verdict(), 88))
 # The upper picture counts mornings: how many have a step within an interval of length ε, in the worst
 # place for it. What is asked is that this stays below the dashed line, in proportion to ε, down to short
 # intervals; the vertical line is where it no longer does. The lower picture shows where the steps are:
-# more of them at small ρ, but no place has very many.
+# more of them at small ρ, but spread out there. Most mornings have a step somewhere in the stretch that
+# is shaded, the worst one of its length; the shorter it is, the fewer do.
 
 fig, (above, below) = plt.subplots(2, 1, figsize=(8, 7.5), height_ratios=[2.2, 1.0], layout="constrained")
 sb.plots.dispersion.counts(result, above)

@@ -92,7 +92,9 @@ for name, misplaced in {
 # Does it hold on other batches?
 # ------------------------------
 #
-# We take 100 new ones and try many values of ρ on them, the learned one among them.
+# We take 100 new ones and try many values of ρ on them, the learned one among them. (It is not where the
+# learner has played most, which is by chance one of several places that are about as good. It is the
+# middle, by weight, of the whole stretch that is not known to be worse.)
 
 rng = np.random.default_rng(2)
 fresh = [batch(rng) for _ in range(100)]

@@ -94,7 +94,7 @@ def test_each_learner_says_what_is_known_of_it():
     assert "With full and semi-bandit feedback: no regret proof in advance; `certificate`" in output
     assert "With bandit feedback: single losses, each taken for all of its cell: no regret proof." in output
     output = " ".join(run("play", "synthetic", "-T", 20, "--drift", "auto").output.split())
-    assert "With full and semi-bandit and bandit feedback: no regret proof, and with drift" in output
+    assert "With full, semi-bandit and bandit feedback: no regret proof, and with drift" in output
     assert "its certificate" not in output
 
 

@@ -39,7 +39,7 @@ def test_list(storage):
 def test_show(storage):
     shown = run("show", "[bold]knob", "--storage", storage)
     told = ("5 told, 1 failed, 1 pending", "Exp3Grid", "timeout, or worse", "node 7", "nightly")
-    for words in (*told, "mean loss    0.1"):
+    for words in (*told, "mean loss    0.1", "space        [0, 1]"):
         assert words in shown
 
 
@@ -53,6 +53,37 @@ def test_export(storage):
     for flags in ([], ["--csv", "--json"]):
         done = CliRunner().invoke(app, ["study", "export", "x", "--storage", storage, *flags])
         assert "choose one of --csv and --json" in str(done.exception)
+
+
+def test_knobs_have_their_names(tmp_path):
+    url = f"sqlite:///{tmp_path}/studies.db"
+    knobs = sb.Knobs(step=sb.Real(0.001, 1, log=True), mode=sb.Choice("quick", "good"))
+    with sb.Study(url, "training", space=knobs, seed=0) as study:
+        trial = study.ask()
+        study.tell(trial, 0.25)
+        best = study.recommend()
+    shown = run("show", "training", "--storage", url)
+    assert f"mode to deploy  {best.values['mode']}" in shown
+    assert f"step to deploy  {best.rho:.6g}, which stands for" in shown
+    assert f"{best.rho:.6g}, {best.values['mode']}" in run("list", "--storage", url)
+    (row,) = csv.DictReader(io.StringIO(run("export", "training", "--csv", "--storage", url)))
+    assert (float(row["step"]), row["mode"]) == (trial.values["step"], trial.values["mode"])
+
+
+def test_a_name_that_is_not_there(storage):
+    done = CliRunner().invoke(app, ["study", "show", "nob", "--storage", storage])
+    assert "there is no study 'nob' in" in str(done.exception)
+    assert "`semibandit study list` shows" in str(done.exception)
+
+
+@pytest.mark.parametrize("scheme", ["sqlite", "journal"])
+@pytest.mark.parametrize("command", ["list", "show x", "export x --csv", "prune x", "delete x --yes"])
+def test_no_file_is_made_by_looking(tmp_path, scheme, command):
+    storage = f"{scheme}:///{tmp_path}/nowhere.db"
+    done = CliRunner().invoke(app, ["study", *command.split(), "--storage", storage])
+    assert isinstance(done.exception, FileNotFoundError)
+    assert "there is no file" in str(done.exception)
+    assert not list(tmp_path.iterdir())
 
 
 def test_prune_and_delete(storage):

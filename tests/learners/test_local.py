@@ -260,7 +260,9 @@ def test_bad_drift():
             Exp3Set(UNIT, drift=bad)
     with pytest.raises(ValueError, match="drift needs baseline='local'"):
         Exp3Set(UNIT, drift=0.1, baseline=None)
-    with pytest.raises(TypeError, match="drift must be a number"):
+    with pytest.raises(
+        ValueError, match="drift must be 'auto', a number between 0 and 1, or None, got 'often'"
+    ):
         Exp3Set(UNIT, drift="often")
     with pytest.raises(ValueError, match="with drift has no certificate"):
         Exp3Set(UNIT, drift="auto").certificate()

@@ -14,6 +14,8 @@ def test_the_curve_its_band_and_the_best():
     assert any("95% band" in label for label in labels)
     curve = next(line for line in ax.get_lines() if line.get_label().startswith("mean of 30"))
     assert curve.get_ydata().min() == result.mean_loss
+    assert result.confidence.radius > result.mean_loss  # the band goes below 0
+    assert ax.get_ylim()[0] == 0.0
 
 
 def test_long_curves_are_thinned_and_keep_their_minimum(monkeypatch):

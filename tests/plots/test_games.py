@@ -64,6 +64,13 @@ def test_regret_against_blocks_is_drawn_beside_the_fixed_one():
     ]
 
 
+def test_the_legend_covers_no_curve():
+    ax = sb.plots.regret(HISTORY, rho=0.95)  # far from the best, so that the curve falls from the upper left
+    ax.figure.canvas.draw()
+    box = ax.get_legend().get_window_extent()
+    assert not box.count_contains(ax.transData.transform(ax.get_lines()[0].get_xydata()))
+
+
 def test_bad_blocks_leave_the_axes_empty():
     ax = sb.plots.regret(HISTORY).figure.subplots()
     with pytest.raises(ValueError, match="blocks must be at least 1, got 0"):

@@ -179,7 +179,9 @@ class Board:
                 said = "single losses, each taken for all of its cell: no regret proof"
             known.setdefault(said, []).append(feedback)
         for said, feedbacks in known.items():
-            yield f"With {' and '.join(feedbacks)} feedback: {said}."
+            *others, last = feedbacks
+            which = f"{', '.join(others)} and {last}" if others else last
+            yield f"With {which} feedback: {said}."
 
     def _certificates(self) -> dict[str, Certificate]:
         """Bounds on the expected regret from what the learners have seen, where dispersion is measured."""

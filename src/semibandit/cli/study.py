@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,17 +30,19 @@ def list_studies(storage: Storage) -> None:
     from semibandit.studies.stores import open_store
 
     table = Table(box=None, pad_edge=False)
-    for column in ("study", "rounds", "failed", "pending", "ρ to deploy", "last event"):
+    for column in ("study", "rounds", "failed", "pending", "to deploy", "last event"):
         table.add_column(column, justify="left" if column == "study" else "right")
+    _require(storage)
     store = open_store(storage)
     names = [entry.name for entry in store.studies()]
     store.close()
     for name in names:
         with _open(storage, name) as study:
             tally = study.portrait().tally
-            rho = f"{study.recommend().rho:.6g}" if tally.told else "-"
+            best = study.recommend()
+            deploy = ", ".join(map(_shown, best.values.values())) if tally.told else "-"
             counts = map(str, (tally.told, tally.failed, len(study.pending)))
-            table.add_row(Text(name), *counts, rho, _time(tally.at))
+            table.add_row(Text(name), *counts, Text(deploy), _time(tally.at))
     Console().print(table)
 
 
@@ -50,6 +52,8 @@ def show(name: Name, storage: Storage) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+    from semibandit.studies.settings import read_space
 
     table = Table(box=None, show_header=False, pad_edge=False)
     with _open(storage, name) as study:
@@ -61,14 +65,13 @@ def show(name: Name, storage: Storage) -> None:
         table.add_row(
             "learner", Text(f"{settings.learner}, seed {settings.seed}, {settings.options or 'defaults'}")
         )
-        table.add_row("space", Text(str(settings.space)))
+        table.add_row("space", Text(read_space(settings.space).describe()))
         table.add_row("rounds", f"{tally.told} told, {tally.failed} failed, {len(study.pending)} pending")
         if tally.n_losses:
             table.add_row("mean loss", f"{tally.loss / tally.n_losses:.6g}")
-            table.add_row(
-                "ρ to deploy",
-                f"{best.rho:.6g}, which stands for {best.interval[0]:.6g} to {best.interval[1]:.6g}",
-            )
+            for i, (knob, value) in enumerate(zip(best.names or "ρα", best.values.values(), strict=False)):
+                stands_for = ", which stands for {:.6g} to {:.6g}".format(*best.interval)
+                table.add_row(Text(f"{knob} to deploy"), Text(_shown(value) + (stands_for if i == 0 else "")))
         for failure, count in sorted(tally.failures.items(), key=lambda item: -item[1])[:5]:
             table.add_row("failed", Text(f"{count} times: {failure}"))
         for lease in study.pending[:10]:
@@ -91,32 +94,28 @@ def export(
     """Write the rounds of a study to the standard output."""
     import msgspec
 
+    from semibandit.spaces import values_of
+    from semibandit.studies.settings import read_space
+
     if as_csv == as_json:
         raise ValueError("choose one of --csv and --json")
     with _open(storage, name) as study:
-        rounds = study.history()
+        rounds, names = study.history(), read_space(study.settings.space).names
     if as_json:
         for record in rounds:
             sys.stdout.write(msgspec.json.encode(record).decode() + "\n")
         return
-    columns = (
-        "event",
-        "trial",
-        "at",
-        "seconds",
-        "worker",
-        "rho",
-        "alpha",
-        "loss",
-        "width",
-        "probability",
-        "failure",
-    )
+    before = ("event", "trial", "at", "seconds", "worker")
+    after = ("loss", "width", "probability", "failure")
+    knobs = names or ("rho", "alpha")
     extra = sorted({key for record in rounds for key in record.info or {}})
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow([*columns, *extra])
+    writer.writerow([*before, *knobs, *after, *extra])
     for record in rounds:
-        writer.writerow(_row(record, columns) + [(record.info or {}).get(key) for key in extra])
+        values = values_of(names, record.rho, record.alpha)
+        played = [values.get(knob) for knob in knobs]
+        info = [(record.info or {}).get(key) for key in extra]
+        writer.writerow([*_row(record, before), *played, *_row(record, after), *info])
 
 
 @app.command()
@@ -135,6 +134,7 @@ def delete(
     """Delete a study with all its events."""
     from semibandit.studies.stores import UnknownStudyError, open_store, public
 
+    _require(storage)
     store = open_store(storage)
     number = store.find(name)
     if number is None:
@@ -146,9 +146,28 @@ def delete(
 
 
 def _open(storage: str, name: str) -> Study:
+    from semibandit.studies.stores import UnknownStudyError, public
     from semibandit.studies.study import Study
 
-    return Study(storage, name)
+    _require(storage)
+    try:
+        return Study(storage, name)
+    except UnknownStudyError:
+        known = "`semibandit study list` shows those that are there"
+        raise UnknownStudyError(f"there is no study {name!r} in {public(storage)}; {known}") from None
+
+
+def _require(storage: str) -> None:
+    """Refuse a file that is not there: whoever looks after studies does not want an empty one made."""
+    from semibandit.studies.stores import missing
+
+    if path := missing(storage):
+        raise FileNotFoundError(f"there is no file {path}")
+
+
+def _shown(value: Any) -> str:
+    """The value of a knob in a table."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _row(record: Round, columns: tuple[str, ...]) -> list[object]:

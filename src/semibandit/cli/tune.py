@@ -42,7 +42,9 @@ class Feedback(StrEnum):
 
 def tune(
     command: Annotated[str, typer.Argument(help='The command, such as "solver --alpha {rho} {instance}".')],
-    instances: Annotated[list[str], typer.Argument(help="Instances; a folder stands for its files.")],
+    instances: Annotated[
+        list[str], typer.Argument(help="Instances: files, or any other words; a folder stands for its files.")
+    ],
     space: Annotated[str | None, typer.Option(metavar="LO:HI", help="Where ρ lives.")] = None,
     knob: Annotated[
         list[str] | None,

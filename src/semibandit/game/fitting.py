@@ -233,7 +233,7 @@ def _place(first: Any, space: Any, parameters: Parameters | None) -> float | Non
     try:
         return float(call(space.place, parameters))
     except (TypeError, ValueError) as error:
-        raise type(error)(f"default must be a parameter of {space!r}, got {parameters!r}: {error}") from None
+        raise type(error)(f"default must be a parameter of {space.describe()}: {error}") from None
 
 
 def _check(log: Log, options: _Options, watch: Watch, check: Check) -> Checked:

@@ -138,7 +138,9 @@ class Exp3Set(Learner):
             return None
         if not isinstance(baseline, str) or baseline != "local":
             raise ValueError(f"drift needs baseline='local', got baseline={baseline!r}")
-        if isinstance(drift, str) and drift == "auto":
+        if isinstance(drift, str):
+            if drift != "auto":
+                raise ValueError(f"drift must be 'auto', a number between 0 and 1, or None, got {drift!r}")
             return drift
         return _validate.number("drift", drift, low=0.0, high=1.0, open=True)
 

@@ -54,7 +54,7 @@ def require(name: str, value: Any, *methods: str) -> None:
 def require_games(histories: Any) -> None:
     """Refuse what is not a mapping from names to games."""
     if not isinstance(histories, Mapping) or not histories:
-        raise TypeError(f"histories must be games by name, got {histories!r}")
+        raise TypeError(f"histories must be what play returns, or several of them by name, got {histories!r}")
     for history in histories.values():
         require("histories", history, "regret", "densities")
 

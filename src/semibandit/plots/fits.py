@@ -59,6 +59,8 @@ def fit(result: Fit, ax: Any = None, *, default: float | None = None) -> Any:
         ax.axvline(default, color="0.4", lw=1.0, ls="--", label=f"default: ρ = {default:.4g}")
     ax.set(title="Mean loss", xlabel="ρ", ylabel="loss")
     ax.margins(x=0.0)
+    if np.nanmin(y) >= 0.0:
+        ax.set_ylim(bottom=max(ax.get_ylim()[0], 0.0))  # a wide band would show losses that there are not
     ax.legend(frameon=False)
     return ax
 

@@ -29,6 +29,8 @@ from semibandit.spaces import call, parameters_of
 
 __all__ = ["dendrogram", "density", "loss_function", "regret", "widths"]
 
+_MANY_POINTS = 100_000
+
 
 def regret(
     histories: History | Mapping[str, History],
@@ -72,7 +74,9 @@ def regret(
     if by == "run":
         ax.set(title="Regret by runs of the algorithm", xscale="log")
     ax.margins(x=0.0)
-    ax.legend(loc="upper left", framealpha=0.8, edgecolor="none")
+    # Where it covers no curve; to look for that place takes long if there are very many points.
+    many = sum(len(history) for history in histories.values()) > _MANY_POINTS
+    ax.legend(loc="upper left" if many else "best", framealpha=0.8, edgecolor="none")
     return ax
 
 

@@ -12,10 +12,20 @@ A store gives events their order. It knows nothing of what is in them.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import NamedTuple, Protocol
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-__all__ = ["DEFAULT_TIMEOUT", "Entry", "Store", "Turn", "UnknownStudyError", "open_store", "public"]
+__all__ = [
+    "DEFAULT_TIMEOUT",
+    "Entry",
+    "Store",
+    "Turn",
+    "UnknownStudyError",
+    "missing",
+    "open_store",
+    "public",
+]
 
 # Seconds to wait for other processes that write.
 DEFAULT_TIMEOUT = 60.0
@@ -113,6 +123,14 @@ def open_store(url: str) -> Store:
 
         return JournalStore(url, _path_and_options(url)[0])
     raise ValueError(f"storage must be sqlite:///path, postgresql://... or journal:///path, got {url!r}")
+
+
+def missing(url: str) -> Path | None:
+    """The file of an address if it is not there; None if it is, and for addresses that have none."""
+    if url.partition("://")[0] not in ("sqlite", "journal"):
+        return None
+    path = Path(_path_and_options(url, *_OPTIONS)[0])
+    return None if path.exists() else path
 
 
 def public(url: str) -> str:
