@@ -123,3 +123,13 @@ def test_a_grid_search_finds_rho():
     model = search.best_estimator_
     assert model.n_features_in_ == 2
     assert model.children_.tolist() == model.linkage_matrix_[:, :2].tolist()
+
+
+def test_the_order_of_the_points_plays_no_part():
+    rng = np.random.default_rng(0)
+    points = rng.random((30, 2))
+    learner = OnlineRhoLinkage(4, random_state=0).fit(points)
+    labels = learner.predict(points)
+    for _ in range(10):
+        order = rng.permutation(30)
+        assert np.array_equal(learner.predict(points[order]), labels[order])

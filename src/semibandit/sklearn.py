@@ -215,7 +215,7 @@ class OnlineRhoLinkage(_Clusterer):
             raise
         self.learner_.tell(trial, seen)
         self.played_rho_, self.loss_ = trial.rho, seen(trial.rho)
-        self.labels_, self.linkage_matrix_ = labels, Z
+        self.labels_, self.linkage_matrix_ = self._numbered(labels, X), Z
         self.rho_ = self.learner_.recommend().rho
         return self
 
@@ -226,7 +226,11 @@ class OnlineRhoLinkage(_Clusterer):
         return self.partial_fit(X, y)
 
     def predict(self, X: Any) -> IntArray:
-        """Cluster the points of X with the recommended ρ; nothing is learned."""
+        """Cluster the points of X with the recommended ρ; nothing is learned.
+
+        Clusters are numbered by their least points, coordinate by coordinate: the order of the points in X
+        plays no part (but with precomputed distances).
+        """
         check_is_fitted(self, "learner_")
         X = self._checked(X, reset=False)
         if len(X) == 1:  # which has no distances, and is a cluster of its own
@@ -235,7 +239,15 @@ class OnlineRhoLinkage(_Clusterer):
         fixed = RhoLinkage(
             self.rho_, min(k, len(X)), linkage=self.linkage, metric=self.metric, pruning=self.pruning
         )
-        return np.asarray(fixed.fit(X).labels_)
+        return self._numbered(fixed.fit(X).labels_, X)
+
+    def _numbered(self, labels: IntArray, X: Any) -> IntArray:
+        """The same clusters, numbered by their least points: as they appear when points are sorted."""
+        if self.metric == "precomputed":
+            return labels
+        order = np.lexsort(np.asarray(X, np.float64).T[::-1])
+        _, first = np.unique(labels[order], return_index=True)
+        return np.asarray(np.argsort(np.argsort(first))[labels])
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> IntArray:
         """Play a round on X, then cluster it with the ρ that is recommended after it."""

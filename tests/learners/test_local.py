@@ -293,6 +293,12 @@ def test_certificates_are_above_the_regret_and_tell_whether_something_was_learne
     assert np.mean(certificates) < 0.95 * uniform
 
 
+def test_a_certificate_wants_the_dispersion_of_its_own_space():
+    measured = sb.dispersion.measure([PiecewiseConstant([0, 2, 10], [0.1, 0.2])] * 5)
+    with pytest.raises(ValueError, match=r"measured on the learner's space, \[0, 1\], got one on \[0, 10\]"):
+        Exp3Set(UNIT).certificate(measured)
+
+
 def test_a_certificate_scales_with_the_losses():
     small, large = Exp3Set(UNIT, seed=0), Exp3Set(UNIT, high=8.0, seed=0)
     for f in functions(50):

@@ -435,6 +435,12 @@ class Learner:
         """
         if dispersion is not None and not callable(getattr(dispersion, "D", None)):
             raise TypeError(f"dispersion must be what sb.dispersion.measure returns, got {dispersion!r}")
+        measured, line = getattr(dispersion, "space", None), self.space.line
+        if measured is not None and not self.space.names and (measured.lo, measured.hi) != (line.lo, line.hi):
+            raise ValueError(
+                f"dispersion must be measured on the learner's space, [{line.lo:g}, {line.hi:g}], "
+                f"got one on [{measured.lo:g}, {measured.hi:g}]; measure(problems, space) takes the space"
+            )
         if getattr(self, "drift", None) is not None:
             raise ValueError("a learner with drift has no certificate: its rate may rise")
         return certify(
