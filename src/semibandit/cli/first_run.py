@@ -32,7 +32,7 @@ def compiled_beside(feedbacks: Sequence[str], **options: Any) -> Iterator[bool]:
     Takes the options of a `Board`, and says whether there was anything to do.
     """
     helpers = []
-    if _is_first() and _idle_cores() >= 1.0:
+    if _is_first() and _idle_cores() >= 0.5:
         helpers = [_start(json.dumps([kind, options])) for kind in _KINDS if kind in feedbacks]
     try:
         yield bool(helpers)
