@@ -25,7 +25,7 @@ PARAMETERS = (0.1, 0.3, 0.5, 0.7, 0.9)
 class Free(sb.clustering.TreeCost):
     """A cost that costs nothing, to time the clustering alone."""
 
-    def of(self, D, tree):
+    def _of(self, D, tree):
         return 0.0
 
     def __call__(self, distances, Z):
