@@ -7,6 +7,7 @@ import math
 import os
 import tempfile
 import time
+import zlib
 from pathlib import Path
 
 import msgspec
@@ -106,12 +107,19 @@ def going_on() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "knob.json"
         command = Command("echo {rho} {instance}")
-        Tuner(command, sb.Interval(0, 1), path, feedback="black-box").close()
-        rng = np.random.default_rng(0)
+        tuner = Tuner(command, sb.Interval(0, 1), path, feedback="black-box")
+        seal = int(path.read_bytes().rstrip(b'"}\n')[-8:], 16)  # each line has the checksum of all before it
         with path.open("ab") as file:
-            for i, (rho, loss) in enumerate(rng.random((10_000, 2)).tolist()):
-                record = Round(str(i), rho, rho, 1.0, 20, loss, lo=0.5 * rho, hi=0.5 * (1 + rho))
-                file.write(msgspec.json.encode(record) + b"\n")
+            for i, loss in enumerate(np.random.default_rng(0).random(10_000).tolist()):
+                trial = tuner.learner.ask()
+                rho, (x,) = trial.rho, trial.positions
+                lo, hi = 0.5 * rho, 0.5 * (1 + rho)
+                tuner.learner.tell(trial, sb.PiecewiseConstant.constant(lo, hi, loss))
+                record = Round(str(i), rho, x, 1.0, 20, loss, lo=lo, hi=hi)
+                line = msgspec.json.encode(record)
+                seal = zlib.crc32(line, seal)
+                file.write(line[:-1] + b',"crc":"%08x"}\n' % seal)
+        tuner.close()
         start = time.perf_counter()
         Tuner(command, sb.Interval(0, 1), path, feedback="black-box").close()
         note("seconds to open a state file of 10,000 rounds", time.perf_counter() - start)
