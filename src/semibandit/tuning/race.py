@@ -330,8 +330,8 @@ class _Fit:
         """The means of the columns over all rows."""
         columns = np.linalg.lstsq(self._matrix + penalty, self._right, rcond=None)[0]
         if not len(self._losses):
-            return columns
-        means = np.asarray(columns + self._rows(columns).mean())
+            return np.asarray(columns)
+        means = columns + self._rows(columns).mean()
         return np.where(np.abs(means) > _ROUNDING * np.abs(self._losses).max(), means, 0.0)
 
     @property
