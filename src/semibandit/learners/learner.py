@@ -291,7 +291,10 @@ class Learner:
         if late:
             seen = replace(seen, shares_at_ask=functools.partial(epoch.shares_when_asked, trial.id))
         rule = self._rule(seen.whole)
-        learned = self._epoch.weights.learn(seen, rule)
+        weights = self._epoch.weights
+        if len(self._epoch.asked_at) > (epoch is self._epoch):  # other trials were asked of these weights
+            weights = weights.apart()
+        learned = weights.learn(seen, rule)
         self._finish(trial, epoch)
         if learned.weights is not self._epoch.weights:
             self._go_on_with(learned.weights)
