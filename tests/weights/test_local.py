@@ -81,7 +81,7 @@ def test_rounds_against_the_flat_version(space, draws, single):
             np.testing.assert_allclose(
                 weights._pieces[row, :-1], [getattr(p, name) for p in slow.pieces], atol=1e-9
             )
-        weights._check(weights._pieces)
+        weights._check()
 
 
 @pytest.mark.parametrize("space", SPACES, ids=repr)
@@ -131,7 +131,7 @@ def test_joins_keep_masses_cells_and_what_is_unbiased():
         learned = narrow.learn(seen, RULE)
         narrow = learned.weights
         assert len(narrow) <= 130
-        narrow._check(narrow._pieces)
+        narrow._check()
     assert len(wide) > 300
     cells = narrow._cells.edges
     shares = [np.exp(weights.log_shares(cells)) for weights in (wide, narrow)]
@@ -169,6 +169,29 @@ def test_powers_follow_the_rate():
     weights = weights.learn(seen, RULE._replace(rate=2.0)).weights
     half = weights.raised_to(0.5)
     np.testing.assert_allclose(half.log().values, 0.5 * weights.log().values, atol=1e-12)
+
+
+def test_masses_are_exponentials_to_the_last_bits():
+    sums = np.concatenate(([0.0], np.geomspace(1e-18, 750.0, 300), np.linspace(0.0, 750.0, 1001)))
+    a = np.zeros((k.ROWS, sums.size + 1))
+    a[k.PRIOR], a[k.SUM, :-1] = 1.0, sums
+    k.weigh(a, sums.size, 1.0)
+    normal = sums <= 708.0
+    np.testing.assert_allclose(a[k.MASS, :-1][normal], np.exp(-sums[normal]), rtol=4e-16)
+    assert not a[k.MASS, :-1][~normal].any()
+    assert a[k.MASS, -1] == pytest.approx(np.exp(-sums).sum())
+
+
+def test_steps_on_a_copy_leave_the_weights_as_they_are():
+    rng = np.random.default_rng(7)
+    weights = fresh(SPACES[0])
+    edges, losses = random_partition(rng, weights)
+    seen = seen_part(edges, losses, [np.array([1])], 0.5)
+    before = weights.state().tobytes()
+    for other in (weights.apart(), copy.copy(weights)):
+        assert other.learn(seen, RULE).weights is other
+        assert weights.state().tobytes() == before
+    assert weights.learn(seen, RULE).weights.state().tobytes() == other.state().tobytes() != before
 
 
 def test_nothing_is_lost_far_behind():

@@ -22,7 +22,7 @@ from semibandit.learners.rates import Rate, as_rate
 from semibandit.learners.recommendation import Recommendation, at_the_minimum, by_mass
 from semibandit.learners.trials import Epoch, Trial
 from semibandit.spaces import Alpha, Boxes, Line, Space, parameters_of
-from semibandit.weights import Cells, IntervalTree, Rule, Seen, Weights, dyadic_cells, united
+from semibandit.weights import Cells, IntervalTree, Learned, Rule, Seen, Weights, dyadic_cells, united
 
 __all__ = ["Learner"]
 
@@ -302,20 +302,24 @@ class Learner:
             self._epoch.append(seen.edges, learned.factors)
         else:
             self._epoch.offset += 1
+        self._count(seen, rule, learned)
+        self.n_late += late
+        self._adjust(learned.speed)
+
+    def _count(self, seen: Seen, rule: Rule, learned: Learned) -> None:
+        """Add a round to the statistics."""
         self.last_probabilities = tuple(learned.p.tolist())
         self.n_told += 1
-        self.n_late += late
         self.n_partial += not seen.whole
         self._paid.add(seen.home, seen.paid, learned.remembered)
         self.gap_sum = learned.kept * (self.gap_sum + learned.gap)
         if rule.explore:
-            self.explore_sum += rule.explore * seen.paid / (float(learned.p[0]) + rule.explore)
+            self.explore_sum += rule.explore * seen.paid / (self.last_probabilities[0] + rule.explore)
         self.clip_mean += learned.clipped
         self.clip_most += learned.most_clipped
         delta = seen.paid - self._loss_mean
         self._loss_mean += delta / self.n_told
         self._loss_squares += delta * (seen.paid - self._loss_mean)
-        self._adjust(learned.speed)
 
     def _go_on_with(self, weights: Weights) -> None:
         """Replace the weights; pending trials keep the old ones."""

@@ -69,9 +69,7 @@ def baseline(a: Any, n: int, cells: Cells, tree: Any, outlook: Outlook) -> Any:
 
 
 @inner
-def remember(
-    a: Any, first: Any, losses: Any, sets: Any, n_sets: int, cells: Cells, tree: Any
-) -> None:
+def remember(a: Any, first: Any, losses: Any, sets: Any, n_sets: int, cells: Cells, tree: Any) -> None:
     """Count what the sets have shown, on their pieces, and for each set once on the nodes that it touches."""
     stamp = np.full(tree.shape[1], -1, np.int64)
     for which in range(n_sets):

@@ -94,8 +94,8 @@ class LocalPieces:
         return weights
 
     def _take(self, pieces: FloatArray) -> None:
-        """Begin with these pieces and the end of the line, weighed if they are not yet; make room for more."""
-        self._n = pieces.shape[1] - 1
+        """Begin with these pieces and the end of the line, weighed if they were not, and room for more."""
+        self._n: int = pieces.shape[1] - 1
         self._a = np.zeros((k.ROWS, max(self._n, self._budget) + _ROOM))
         self._a[:, : self._n + 1] = pieces
         if not self._a[k.MASS, self._n]:
@@ -122,6 +122,8 @@ class LocalPieces:
         weights = LocalPieces.__new__(LocalPieces)
         weights.__dict__ = self.__dict__ | {name: getattr(self, name).copy() for name in _CHANGING}
         return weights
+
+    __copy__ = apart
 
     def _outlook(self, drift: Drift | None, single: bool) -> tuple[bool, float, float]:
         """The numbers of an `Outlook`, but for those of the losses paid."""
@@ -194,9 +196,7 @@ class LocalPieces:
         pieces[k.LOSS, :-1] += weight * mean_of
         tree = weights._tree
         widths = np.diff(self._cells.edges)
-        cells = np.add.reduceat(
-            mean_of * np.diff(edges), np.searchsorted(edges[:-1], self._cells.edges[:-1])
-        )
+        cells = np.add.reduceat(mean_of * np.diff(edges), np.searchsorted(edges[:-1], self._cells.edges[:-1]))
         for leaf, loss in zip(self._cells.leaf.tolist(), (cells / widths).tolist(), strict=True):
             node = leaf
             while node >= 1:
@@ -209,8 +209,9 @@ class LocalPieces:
             float(pieces[k.MASS, -1]) * weight * count
         )
         told, mean, *_ = self._sums
-        weights._sums[:2] = told + weight * count, (told * mean + weight * count * expected) / (
-            told + weight * count
+        weights._sums[:2] = (
+            told + weight * count,
+            (told * mean + weight * count * expected) / (told + weight * count),
         )
         return weights
 
@@ -324,14 +325,13 @@ class LocalPieces:
         weights._drift = (
             Drift(header[10], memory.reshape(2, 2, nodes).copy(), *header[11:]) if header[9] else None
         )
-        pieces = pieces.reshape(k.ROWS, n + 1)
-        weights._check(pieces)
-        weights._take(pieces)
+        weights._take(pieces.reshape(k.ROWS, n + 1))
+        weights._check()
         return weights
 
-    def _check(self, pieces: FloatArray) -> None:
-        """Verify every invariant of pieces; ValueError where one does not hold. O(P)."""
-        edges, leaf, _ = self._cells
+    def _check(self) -> None:
+        """Verify every invariant; ValueError where one does not hold. O(P)."""
+        pieces, (edges, leaf, _) = self._pieces, self._cells
         increasing = (np.diff(edges) > 0.0).all() and (np.diff(pieces[k.EDGE]) > 0.0).all()
         finite = all(np.isfinite(numbers).all() for numbers in (pieces, self._tree, self._sums))
         inside = leaf.min() >= 1 and leaf.max() < self._tree.shape[1]
