@@ -22,7 +22,7 @@ from semibandit.learners.rates import Rate, as_rate
 from semibandit.learners.recommendation import Recommendation, at_the_minimum, by_mass
 from semibandit.learners.trials import Epoch, Trial
 from semibandit.spaces import Alpha, Boxes, Line, Space, parameters_of
-from semibandit.weights import Cells, IntervalTree, Rule, Seen, Weights, dyadic_cells, united
+from semibandit.weights import Cells, IntervalTree, Learned, Rule, Seen, Weights, dyadic_cells, united
 
 __all__ = ["Learner"]
 
@@ -291,7 +291,10 @@ class Learner:
         if late:
             seen = replace(seen, shares_at_ask=functools.partial(epoch.shares_when_asked, trial.id))
         rule = self._rule(seen.whole)
-        learned = self._epoch.weights.learn(seen, rule)
+        weights = self._epoch.weights
+        if len(self._epoch.asked_at) > (epoch is self._epoch):  # other trials were asked of these weights
+            weights = weights.apart()
+        learned = weights.learn(seen, rule)
         self._finish(trial, epoch)
         if learned.weights is not self._epoch.weights:
             self._go_on_with(learned.weights)
@@ -299,20 +302,24 @@ class Learner:
             self._epoch.append(seen.edges, learned.factors)
         else:
             self._epoch.offset += 1
+        self._count(seen, rule, learned)
+        self.n_late += late
+        self._adjust(learned.speed)
+
+    def _count(self, seen: Seen, rule: Rule, learned: Learned) -> None:
+        """Add a round to the statistics."""
         self.last_probabilities = tuple(learned.p.tolist())
         self.n_told += 1
-        self.n_late += late
         self.n_partial += not seen.whole
         self._paid.add(seen.home, seen.paid, learned.remembered)
         self.gap_sum = learned.kept * (self.gap_sum + learned.gap)
         if rule.explore:
-            self.explore_sum += rule.explore * seen.paid / (float(learned.p[0]) + rule.explore)
+            self.explore_sum += rule.explore * seen.paid / (self.last_probabilities[0] + rule.explore)
         self.clip_mean += learned.clipped
         self.clip_most += learned.most_clipped
         delta = seen.paid - self._loss_mean
         self._loss_mean += delta / self.n_told
         self._loss_squares += delta * (seen.paid - self._loss_mean)
-        self._adjust(learned.speed)
 
     def _go_on_with(self, weights: Weights) -> None:
         """Replace the weights; pending trials keep the old ones."""
