@@ -168,9 +168,8 @@ class LocalPieces:
             self._cells.edges, self._cells.leaf, self._tree, self._sums,
             *self._outlook(drift, seen.single), *rule[1:], seen.whole, self._budget,
         )  # fmt: skip
-        if drift is None:
-            return Learned(self, p, gap, None, raised)
-        return self._moved(drift.remembering(self._tree - before), Learned(self, p, gap, None, raised))
+        learned = Learned(self, p, float(gap), None, float(raised))
+        return learned if drift is None else self._moved(drift.remembering(self._tree - before), learned)
 
     def _moved(self, drift: Drift, learned: Learned) -> Learned:
         """Spread a share of the mass after a step, and forget a part of the past."""
