@@ -89,6 +89,7 @@ class Board:
         self.problems = [Kept(problem) for problem in self.case.stream]
         self._meet(self.problems[0])
         self._play(feedback, Progress(disable=True))
+        self.learners[feedback].recommend()
         if feedback == "full":
             mean_loss(self.problems, maximize=self.maximize)
             dispersion.measure(self.problems)
