@@ -169,16 +169,19 @@ class LocalPieces:
             *self._outlook(drift, seen.single), *rule[1:], seen.whole, self._budget,
         )  # fmt: skip
         learned = Learned(self, p, float(gap), None, float(raised))
-        return learned if drift is None else self._moved(drift.remembering(self._tree - before), learned)
+        if drift is None:
+            return learned
+        drift = drift.remembering(self._tree - before)
+        return self._moved(drift, drift.share(seen.whole), learned)
 
-    def _moved(self, drift: Drift, learned: Learned) -> Learned:
+    def _moved(self, drift: Drift, share: float, learned: Learned) -> Learned:
         """Spread a share of the mass after a step, and forget a part of the past."""
         self._drift, keep = drift, 1.0 - drift.forgetting
-        k.spread(self._a, self._n, drift.share, self._rate)
+        k.spread(self._a, self._n, share, self._rate)
         self._a[[k.COUNT, k.LOSS], : self._n] *= keep
         self._tree *= keep
         self._sums[_FORGOTTEN] *= keep
-        return replace(learned, kept=1.0 - drift.share, speed=drift.speed, remembered=keep)
+        return replace(learned, kept=1.0 - share, speed=drift.speed, remembered=keep)
 
     def _leaf(self, x: float) -> int:
         cell = int(np.searchsorted(self._cells.edges, x, side="right")) - 1
