@@ -62,11 +62,13 @@ def baseline(a: Any, n: int, cells: Cells, tree: Any, outlook: Outlook) -> Any:
             c += 1
         leaf = cells.leaf[c]
         out[i] = nodes[leaf] if outlook.by_piece else nodes[leaf] - hope / math.sqrt(tree[0, leaf] + 1.0)
-    if outlook.by_piece:  # in a loop of its own, which the processor works off several pieces at a time
+    if outlook.by_piece:  # in loops of their own, which the processor works off several pieces at a time
         for i in range(n):
-            looks = a[COUNT, i] + 1.0
-            lower = max(hope / looks, doubt / math.sqrt(looks))
-            out[i] = (a[LOSS, i] + k * out[i]) / (a[COUNT, i] + k) - lower
+            out[i] = (a[LOSS, i] + k * out[i]) / (a[COUNT, i] + k) - hope / (a[COUNT, i] + 1.0)
+        if doubt > 0.0:
+            for i in range(n):
+                looks = a[COUNT, i] + 1.0
+                out[i] -= max(doubt / math.sqrt(looks) - hope / looks, 0.0)
     for i in range(n):
         out[i] = max(out[i], 0.0)
     return out

@@ -56,7 +56,7 @@ class Drift(NamedTuple):
         return min(_MEMORY_PER_SHARE * self.share_given / _FAST, 1.0)
 
     def share(self, whole: bool) -> float:
-        """The share of the mass that is spread after a round which has shown the whole function, or a part."""
+        """The share of the mass that is spread after a round that has shown the whole, or a part."""
         if not math.isnan(self.share_given):
             return self.share_given
         return max(_SHARE * self.speed, _LEAST_SHARE if whole else _LEAST_IN_PART)
