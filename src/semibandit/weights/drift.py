@@ -16,9 +16,10 @@ __all__ = ["Drift"]
 _FORGETTING = 2.0**-6  # of the short memory, in each round
 _SHARE = 2.0**-10  # of the mass, in each round, where the world is sure to move
 _LEAST_SHARE = 2.0**-20
-_LEAST_IN_PART = 2.0**-16  # what is seen in part comes back more slowly, and must not fall as far behind
+_SURE = 0.5  # the probability of the short memory from which on the world is taken to move
+# Where less is seen two of three explanations may look alike, and what has fallen behind comes back slowly.
+_LEAST_SHARE_IN_PART, _SURE_IN_PART = 2.0**-16, 0.2
 _MOVED, _JUMPED = 0.1, 0.3  # the prior probabilities that the short memory is right, or the long one raised
-_SURE = 0.2  # the probability of the short memory from which on the world is taken to move
 _FAST = 0.01  # forgetting that counts as fast
 _MEMORY_PER_SHARE = 16.0
 
@@ -40,6 +41,7 @@ class Drift(NamedTuple):
     belief: float = _MOVED  # the probability of the short memory
     error: float = 0.0  # a running sum of squared errors of prediction, and its weight
     weight: float = 0.0
+    whole: bool = False  # whether the last round has shown the whole function
 
     @classmethod
     def of(cls, share: float | None, n_nodes: int) -> Drift:
@@ -52,14 +54,16 @@ class Drift(NamedTuple):
     def speed(self) -> float:
         """How sure it is that the world moves, from 0 to 1."""
         if math.isnan(self.share_given):
-            return max(0.0, (self.belief - _SURE) / (1.0 - _SURE))
+            sure = _SURE if self.whole else _SURE_IN_PART
+            return max(0.0, (self.belief - sure) / (1.0 - sure))
         return min(_MEMORY_PER_SHARE * self.share_given / _FAST, 1.0)
 
-    def share(self, whole: bool) -> float:
-        """The share of the mass that is spread after a round that has shown the whole, or a part."""
+    @property
+    def share(self) -> float:
+        """The share of the mass that is spread in a round."""
         if not math.isnan(self.share_given):
             return self.share_given
-        return max(_SHARE * self.speed, _LEAST_SHARE if whole else _LEAST_IN_PART)
+        return max(_SHARE * self.speed, _LEAST_SHARE if self.whole else _LEAST_SHARE_IN_PART)
 
     @property
     def forgetting(self) -> float:
@@ -76,8 +80,8 @@ class Drift(NamedTuple):
         if not math.isnan(self.share_given):
             return self
         memory = self.memory.copy()
-        belief, memory[_JUMP_AT], error, weight = _weigh(memory, *self[2:], leaf, paid, whole)
-        return self._replace(memory=memory, belief=belief, error=error, weight=weight)
+        belief, memory[_JUMP_AT], error, weight = _weigh(memory, *self[2:5], leaf, paid, whole)
+        return self._replace(memory=memory, belief=belief, error=error, weight=weight, whole=whole)
 
     def remembering(self, increments: FloatArray) -> Drift:
         """After counts and losses were added to the nodes of the tree."""

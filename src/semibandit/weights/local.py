@@ -173,19 +173,16 @@ class LocalPieces:
             *self._outlook(drift, seen.single), *rule[1:], seen.whole, self._budget,
         )  # fmt: skip
         learned = Learned(self, p, float(gap), None, float(raised))
-        if drift is None:
-            return learned
-        drift = drift.remembering(self._tree - before)
-        return self._moved(drift, drift.share(seen.whole), learned)
+        return learned if drift is None else self._moved(drift.remembering(self._tree - before), learned)
 
-    def _moved(self, drift: Drift, share: float, learned: Learned) -> Learned:
+    def _moved(self, drift: Drift, learned: Learned) -> Learned:
         """Spread a share of the mass after a step, and forget a part of the past."""
         self._drift, keep = drift, 1.0 - drift.forgetting
-        k.spread(self._a, self._n, share, self._rate)
+        k.spread(self._a, self._n, drift.share, self._rate)
         self._a[[k.COUNT, k.LOSS], : self._n] *= keep
         self._tree *= keep
         self._sums[_FORGOTTEN] *= keep
-        return replace(learned, kept=1.0 - share, speed=drift.speed, remembered=keep)
+        return replace(learned, kept=1.0 - drift.share, speed=drift.speed, remembered=keep)
 
     def _leaf(self, x: float) -> int:
         cell = int(np.searchsorted(self._cells.edges, x, side="right")) - 1
@@ -302,7 +299,7 @@ class LocalPieces:
         """All numbers in a row; `from_state` restores the weights to the bit."""
         cells, drift = self._cells, self._drift
         sizes = len(self), cells.leaf.size, self._tree.shape[1], self._budget
-        moving = (0.0,) * 5 if drift is None else (1.0, drift.share_given, *drift[2:])
+        moving = (0.0,) * 5 if drift is None else (1.0, drift.share_given, *drift[2:5])
         paid, pairs = np.split(self._sums, [_local_kernels.PRODUCTS])
         header = np.array([*sizes, cells.along_rows, self._rate, *paid, *moving], np.float64)
         memory = np.empty(0) if drift is None else drift.memory.ravel()
