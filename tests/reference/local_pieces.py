@@ -55,7 +55,7 @@ class FlatLocal:
             b = (sum(seen) + k * b) / (len(seen) + k)
         hope = max(deviation, 0.3 * mean)
         if self.rows:  # statistics of cells alone
-            return max(b - 0.2 * hope / math.sqrt(len(seen) + 1), 0.0)
+            return max(b - (0.5 if single else 0.2) * hope / math.sqrt(len(seen) + 1), 0.0)
         b = (piece.losses + k * b) / (piece.count + k)
         doubt = 1.2 * math.sqrt(max(math.log(len(self.paid) + 1) - 7, 0)) if single else 0.0
         looks = piece.count + 1
