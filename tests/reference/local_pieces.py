@@ -51,7 +51,7 @@ class FlatLocal:
         path = next(path for (lo, hi), path in self.cells if lo <= piece.lo < hi)
         for node in path:
             seen = self.seen_in.get(node, [])
-            k = 4 if self.rows else 5 if single else 1
+            k = (8 if single else 4) if self.rows else 5 if single else 1
             b = (sum(seen) + k * b) / (len(seen) + k)
         hope = max(deviation, 0.3 * mean)
         if self.rows:  # statistics of cells alone
