@@ -51,11 +51,11 @@ class FlatLocal:
         path = next(path for (lo, hi), path in self.cells if lo <= piece.lo < hi)
         for node in path:
             seen = self.seen_in.get(node, [])
-            k = 4 if self.rows else 5 if single else 1
+            k = (8 if single else 4) if self.rows else 5 if single else 1
             b = (sum(seen) + k * b) / (len(seen) + k)
         hope = max(deviation, 0.3 * mean)
         if self.rows:  # statistics of cells alone
-            return max(b - 0.2 * hope / math.sqrt(len(seen) + 1), 0.0)
+            return max(b - (0.5 if single else 0.2) * hope / math.sqrt(len(seen) + 1), 0.0)
         b = (piece.losses + k * b) / (piece.count + k)
         doubt = 1.2 * math.sqrt(max(math.log(len(self.paid) + 1) - 7, 0)) if single else 0.0
         looks = piece.count + 1

@@ -131,7 +131,8 @@ class LocalPieces:
         speed = 0.0 if drift is None else drift.speed
         # On rows the sets seen are much narrower than cells: pieces know too little of themselves.
         if self._cells.along_rows:
-            return False, 4.0, 0.2 * (1.0 - 0.5 * speed), 0.0
+            shrink, hope = (8.0, 0.5) if single else (4.0, 0.2)
+            return False, shrink, hope * (1.0 - 0.5 * speed), 0.0
         if not single:
             return True, 1.0, 0.7 * (1.0 - 0.7 * speed), 0.0
         # Single losses are few and noisy: neighbours count for more, and bad luck must not lock a piece out.
