@@ -10,21 +10,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from semibandit._jit import inner, kernel
+from semibandit._jit import inner, kernel, uncounted
 from semibandit._validate import FloatArray, IntArray
-from semibandit.families.linkage._kernels.chain import pair_index
-from semibandit.families.linkage._kernels.exact import LAST, SLACK, before, narrow, top, value_at
+from semibandit.families.linkage._kernels.exact import (
+    LAST,
+    SLACK,
+    before,
+    copy_line,
+    narrow,
+    pair_index,
+    top,
+    value_at,
+)
 from semibandit.families.linkage._kernels.rows import (
     FIRST,
     NO_MERGES,
     NONE,
-    SECOND,
     Rows,
     TreeArrays,
-    ends,
     fetch,
     join,
     read_line,
+    set_averages,
     start_rows,
 )
 
@@ -38,14 +45,14 @@ def merge_order(into: IntArray, lines: FloatArray, rho: float) -> IntArray:
     return order
 
 
-@inner
+@uncounted
 def merge_before(into: IntArray, lines: FloatArray, rho: float, x: int, y: int, e: FloatArray) -> bool:
     """Whether merge x comes before merge y at rho."""
     n = into.size + 1
     return before(rho, lines[x], pair_index(x, into[x], n), lines[y], pair_index(y, into[y], n), e)
 
 
-@inner
+@uncounted
 def merge_span(
     into: IntArray, lines: FloatArray, x: int, y: int, rho: float, lo: float, hi: float, e: FloatArray
 ) -> tuple[float, float]:
@@ -143,9 +150,12 @@ class _Check(NamedTuple):
     values: FloatArray  # of the merges by rank, at lo and just below hi, raised by the rounding error
     limits: FloatArray  # the same by slot, -1 where it is left out
     doubts: FloatArray  # the pairs that set lo and hi, as (slot, size, slot, size, line)
+    averages: FloatArray  # room for those of a row
+    line: FloatArray  # room for one
+    e: FloatArray  # room for an expansion
 
 
-@inner
+@uncounted
 def _set_span(check: _Check, lo: float, hi: float) -> None:
     check.span[0], check.span[1] = lo, hi
     last = top(hi)
@@ -157,14 +167,14 @@ def _set_span(check: _Check, lo: float, hi: float) -> None:
         _set_ending(check.ending, check.limits, check.values, i, check.ending[i])
 
 
-@inner
+@uncounted
 def _set_ending(ending: IntArray, limits: FloatArray, values: FloatArray, slot: int, rank: int) -> None:
     ending[slot] = rank
     limits[0, slot] = values[0, rank] if rank >= 0 else -1.0
     limits[1, slot] = values[1, rank] if rank >= 0 else -1.0
 
 
-@inner
+@uncounted
 def _close_pairs(
     a: FloatArray, b: FloatArray, ending: IntArray, limits_lo: FloatArray, limits_hi: FloatArray,
     own: int, own_lo: float, own_hi: float, lo: float, last: float,
@@ -182,19 +192,26 @@ def _close_pairs(
     return close
 
 
-@inner
-def _check_row(
-    check: _Check, rows: Rows, r: int, slot: int, own: int, start: int, rho: float, room: FloatArray
+@uncounted
+def _check_closely(
+    check: _Check,
+    rows: Rows,
+    a: FloatArray,
+    b: FloatArray,
+    r: int,
+    slot: int,
+    own: int,
+    start: int,
+    rho: float,
 ) -> bool:
-    """Check the pairs of a cluster and shrink the span to where all is right; False if it is not at rho.
+    """Shrink the span to where the pairs of a cluster are right; False if they are not at rho.
 
     r is the cluster's row. A look with rounded values has found that some pair is close.
     """
-    a, b = ends(rows.kind, rows.pool[r], rows.inverse, slot, room)
     lo, hi = check.span[0], check.span[1]
     last = top(hi)
-    n = room.size
-    e, line = np.empty(64), np.empty(5)
+    n = a.size
+    line = check.line
     for i in range(start, n):
         if check.ending[i] < 0:
             continue
@@ -206,16 +223,48 @@ def _check_row(
         read_line(rows, r, slot, i, line)
         x = check.order[rank]
         merge, this = pair_index(x, check.into[x], n), pair_index(slot, i, n)
-        right, new_lo, new_hi = narrow(check.lines[x], merge, line, this, rho, lo, hi, e)
+        right, new_lo, new_hi = narrow(check.lines[x], merge, line, this, rho, lo, hi, check.e)
         if not right:
             return False
         if new_lo != lo or new_hi != hi:
             doubt = check.doubts[0 if new_lo != lo else 1]
             doubt[0], doubt[1], doubt[2], doubt[3] = slot, rows.sizes[slot], i, rows.sizes[i]
-            doubt[4:] = line
+            copy_line(line, doubt[4:])
             lo, hi, last = new_lo, new_hi, top(new_hi)
             _set_span(check, lo, hi)
     return True
+
+
+@uncounted
+def _check_cluster(check: _Check, rows: Rows, r: int, slot: int, own: int, start: int, rho: float) -> bool:
+    """Check the pairs of a cluster with the slots from `start` on; False if one is not right at rho.
+
+    r is the cluster's row, -1 for a point. `own` is the rank of the merge that ends it.
+    """
+    ending, limits, values = check.ending, check.limits, check.values
+    a = b = rows.D[slot]  # lines between points are flat
+    if r >= 0:
+        set_averages(rows.kind, rows.pool[r], rows.inverse, slot, check.averages)
+        a = check.averages if rows.kind == 1 else rows.pool[r, 0]
+        b = check.averages if rows.kind == 2 else rows.pool[r, 1]
+    # Leave out the cluster itself, and the one that it will be merged with if that is there.
+    mate = check.into[check.order[own]] if slot == check.order[own] else check.order[own]
+    mate_is_there = ending[mate] == own
+    _set_ending(ending, limits, values, slot, NONE)
+    if mate_is_there:
+        _set_ending(ending, limits, values, mate, NONE)
+    right = True
+    if _close_pairs(
+        a[start:], b[start:], ending[start:], limits[0, start:], limits[1, start:],
+        own, values[0, own], values[1, own], check.span[0], top(check.span[1]),
+    ):  # fmt: skip
+        if r < 0:
+            r = fetch(rows, slot, FIRST, NO_MERGES)
+        right = _check_closely(check, rows, a, b, r, slot, own, start, rho)
+    _set_ending(ending, limits, values, slot, own)
+    if mate_is_there:
+        _set_ending(ending, limits, values, mate, own)
+    return right
 
 
 @kernel
@@ -233,38 +282,21 @@ def tree_interval(
     values, limits, span, doubts = np.empty((2, n - 1)), np.empty((2, n)), np.empty(2), np.zeros((2, 9))
     if not good:
         return False, lo, hi, doubts
-    check = _Check(into, lines, order, ending, span, values, limits, doubts)
+    check = _Check(
+        into, lines, order, ending, span, values, limits, doubts, np.empty(n), np.empty(5), np.empty(64)
+    )
     _set_span(check, lo, hi)
-    room = np.empty(n)
     start_rows(rows)
     for born in range(1 - n, n - 2):  # the points but for the last, then the merges but for the last
         if born < 0:
             slot = born + n - 1
             r, own, start = NONE, ending[slot], slot + 1
-            a = b = rows.D[slot, start:]  # lines between points are flat
         else:
             x, slot = order[born], into[order[born]]
             _set_ending(ending, limits, values, x, NONE)
-            r = join(rows, x, slot, fetch(rows, x, FIRST, born), fetch(rows, slot, SECOND, born), born)
-            own, start = of_merge[born], 0
-            a, b = ends(rows.kind, rows.pool[r], rows.inverse, slot, room)
-        # Leave out the cluster itself, and the one that it will be merged with if that is there.
-        mate = into[order[own]] if slot == order[own] else order[own]
-        mate_is_there = ending[mate] == own
-        _set_ending(ending, limits, values, slot, NONE)
-        if mate_is_there:
-            _set_ending(ending, limits, values, mate, NONE)
-        if _close_pairs(
-            a, b, ending[start:], limits[0, start:], limits[1, start:],
-            own, values[0, own], values[1, own], span[0], top(span[1]),
-        ):  # fmt: skip
-            if r < 0:
-                r = fetch(rows, slot, FIRST, NO_MERGES)
-            if not _check_row(check, rows, r, slot, own, start, rho, room):
-                return False, lo, hi, doubts
-        _set_ending(ending, limits, values, slot, own)
-        if mate_is_there:
-            _set_ending(ending, limits, values, mate, own)
+            r, own, start = join(rows, x, slot, born), of_merge[born], 0
+        if not _check_cluster(check, rows, r, slot, own, start, rho):
+            return False, lo, hi, doubts
     return True, span[0], span[1], doubts
 
 
