@@ -41,7 +41,7 @@ def merge_order(into: IntArray, lines: FloatArray, rho: float) -> IntArray:
     a, b = (lines[:, 0] + lines[:, 1]) / lines[:, 4], (lines[:, 2] + lines[:, 3]) / lines[:, 4]
     slopes = a - b if rho >= LAST else b - a
     order = np.lexsort((slopes, (1.0 - rho) * a + rho * b))
-    _insert(into, lines, rho, order)
+    mend_order(into, lines, rho, order)
     return order
 
 
@@ -64,8 +64,10 @@ def merge_span(
 
 
 @kernel
-def _insert(into: IntArray, lines: FloatArray, rho: float, order: IntArray) -> None:
-    """Sort by insertion what rounding may have misled."""
+def mend_order(into: IntArray, lines: FloatArray, rho: float, order: IntArray) -> None:
+    """Sort the merges, by insertion: for an order that is nearly right, as one with rounding errors is. O(n)
+    and what is moved.
+    """
     e = np.empty(64)
     for t in range(1, order.size):
         x = order[t]
@@ -147,6 +149,7 @@ class _Check(NamedTuple):
     order: IntArray
     ending: IntArray  # the rank of the merge that ends the cluster in a slot; -1 to leave the slot out
     span: FloatArray  # lo, hi
+    ends: FloatArray  # a and b of the merges by rank
     values: FloatArray  # of the merges by rank, at lo and just below hi, raised by the rounding error
     limits: FloatArray  # the same by slot, -1 where it is left out
     doubts: FloatArray  # the pairs that set lo and hi, as (slot, size, slot, size, line)
@@ -156,13 +159,26 @@ class _Check(NamedTuple):
 
 
 @uncounted
+def _set_ends(lines: FloatArray, order: IntArray, ends: FloatArray) -> None:
+    """The rounded a and b of the merges by rank."""
+    for t in range(order.size):
+        line = lines[order[t]]
+        ends[0, t], ends[1, t] = value_at(line, 0.0), value_at(line, 1.0)
+
+
+@uncounted
+def _set_values(a: FloatArray, b: FloatArray, rho: float, out: FloatArray) -> None:
+    """The values of lines at rho, raised by the rounding error."""
+    stay = 1.0 - rho
+    for t in range(out.size):
+        out[t] = (stay * a[t] + rho * b[t]) * (1.0 + SLACK)
+
+
+@uncounted
 def _set_span(check: _Check, lo: float, hi: float) -> None:
     check.span[0], check.span[1] = lo, hi
-    last = top(hi)
-    for t in range(check.order.size):
-        line = check.lines[check.order[t]]
-        check.values[0, t] = value_at(line, lo) * (1.0 + SLACK)
-        check.values[1, t] = value_at(line, last) * (1.0 + SLACK)
+    _set_values(check.ends[0], check.ends[1], lo, check.values[0])
+    _set_values(check.ends[0], check.ends[1], top(hi), check.values[1])
     for i in range(check.ending.size):
         _set_ending(check.ending, check.limits, check.values, i, check.ending[i])
 
@@ -279,12 +295,13 @@ def tree_interval(
     into, part, size, lines = tree
     n = into.size + 1
     good, ending, of_merge = following(into, part, size, order)
-    values, limits, span, doubts = np.empty((2, n - 1)), np.empty((2, n)), np.empty(2), np.zeros((2, 9))
+    ends, values, limits = np.empty((2, n - 1)), np.empty((2, n - 1)), np.empty((2, n))
+    span, doubts = np.empty(2), np.zeros((2, 9))
     if not good:
         return False, lo, hi, doubts
-    check = _Check(
-        into, lines, order, ending, span, values, limits, doubts, np.empty(n), np.empty(5), np.empty(64)
-    )
+    room, line, e = np.empty(n), np.empty(5), np.empty(64)
+    check = _Check(into, lines, order, ending, span, ends, values, limits, doubts, room, line, e)
+    _set_ends(lines, order, ends)
     _set_span(check, lo, hi)
     start_rows(rows)
     for born in range(1 - n, n - 2):  # the points but for the last, then the merges but for the last
