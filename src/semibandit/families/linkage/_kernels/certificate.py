@@ -252,35 +252,43 @@ def _check_closely(
 
 
 @uncounted
-def _check_cluster(check: _Check, rows: Rows, r: int, slot: int, own: int, start: int, rho: float) -> bool:
-    """Check the pairs of a cluster with the slots from `start` on; False if one is not right at rho.
+def _check_all(check: _Check, rows: Rows, of_merge: IntArray, rho: float) -> bool:
+    """Shrink the span to where all pairs are right; False if they are not at rho.
 
-    r is the cluster's row, -1 for a point. `own` is the rank of the merge that ends it.
+    One loop in one function: to hand all these arrays to another one takes as long as a short row.
     """
-    ending, limits, values = check.ending, check.limits, check.values
-    a = b = rows.D[slot]  # lines between points are flat
-    if r >= 0:
-        set_averages(rows.kind, rows.pool[r], rows.inverse, slot, check.averages)
-        a = check.averages if rows.kind == 1 else rows.pool[r, 0]
-        b = check.averages if rows.kind == 2 else rows.pool[r, 1]
-    # Leave out the cluster itself, and the one that it will be merged with if that is there.
-    mate = check.into[check.order[own]] if slot == check.order[own] else check.order[own]
-    mate_is_there = ending[mate] == own
-    _set_ending(ending, limits, values, slot, NONE)
-    if mate_is_there:
-        _set_ending(ending, limits, values, mate, NONE)
-    right = True
-    if _close_pairs(
-        a[start:], b[start:], ending[start:], limits[0, start:], limits[1, start:],
-        own, values[0, own], values[1, own], check.span[0], top(check.span[1]),
-    ):  # fmt: skip
-        if r < 0:
-            r = fetch(rows, slot, FIRST, NO_MERGES)
-        right = _check_closely(check, rows, a, b, r, slot, own, start, rho)
-    _set_ending(ending, limits, values, slot, own)
-    if mate_is_there:
-        _set_ending(ending, limits, values, mate, own)
-    return right
+    into, order, ending, limits, values = check.into, check.order, check.ending, check.limits, check.values
+    n = ending.size
+    for born in range(1 - n, n - 2):  # the points but for the last, then the merges but for the last
+        if born < 0:
+            slot = born + n - 1
+            r, own, start = NONE, ending[slot], slot + 1
+            a = b = rows.D[slot]  # lines between points are flat
+        else:
+            x, slot = order[born], into[order[born]]
+            _set_ending(ending, limits, values, x, NONE)
+            r, own, start = join(rows, x, slot, born), of_merge[born], 0
+            set_averages(rows.kind, rows.pool[r], rows.inverse, slot, check.averages)
+            a = check.averages if rows.kind == 1 else rows.pool[r, 0]
+            b = check.averages if rows.kind == 2 else rows.pool[r, 1]
+        # Leave out the cluster itself, and the one that it will be merged with if that is there.
+        mate = into[order[own]] if slot == order[own] else order[own]
+        mate_is_there = ending[mate] == own
+        _set_ending(ending, limits, values, slot, NONE)
+        if mate_is_there:
+            _set_ending(ending, limits, values, mate, NONE)
+        if _close_pairs(
+            a[start:], b[start:], ending[start:], limits[0, start:], limits[1, start:],
+            own, values[0, own], values[1, own], check.span[0], top(check.span[1]),
+        ):  # fmt: skip
+            if r < 0:
+                r = fetch(rows, slot, FIRST, NO_MERGES)
+            if not _check_closely(check, rows, a, b, r, slot, own, start, rho):
+                return False
+        _set_ending(ending, limits, values, slot, own)
+        if mate_is_there:
+            _set_ending(ending, limits, values, mate, own)
+    return True
 
 
 @kernel
@@ -304,16 +312,8 @@ def tree_interval(
     _set_ends(lines, order, ends)
     _set_span(check, lo, hi)
     start_rows(rows)
-    for born in range(1 - n, n - 2):  # the points but for the last, then the merges but for the last
-        if born < 0:
-            slot = born + n - 1
-            r, own, start = NONE, ending[slot], slot + 1
-        else:
-            x, slot = order[born], into[order[born]]
-            _set_ending(ending, limits, values, x, NONE)
-            r, own, start = join(rows, x, slot, born), of_merge[born], 0
-        if not _check_cluster(check, rows, r, slot, own, start, rho):
-            return False, lo, hi, doubts
+    if not _check_all(check, rows, of_merge, rho):
+        return False, lo, hi, doubts
     return True, span[0], span[1], doubts
 
 
