@@ -118,7 +118,7 @@ COSTLY = {("semibandit.fit", "n_jobs"), ("semibandit.play_many", "n_jobs")}
 PATHS = ("path", "where", "storage", "url", "patience")
 
 # Whatever a user's own function raises is passed on as it is.
-CALLED = ("f", "make", "cost", "order", "run", "loss", "equal", "bound")
+CALLED = ("f", "make", "cost", "order", "run", "loss", "equal", "bound", "problems")
 
 # What messages call an argument, where that is not its name.
 ALIASES: dict[Any, tuple[str, ...]] = {

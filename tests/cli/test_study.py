@@ -102,6 +102,12 @@ def test_others_are_not_served_without_a_token(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_journal_is_not_served(tmp_path):
+    done = CliRunner().invoke(app, ["serve", "--storage", f"journal:///{tmp_path}/x.json"])
+    assert "a journal is for one at a time" in str(done.exception)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_store_that_cannot_be_used_shows_at_once(tmp_path):
     (tmp_path / "x.db").write_text("nothing of ours " * 100)
     done = CliRunner().invoke(app, ["serve", "--storage", f"sqlite:///{tmp_path}/x.db"])

@@ -14,7 +14,7 @@ from reference.exp3 import exp3, hedge, mixability_gap
 from reference.feedback import part, random_loss
 from reference.flat_exp3_set import FlatExp3Set
 from semibandit import Exp3Grid, Interval, PiecewiseConstant, TheoremRate
-from semibandit.learners.learner import generator
+from semibandit.learners.ask_tell import generator
 
 # Here the weights are an interval tree, with a scalar baseline or none.
 Exp3Set = functools.partial(sb.Exp3Set, baseline="low")

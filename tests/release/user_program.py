@@ -20,7 +20,7 @@ class Cheapest:
         return self.losses()(rho)
 
     def reveal(self, rho: float) -> sb.PiecewiseConstant:
-        return self.losses().piece(rho)
+        return assert_type(2.0 * self.losses() + 1.0 + self.losses(), sb.PiecewiseConstant).piece(rho)
 
     def losses(self) -> sb.PiecewiseConstant:
         return sb.PiecewiseConstant([0.0, self.point, 1.0], [0.9, 0.1])
@@ -66,5 +66,7 @@ def streams_and_studies() -> None:
     with sb.Study("sqlite:///tuning.db", "name", space=sb.Interval(0, 1), seed=0) as study:
         assert_type(study, sb.Study)
         assert_type(study.ask(lease=300), sb.Trial)
+        assert_type(study.certificate().learning, float)
+        assert_type(study.density()(0.5), float)
     assert_type(sb.__version__, str)
     sb.no_such_name()  # type: ignore[attr-defined]

@@ -1,5 +1,6 @@
 """Knobs: scales and their round trips, rows, laying functions of values, errors."""
 
+import itertools
 import math
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 import semibandit as sb
 from reference.knobs import rows_in_box, told_of
 from semibandit.spaces import restore
-from semibandit.spaces.bands import FIRST_ROWS, MOST_ROWS, grid, middle, split
+from semibandit.spaces.bands import FIRST_ROWS, MOST_ROWS, Even, Logs, grid, split
 
 P = sb.PiecewiseConstant
 KNOBS = sb.Knobs(alpha=sb.Real(1e-4, 1, log=True), depth=sb.Integer(1, 12), mode=sb.Choice("fast", "good"))
@@ -229,21 +230,61 @@ def test_the_knob_along_the_rows():
     assert sb.Knobs(n=sb.Integer(1, 9), x=sb.Real(0, 1), along="n").names == ("n", "x")
 
 
-@given(st.lists(st.sampled_from([(3**20, True), (5, True), (100, True), (3, False)]), min_size=1, max_size=4))
+RULERS = [
+    (Even(3**20), True), (Even(5), True), (Even(100), True), (Even(3), False),
+    (Logs(1, 1000), True), (Logs(7, 9), True), (Logs(10**13, 10**14), True),
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(RULERS), min_size=1, max_size=4))
 def test_rows_are_a_partition_however_they_are_split(axes):
-    counts, ordered = zip(*axes, strict=True)
-    rows = list(grid(counts, ordered, FIRST_ROWS))
+    rulers, ordered = zip(*axes, strict=True)
+    counts = [ruler.count for ruler in rulers]
+    rows = list(grid(rulers, ordered, FIRST_ROWS))
     rng = np.random.default_rng(0)
     for _ in range(30):
         i = int(rng.integers(len(rows)))
-        parts = split(rows[i], counts)
-        assert [middle(band) for band in parts[0]] == [middle(band) for band in rows[i]]
+        parts = split(rows[i], rulers)
+        for ruler, new, old in zip(rulers, parts[0], rows[i], strict=True):
+            assert ruler.middle(new) == ruler.middle(old)
+        assert len(parts) > 1 or all(b - a == 1 for a, b in rows[i])
         rows[i : i + 1] = parts
     assert len(set(rows)) == len(rows)
     assert sum(math.prod(b - a for a, b in row) for row in rows) == math.prod(counts)
     for _ in range(20):
         point = [int(rng.integers(n)) for n in counts]
         assert sum(all(a <= x < b for x, (a, b) in zip(point, row, strict=True)) for row in rows) == 1
+
+
+@given(st.integers(1, 1000), st.integers(1, 10**6), st.integers(1, 9), st.data())
+def test_bands_of_logarithms(lo, width, n, data):
+    ruler = Logs(lo, lo + width)
+    cuts = ruler.cut(min(n, ruler.count))
+    assert len(cuts) == min(n, ruler.count)
+    a, b = data.draw(st.sampled_from(cuts))
+    while b - a > 1:  # down to a single value, by looking at each of the numbers where there are few
+        middle = ruler.middle((a, b))
+        wanted = math.sqrt((lo + a - 0.5) * (lo + b - 0.5))  # on a line a number reaches half to the next
+        assert abs(lo + middle - wanted) <= 0.5 + 1e-9 * wanted
+        (first, last), *others = ruler.parts((a, b))
+        assert sorted([(first, last), *others])[0][0] == a
+        assert sum(q - p for p, q in [(first, last), *others]) == b - a
+        assert all(q > p for p, q in others)
+        a, b = data.draw(st.sampled_from([(first, last), *others]))
+
+
+def test_whole_numbers_on_a_log_scale_have_bands_of_logarithms():
+    knobs = sb.Knobs(x=sb.Real(0, 1), n=sb.Integer(1, 1000, log=True))
+    numbers = [n for (n,) in knobs.alphas]
+    assert len(numbers) == 5
+    ratios = [b / a for a, b in itertools.pairwise(numbers)]
+    assert max(ratios) < 2 * min(ratios)
+    (places,) = (axis.places for axis in knobs.directions)
+    assert np.diff(places).max() < 2 * np.diff(places).min()
+    most = knobs
+    while (step := most.finer(np.full(len(most), 1.0))) is not None:
+        most = step[0]
+    assert sorted(n for (n,) in most.alphas) == list(range(1, 1001))
 
 
 def test_heavy_rows_are_split_and_keep_what_they_play():
@@ -277,6 +318,7 @@ def test_heavy_rows_are_split_and_keep_what_they_play():
         (lambda: sb.Real(0, 1, step=0), ValueError, "step must be"),
         (lambda: sb.Real(1, 2, log=True, step=0.5), ValueError, "log or step, not both"),
         (lambda: sb.Real(0, 1, log=1), TypeError, "log must be True or False"),
+        (lambda: sb.Integer(1, 2**53, log=True), ValueError, "hi must be at most 1e.14 on a log scale"),
         (lambda: sb.Integer(0, 9, log=True), ValueError, "a log scale must stay above zero, got lo = 0"),
         (lambda: sb.Integer(1, 2.5), TypeError, "hi must be an integer, got 2.5"),
         (lambda: sb.Integer(3, 3), ValueError, "lo must be below hi, got lo = 3 and hi = 3"),

@@ -235,8 +235,17 @@ def test_a_study_without_a_seed_draws_one(tmp_path):
         assert bits(joined.learner) == bits(again.learner)
 
 
+@pytest.mark.parametrize("scheme", ["sqlite", "journal"])
+def test_to_join_makes_no_file(tmp_path, scheme):
+    for path in ("mistyped.db", "mistyped/x.db"):
+        with pytest.raises(UnknownStudyError, match=f"no file .*{path}, so no study 'a'"):
+            sb.Study(f"{scheme}:///{tmp_path}/{path}", "a")
+    assert not list(tmp_path.iterdir())
+
+
 def test_names_and_unknown_studies(tmp_path):
     url = f"sqlite:///{tmp_path}/x.db"
+    sb.Study(url, "b", space=SPACE).close()
     with pytest.raises(UnknownStudyError, match="no study 'a' in"):
         sb.Study(url, "a")
     for name in ("", "x" * 201, "a\nb", 3):
@@ -244,7 +253,7 @@ def test_names_and_unknown_studies(tmp_path):
             sb.Study(url, name, space=SPACE)
     with pytest.raises(ValueError, match="high"):
         sb.Study(url, "a", space=SPACE, high=-1)
-    assert open_store(url).studies() == []
+    assert [entry.name for entry in open_store(url).studies()] == ["b"]
 
 
 def test_a_deleted_study_says_so(study, storage):

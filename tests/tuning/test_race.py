@@ -139,6 +139,16 @@ def test_maximize_is_the_same_race_with_another_sign():
     assert [row.mean for row in up.standings()] == [-row.mean for row in down.standings()]
 
 
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_mean_of_zero_is_zero(maximize):
+    """And neither what rounding leaves of it, nor -0, which would be printed."""
+    race = Race(SPACE, 40, 200, default=0.0, maximize=maximize, seed=0)
+    sign = -1 if maximize else 1
+    play(race, lambda rho, instance: sign * rho * (1 + instance / 7))
+    best = race.standings()[0]
+    assert (best.rho, f"{best.mean:.6g}") == (0.0, "0")
+
+
 def test_integers():
     race = Race(sb.Interval(1.5 + 1e-9, 32.5 - 1e-9), 100, 300, integer=True, default=6)
     made = [run for block in play(race, lambda rho, instance: abs(rho - 4) + instance) for run in block]

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 import semibandit as sb
 from reference.local_pieces import FlatLocal
 from semibandit.weights import IntervalTree, LocalPieces, Rule, Seen, WholeSoFar, dyadic_cells, restore
-from semibandit.weights import _local_kernels as k
+from semibandit.weights import _pieces as k
 
 RATE = 0.7
 RULE = Rule(0.0, 0.0, -1.0 / RATE, RATE)
@@ -75,11 +75,11 @@ def test_rounds_against_the_flat_version(space, draws, single):
         assert learned.gap == pytest.approx(gap, rel=1e-9, abs=1e-12)
         weights = learned.weights
         assert len(weights) == len(slow.pieces)
-        masses = weights._a[k.MASS, :-1]
+        masses = weights._pieces[k.MASS, :-1]
         np.testing.assert_allclose(masses / masses.sum(), slow.shares(), rtol=1e-9, atol=1e-300)
         for row, name in ((k.RAISED, "raised"), (k.COUNT, "count"), (k.LOSS, "losses")):
             np.testing.assert_allclose(
-                weights._a[row, :-1], [getattr(p, name) for p in slow.pieces], atol=1e-9
+                weights._pieces[row, :-1], [getattr(p, name) for p in slow.pieces], atol=1e-9
             )
         weights._check()
 
@@ -95,18 +95,20 @@ def test_estimates_are_unbiased_but_for_what_clips_have_raised(space, looks):
     for _ in range(25):
         edges, losses = random_partition(rng, weights)
         sets = np.arange(losses.size) % 4
-        grid = np.union1d(edges, weights._a[k.EDGE])
+        grid = np.union1d(edges, weights._pieces[k.EDGE])
 
         def unbiased(weights, grid=grid):
-            sums = weights._a[k.SUM, :-1] - weights._a[k.RAISED, :-1]
-            return sb.PiecewiseConstant(weights._a[k.EDGE], sums).spread(grid)[0]
+            pieces = weights._pieces
+            sums = pieces[k.SUM, :-1] - pieces[k.RAISED, :-1]
+            return sb.PiecewiseConstant(pieces[k.EDGE], sums).spread(grid)[0]
 
         mean = np.zeros(grid.size - 1)
         shares = np.bincount(sets, np.exp(weights.log_shares(edges)))
         for drawn in itertools.product(range(int(sets.max()) + 1), repeat=looks):
             counts = Counter(drawn)
             groups = [np.flatnonzero(sets == i) for i in counts]
-            learned = weights.learn(seen_part(edges, losses, groups, 0.5, list(counts.values())), rule)
+            seen = seen_part(edges, losses, groups, 0.5, list(counts.values()))
+            learned = weights.apart().learn(seen, rule)
             mean += shares[list(drawn)].prod() * (unbiased(learned.weights) - unbiased(weights))
             clipped += learned.clipped
         loss = sb.PiecewiseConstant(edges, losses).spread(grid)[0]
@@ -136,9 +138,9 @@ def test_joins_keep_masses_cells_and_what_is_unbiased():
     np.testing.assert_allclose(shares[0], shares[1], atol=0.02)
     a, _ = narrow.joined(64)
     assert len(a) == 64
-    total = narrow._a[k.MASS].sum()
+    total = narrow._pieces[k.MASS, -1]
     np.testing.assert_allclose(np.exp(narrow.log_shares(cells)), np.exp(a.log_shares(cells)), rtol=1e-9)
-    assert a._a[k.MASS].sum() == pytest.approx(total)
+    assert a._pieces[k.MASS, :-1].sum() == pytest.approx(total)
 
 
 @pytest.mark.parametrize("space", SPACES, ids=repr)
@@ -167,6 +169,29 @@ def test_powers_follow_the_rate():
     weights = weights.learn(seen, RULE._replace(rate=2.0)).weights
     half = weights.raised_to(0.5)
     np.testing.assert_allclose(half.log().values, 0.5 * weights.log().values, atol=1e-12)
+
+
+def test_masses_are_exponentials_to_the_last_bits():
+    sums = np.concatenate(([0.0], np.geomspace(1e-18, 750.0, 300), np.linspace(0.0, 750.0, 1001)))
+    a = np.zeros((k.ROWS, sums.size + 1))
+    a[k.PRIOR], a[k.SUM, :-1] = 1.0, sums
+    k.weigh(a, sums.size, 1.0)
+    normal = sums <= 708.0
+    np.testing.assert_allclose(a[k.MASS, :-1][normal], np.exp(-sums[normal]), rtol=4e-16)
+    assert not a[k.MASS, :-1][~normal].any()
+    assert a[k.MASS, -1] == pytest.approx(np.exp(-sums).sum())
+
+
+def test_steps_on_a_copy_leave_the_weights_as_they_are():
+    rng = np.random.default_rng(7)
+    weights = fresh(SPACES[0])
+    edges, losses = random_partition(rng, weights)
+    seen = seen_part(edges, losses, [np.array([1])], 0.5)
+    before = weights.state().tobytes()
+    for other in (weights.apart(), copy.copy(weights)):
+        assert other.learn(seen, RULE).weights is other
+        assert weights.state().tobytes() == before
+    assert weights.learn(seen, RULE).weights.state().tobytes() == other.state().tobytes() != before
 
 
 def test_nothing_is_lost_far_behind():
@@ -249,6 +274,6 @@ def test_the_slope_tells_whether_instances_differ(level, noise, least, most):
         first, second = rng.permutation(8)[:2]
         seen = seen_part(edges, losses, [np.array([first]), np.array([second])], losses[first], (1, 1))
         weights = weights.learn(seen, RULE).weights
-    products, squares, _, rounds = weights._link
+    products, squares, _, rounds = weights._sums[3:]
     assert rounds == 300
     assert least <= products / squares <= most

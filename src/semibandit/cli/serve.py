@@ -31,6 +31,8 @@ def serve(
     token = None if token_file is None else read_token(token_file)
     if token is None and not is_loopback(host):
         raise ValueError(f"to listen at {host}, where others can reach it, the service needs a --token-file")
+    if storage.startswith("journal:"):
+        raise ValueError("a journal is for one at a time: serve sqlite:///path or postgresql://...")
     with needed("the service", "serve"):
         import uvicorn
     from semibandit.studies.service import make_app

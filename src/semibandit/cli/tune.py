@@ -59,7 +59,11 @@ def tune(
     ] = None,
     storage: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Instead of --state, a store: sqlite:///path or postgresql://..."),
+        typer.Option(
+            metavar="URL",
+            help="Instead of --state, a store: sqlite:///path, postgresql://... or, for one job, "
+            "journal:///path.",
+        ),
     ] = None,
     study: Annotated[
         str | None, typer.Option(metavar="NAME", help="The study in the store that keeps all rounds.")

@@ -250,7 +250,7 @@ class Piecewise:
             np.where(inside, self.at(hi, piece), np.nan),
         )
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self: F, other: float | F) -> F:
         """Pointwise sum with a function or a number; seen where both are."""
         if isinstance(other, Piecewise):
             edges = np.union1d(self.edges, other.edges)
@@ -262,15 +262,15 @@ class Piecewise:
 
     __radd__ = __add__
 
-    def __mul__(self, factor: Any) -> Any:
+    def __mul__(self, factor: float) -> Self:
         """Pointwise product with a number."""
         return self._each(factor, np.multiply)
 
     __rmul__ = __mul__
 
-    def _each(self, number: Any, operation: np.ufunc) -> Any:
+    def _each(self, number: Any, operation: np.ufunc) -> Self:
         if not isinstance(number, int | float | np.floating | np.integer):
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]
         number = _validate.number("the number", number)
         with np.errstate(over="ignore"):
             return type(self)(self.edges, *(operation(values, number) for values in self._values()))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
+from semibandit import _validate
 from semibandit.game.engines import Chunk
 
 __all__ = ["Log", "Reader", "Unreadable"]
@@ -35,9 +36,7 @@ class Log:
     """
 
     def __init__(self, problems: Iterable[Any]) -> None:
-        if not isinstance(problems, Iterable):
-            raise TypeError(f"problems must be a collection of problems, got {problems!r}")
-        self._problems = problems
+        self._problems: Iterable[Any] = _validate.iterable("problems", problems, "a collection of problems")
         self.repeatable = not isinstance(problems, Iterator)
         self.length = len(problems) if isinstance(problems, Sequence) else None
         self._left: Iterator[Any] = iter(())

@@ -132,9 +132,7 @@ def play_many(
 
 
 def _listed(seeds: Any) -> list[Any]:
-    if not isinstance(seeds, Iterable):
-        raise TypeError(f"seeds must be integers or their number, got {seeds!r}")
-    listed = list(seeds)
+    listed = list(_validate.iterable("seeds", seeds, "integers or their number"))
     if not listed:
         raise ValueError("seeds must hold at least one seed, got none")
     return listed

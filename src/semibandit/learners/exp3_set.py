@@ -9,7 +9,7 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit.functions import Piecewise, PiecewiseConstant
-from semibandit.learners._survey import NOT_COVERED, OUT_OF_RANGE, survey
+from semibandit.learners._survey import NOT_COVERED, OUT_OF_RANGE, survey, survey_step
 from semibandit.learners.learner import Learner
 from semibandit.learners.rates import AdaptiveRate, Rate
 from semibandit.learners.trials import Epoch, Trial
@@ -27,6 +27,7 @@ from semibandit.weights import (
 __all__ = ["Exp3Set"]
 
 _BUDGET = 512  # pieces with a local baseline: more of them made no stream better
+_ONE_SET = np.zeros(1, np.int64)
 _SPLIT_EVERY = 16  # rounds after which rows may be split
 _POINT_HALVINGS = 6  # of the cell that a single loss speaks for, at most
 
@@ -218,8 +219,12 @@ class Exp3Set(Learner):
         steps = left is right
         left = left.copy()
         right = left if steps else right.copy()
-        sets = np.zeros(left.size, np.int64)
-        status, value, whole = survey(edges, left, right, sets, home, self.high, *self._line.ends)
+        if steps and left.size == 1:  # the usual case at the least cost
+            sets, ends = _ONE_SET, edges.tolist()
+            status, value, whole = survey_step(ends, float(left[0]), home, self.high, self._line.ends)
+        else:
+            sets = np.zeros(left.size, np.int64)
+            status, value, whole = survey(edges, left, right, sets, home, self.high, *self._line.ends)
         if status == OUT_OF_RANGE:
             raise ValueError(f"the values told must be in [0, {self.high:g}], got {value!r}")
         if status == NOT_COVERED:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from semibandit import _validate
+from semibandit.spaces.bands import Even, Logs, Ruler
 from semibandit.spaces.interval import Interval
 from semibandit.spaces.scales import Atoms, Scale, Smooth
 
@@ -18,6 +19,7 @@ __all__ = ["Choice", "Integer", "Kind", "Real", "read_kind"]
 # Across the rows a real knob takes values from a grid this fine, which thirds divide.
 _FINEST = 3**20
 _LARGEST = 2**53
+_LARGEST_LOG = 10**14  # doubles tell the logarithms of whole numbers apart up to here
 
 
 class Kind(Protocol):
@@ -29,6 +31,11 @@ class Kind(Protocol):
     @property
     def count(self) -> int:
         """The number of values to choose from, across the rows."""
+        ...
+
+    @property
+    def ruler(self) -> Ruler:
+        """How they lie beside each other."""
         ...
 
     def pick(self, i: int) -> Any:
@@ -63,6 +70,15 @@ class _Ordered:
     ordered: ClassVar[bool] = True
     lo: Any
     hi: Any
+
+    @property
+    def count(self) -> int:
+        raise NotImplementedError
+
+    @cached_property
+    def ruler(self) -> Ruler:
+        """How values lie beside each other, across the rows; those of a real log scale were made even."""
+        return Even(self.count)
 
     def check(self, name: str, value: Any) -> Any:
         raise NotImplementedError
@@ -186,7 +202,7 @@ class Integer(_Ordered):
     lo, hi
         The ends, lo < hi.
     log
-        Values are drawn evenly in their logarithm; needs lo >= 1.
+        Values are drawn evenly in their logarithm; needs lo >= 1 and hi <= 10¹⁴.
 
     Examples
     --------
@@ -208,6 +224,8 @@ class Integer(_Ordered):
             raise ValueError(f"lo must be below hi, got lo = {self.lo} and hi = {self.hi}")
         if self.log and self.lo < 1:
             raise ValueError(f"a log scale must stay above zero, got lo = {self.lo}")
+        if self.log and self.hi > _LARGEST_LOG:
+            raise ValueError(f"hi must be at most {_LARGEST_LOG:g} on a log scale, got {self.hi}")
 
     @cached_property
     def scale(self) -> Scale:
@@ -218,6 +236,11 @@ class Integer(_Ordered):
     def count(self) -> int:
         """The number of values."""
         return self.hi - self.lo + 1
+
+    @cached_property
+    def ruler(self) -> Ruler:
+        """How values lie beside each other, across the rows."""
+        return Logs(self.lo, self.hi) if self.log else Even(self.count)
 
     def pick(self, i: int) -> int:
         """The i-th value."""
@@ -267,6 +290,11 @@ class Choice:
     def count(self) -> int:
         """The number of values."""
         return len(self.values)
+
+    @property
+    def ruler(self) -> Ruler:
+        """None is a neighbour of another."""
+        return Even(self.count)
 
     def pick(self, i: int) -> Any:
         """The i-th value."""

@@ -88,7 +88,7 @@ class Knobs:
 
     def _grid(self, most: int) -> tuple[bands.Row, ...]:
         kinds = self._others.values()
-        return bands.grid([kind.count for kind in kinds], [kind.ordered for kind in kinds], most)
+        return bands.grid([kind.ruler for kind in kinds], [kind.ordered for kind in kinds], most)
 
     @cached_property
     def finest(self) -> Knobs:
@@ -114,7 +114,7 @@ class Knobs:
             return (None,)
         kinds = list(self._others.values())
         return tuple(
-            tuple(kind.pick(bands.middle(band)) for kind, band in zip(kinds, row, strict=True))
+            tuple(kind.pick(kind.ruler.middle(band)) for kind, band in zip(kinds, row, strict=True))
             for row in self._rows
         )
 
@@ -123,7 +123,7 @@ class Knobs:
         """Where the rows lie along each of the other knobs."""
         found = []
         for i, kind in enumerate(self._others.values()):
-            places = np.array([bands.middle(row[i]) for row in self._rows]) / kind.count
+            places = np.array([kind.ruler.place(kind.ruler.middle(row[i])) for row in self._rows])
             found.append(Axis(places, float(kind.count), not kind.ordered))
         return tuple(found)
 
@@ -189,12 +189,12 @@ class Knobs:
 
         Rows keep their places and what they play; new ones follow. None where there is nothing to split.
         """
-        counts = [kind.count for kind in self._others.values()]
+        rulers = [kind.ruler for kind in self._others.values()]
         rows, odds, parents = list(self._rows), list(self.odds), list[int]()
         for i in np.argsort(-shares, kind="stable").tolist():
             if shares[i] <= min(_HEAVY / len(self), 0.5) or len(rows) + 2 > bands.MOST_ROWS:
                 break
-            rows[i], *new = bands.split(rows[i], counts)
+            rows[i], *new = bands.split(rows[i], rulers)
             odds[i] *= 1 + len(new)
             rows += new
             odds += [odds[i]] * len(new)
@@ -207,7 +207,7 @@ class Knobs:
     def origins(self) -> npt.NDArray[np.int64]:
         """Of which row each row is a part, of those that there were to begin with."""
         first = Knobs(along=self.along, **self.knobs)
-        return np.array([first._row_of([bands.middle(band) for band in row]) for row in self._rows])
+        return np.array([first._row_of([a for a, _ in row]) for row in self._rows])
 
     def _row_of(self, numbers: list[int]) -> int:
         """The row that stands for the values with these numbers."""

@@ -98,7 +98,7 @@ def read_knapsacks(
         _validate.choice("order", order, tuple(_KEYS))
     options = {"space": space, "loss": loss, "partition": partition}
     paths = find_files(where, _READERS)
-    if on_demand:
+    if _validate.boolean("on_demand", on_demand):
         if order == "date" or skip_bad:
             raise ValueError("on_demand=True looks into no file in advance, as order='date' and skip_bad do")
         paths.sort(key=order if callable(order) else lambda path: path.name)

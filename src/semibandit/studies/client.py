@@ -18,8 +18,10 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from semibandit import _validate
+from semibandit.functions import PiecewiseConstant
 from semibandit.learners import Evidence, Learner, Recommendation, Trial
 from semibandit.learners import storage as saving
+from semibandit.learners.certificates import Certificate
 from semibandit.spaces import Space
 from semibandit.studies import api, events
 from semibandit.studies.events import Info
@@ -28,6 +30,7 @@ from semibandit.studies.operations import ForgottenError, check_info, check_leas
 from semibandit.studies.replica import Lease
 from semibandit.studies.settings import LEARNERS, Settings, check_name
 from semibandit.studies.stores import UnknownStudyError
+from semibandit.weights import ExponentialDensity
 
 __all__ = ["Client"]
 
@@ -234,9 +237,10 @@ class Client:
         path = f"{self._study}/learner?{urlencode({'event': _validate.integer('event', event)})}"
         return saving.loads(self._send("GET", path), "the service's learner")
 
-    def density(self) -> Any:
+    def density(self) -> PiecewiseConstant | ExponentialDensity:
         """The density that the next parameter is drawn from."""
-        return self.learner.density()
+        density: PiecewiseConstant | ExponentialDensity = self.learner.density()
+        return density
 
     def recommend(self) -> Recommendation:
         """The value to deploy."""
@@ -246,7 +250,7 @@ class Client:
         evidence = Evidence(mean, error, best.rounds)
         return Recommendation(best.rho, best.interval, alpha, tuple(best.names), evidence=evidence)
 
-    def certificate(self) -> Any:
+    def certificate(self) -> Certificate:
         """What the learner can vouch for."""
         return self.learner.certificate()
 

@@ -16,7 +16,9 @@ from typing import Any
 import msgspec
 
 from semibandit import _validate
+from semibandit.functions import PiecewiseConstant
 from semibandit.learners import Learner, Recommendation, Trial
+from semibandit.learners.certificates import Certificate
 from semibandit.spaces import Space
 from semibandit.studies import events, operations
 from semibandit.studies.events import Asked, Info, Told
@@ -24,7 +26,8 @@ from semibandit.studies.history import Round, rounds
 from semibandit.studies.operations import Operation
 from semibandit.studies.replica import Lease, Portrait, Replica
 from semibandit.studies.settings import Settings, check_name, first_event
-from semibandit.studies.stores import Store, Turn, UnknownStudyError, open_store, public
+from semibandit.studies.stores import Store, Turn, UnknownStudyError, missing, open_store, public
+from semibandit.weights import ExponentialDensity
 
 __all__ = ["Study"]
 
@@ -109,6 +112,10 @@ class Study:
         self.worker = operations.check_text("worker", worker)
         if given is not None:
             given.make()  # what is wrong with the settings shows before there is a study
+        elif (path := missing(storage)) is not None:  # which opening would make
+            raise UnknownStudyError(
+                f"there is no file {path}, so no study {self.name!r}; a space is needed to begin one"
+            )
         self._lock = threading.RLock()
         self._replica: Replica | None = None
         self._busy = False  # other processes have been seen to write
@@ -305,15 +312,16 @@ class Study:
         with self._lock:
             return list(self._current().leases.values())
 
-    def density(self) -> Any:
+    def density(self) -> PiecewiseConstant | ExponentialDensity:
         """The density that the next parameter is drawn from."""
-        return self.learner.density()
+        density: PiecewiseConstant | ExponentialDensity = self.learner.density()
+        return density
 
     def recommend(self) -> Recommendation:
         """The value to deploy."""
         return self.learner.recommend()
 
-    def certificate(self) -> Any:
+    def certificate(self) -> Certificate:
         """What the learner can vouch for."""
         return self.learner.certificate()
 

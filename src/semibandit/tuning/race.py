@@ -33,6 +33,7 @@ _RUNS_A_VALUE = 5  # which fewer runs than that for each of them make fewer
 _STAGES = (0.5, 0.75, 1.0)  # the part of the runs that is spent when a stage ends
 _MORE_STAGES = (0.5, 1.0)  # of runs that are added later
 _FEWEST = 3  # values that go on to another stage
+_ROUNDING = 1e-14  # a mean this small beside the largest loss is what rounding leaves of 0
 
 
 class Run(NamedTuple):
@@ -266,7 +267,7 @@ class Race:
             seen = differences[~np.isnan(differences[:, j]), j]
             known = len(seen) > 1 and rho != leader.rho
             error = float(seen.std(ddof=1) / math.sqrt(len(seen))) if known else math.nan
-            mean = float(-means[j] if self.maximize else means[j])
+            mean = float(0.0 - means[j] if self.maximize else means[j])  # 0 stays 0, without a sign
             runs = int((~np.isnan(table[:, j])).sum())
             rows.append((means[j], Standing(rho, mean, error, runs, rho in self.racing)))
         ranked = sorted(rows, key=lambda row: (row[0], row[1].rho))
@@ -328,7 +329,10 @@ class _Fit:
     def means(self, penalty: NDArray[Any] | float = 0.0) -> NDArray[Any]:
         """The means of the columns over all rows."""
         columns = np.linalg.lstsq(self._matrix + penalty, self._right, rcond=None)[0]
-        return np.asarray(columns + self._rows(columns).mean()) if len(self._losses) else columns
+        if not len(self._losses):
+            return np.asarray(columns)
+        means = columns + self._rows(columns).mean()
+        return np.where(np.abs(means) > _ROUNDING * np.abs(self._losses).max(), means, 0.0)
 
     @property
     def noise(self) -> float:

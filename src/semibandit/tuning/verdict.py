@@ -54,7 +54,9 @@ class Verdict:
     error: float  # standard error of the mean of the differences; nan for one pair
     bounds: Bounds
     candidates: int
-    needed: int | None  # so many pairs would tell if differences go on like this; None: far too many
+    # So many pairs would tell, were the same differences seen again and again; None: far too many. Another
+    # value that comes to be recommended has pairs of its own.
+    needed: int | None
     maximize: bool = False
 
     @property

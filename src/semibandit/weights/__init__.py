@@ -61,7 +61,11 @@ class Weights(Protocol):
         ...
 
     def learn(self, seen: Seen, rule: Rule) -> Learned:
-        """One step of Algorithm 1."""
+        """One step of Algorithm 1, which may change the weights in place."""
+        ...
+
+    def apart(self) -> Weights:
+        """Weights whose steps leave these as they are, or can be undone; else a copy."""
         ...
 
     @property

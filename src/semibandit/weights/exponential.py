@@ -84,6 +84,10 @@ class ExponentialPieces:
         part = k.total(*k.integrate_all(self._pieces, *self._intervals(lo, hi)))
         return min(scaled.ratio(*part, *self._total()), 1.0)
 
+    def apart(self) -> ExponentialPieces:
+        """The weights themselves: a step makes new ones."""
+        return self
+
     def learn(self, seen: Seen, rule: Rule) -> Learned:
         """One step of Algorithm 1: new weights, multiplied by exp(-rate · estimate). O(P)."""
         told = seen.sets >= 0

@@ -133,6 +133,10 @@ class IntervalTree:
             raise ValueError("lo and hi must be those of disjoint intervals in increasing order")
         return lo, hi
 
+    def apart(self) -> IntervalTree:
+        """The tree itself: its steps can be undone."""
+        return self
+
     def learn(self, seen: Seen, rule: Rule) -> Learned:
         """One step of Algorithm 1, in place: multiply by exp(-rate · estimate). O(m log P) for m pieces.
 

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from semibandit import _validate
-from semibandit._validate import FloatArray
+from semibandit._validate import FloatArray, IntArray
 from semibandit.functions import Piecewise, PiecewiseConstant
 from semibandit.spaces import Line
-from semibandit.weights import _local_kernels as k
+from semibandit.weights import _local_kernels
+from semibandit.weights import _pieces as k
 from semibandit.weights._tree_kernels import WORDS, Nodes
 from semibandit.weights.cells import Cells, n_nodes
 from semibandit.weights.drift import Drift
@@ -26,8 +28,11 @@ from semibandit.weights.steps import Learned, Rule, Seen
 __all__ = ["LocalPieces", "WholeSoFar"]
 
 _HEADER = 14  # numbers before the arrays in a state
-_LINK = 4  # and after them, but in states of earlier versions
+_PAIRS = 4  # and after them, but in states of earlier versions
 _NONE = np.empty(0)
+_ROOM = 24  # for pieces that a round may add
+_CHANGING = "_a", "_tree", "_sums"  # what a step changes in place
+_FORGOTTEN = [i for i in range(_local_kernels.SUMS) if i != _local_kernels.MEAN]
 
 
 class LocalPieces:
@@ -40,7 +45,7 @@ class LocalPieces:
     trust themselves (exact edges in the end).
 
     A round costs O(P) for P pieces, of which there are at most `budget`: neither time nor memory grows with
-    the rounds. Objects do not change; a step returns a new one.
+    the rounds. A step changes the weights in place; `apart` makes a copy where the old ones are still needed.
 
     Parameters
     ----------
@@ -64,18 +69,16 @@ class LocalPieces:
         prior: PiecewiseConstant | None = None,
         drift: Drift | None = None,
     ) -> None:
-        edges = cells.edges if prior is None else np.union1d(prior.edges, cells.edges)
-        n = edges.size - 1
         self._cells, self._rate, self._drift = cells, rate, drift
         self._budget = max(budget, 2 * cells.leaf.size)
-        self._a = np.zeros((k.ROWS, n + 1))
-        self._a[k.EDGE] = edges
-        even = np.diff(edges) / (edges[-1] - edges[0])
-        self._a[k.PRIOR, :n] = even if prior is None else prior.between(edges)
         self._tree = np.zeros((2, n_nodes(cells)))
-        self._losses = (0.0, 0.0, 0.0)  # told, mean, Σ (loss - mean)²
-        self._link = np.zeros(_LINK)  # what looks at one instance have in common, see `paired`
-        k.weigh(self._a, n, rate)
+        self._sums = np.zeros(_local_kernels.SUMS)
+        edges = cells.edges if prior is None else np.union1d(prior.edges, cells.edges)
+        even = np.diff(edges) / (edges[-1] - edges[0])
+        pieces = np.zeros((k.ROWS, edges.size))
+        pieces[k.EDGE] = edges
+        pieces[k.PRIOR, :-1] = even if prior is None else prior.between(edges)
+        self._take(pieces)
 
     @classmethod
     def of(cls, tree: IntervalTree, cells: Cells, rate: float, budget: int) -> LocalPieces:
@@ -83,42 +86,65 @@ class LocalPieces:
         weights = cls(cells, rate, budget)
         logs = tree.joined(weights._budget // 2)[0].log()
         edges = np.union1d(logs.edges, cells.edges)
-        n = edges.size - 1
-        a = np.zeros((k.ROWS, n + 1))
-        a[k.EDGE] = edges
-        a[k.PRIOR, :n] = np.diff(edges) / (edges[-1] - edges[0])
-        a[k.SUM, :n] = -logs.spread(edges)[0] / rate
-        k.weigh(a, n, rate)
-        weights._a = a
+        pieces = np.zeros((k.ROWS, edges.size))
+        pieces[k.EDGE] = edges
+        pieces[k.PRIOR, :-1] = np.diff(edges) / (edges[-1] - edges[0])
+        pieces[k.SUM, :-1] = -logs.spread(edges)[0] / rate
+        weights._take(pieces)
         return weights
 
-    def _outlook(self, drift: Drift | None, single: bool) -> tuple[float, float, bool, float, float]:
-        """The numbers of an `Outlook`."""
-        count, mean, squares = self._losses
-        deviation = math.sqrt(squares / count) if count else 0.0
+    def _take(self, pieces: FloatArray) -> None:
+        """Begin with these pieces and the end of the line, weighed if they were not, and room for more."""
+        self._n: int = pieces.shape[1] - 1
+        self._a = np.zeros((k.ROWS, max(self._n, self._budget) + _ROOM))
+        self._a[:, : self._n + 1] = pieces
+        if not self._a[k.MASS, self._n]:
+            k.weigh(self._a, self._n, self._rate)
+
+    @property
+    def _pieces(self) -> FloatArray:
+        """The pieces, and the end of the line."""
+        return self._a[:, : self._n + 1]
+
+    def _cut(self, edges: FloatArray, sets: IntArray) -> FloatArray:
+        """Cut the pieces at the ends of what was seen; return where pieces begin, and the end of the line."""
+        self._make_room(edges.size)
+        self._n = k.cut(self._a, self._n, edges, sets, np.empty(edges.size, np.int64))
+        return self._a[k.EDGE, : self._n + 1].copy()
+
+    def _make_room(self, n: int) -> None:
+        """Make room for n further pieces."""
+        if self._n + n >= self._a.shape[1]:
+            self._a = np.concatenate((self._a, np.zeros((k.ROWS, 2 * n))), axis=1)
+
+    def apart(self) -> LocalPieces:
+        """A copy: a step on it leaves these weights as they are. O(P)."""
+        weights = LocalPieces.__new__(LocalPieces)
+        weights.__dict__ = self.__dict__ | {name: getattr(self, name).copy() for name in _CHANGING}
+        return weights
+
+    __copy__ = apart
+
+    def _outlook(self, drift: Drift | None, single: bool) -> tuple[bool, float, float]:
+        """The numbers of an `Outlook`, but for those of the losses paid."""
         speed = 0.0 if drift is None else drift.speed
         # On rows the sets seen are much narrower than cells: pieces know too little of themselves.
         if self._cells.along_rows:
-            return mean, deviation, False, 4.0, 0.2 * (1.0 - 0.5 * speed)
+            return False, 4.0, 0.2 * (1.0 - 0.5 * speed)
         # Single losses are few and noisy: neighbours count for more, and bad luck must not lock a piece out.
         shrink, hope = (3.0, 1.0) if single else (1.0, 0.7)
-        return mean, deviation, True, shrink, hope * (1.0 - 0.7 * speed)
-
-    def _with(self, a: FloatArray, **changes: Any) -> LocalPieces:
-        weights = LocalPieces.__new__(LocalPieces)
-        weights.__dict__ = {**self.__dict__, **changes, "_a": a}
-        return weights
+        return True, shrink, hope * (1.0 - 0.7 * speed)
 
     # -- draw, integrate, learn ------------------------------------------------------------------
 
     def draw(self, u: float) -> float:
         """The point that has a share u in [0, 1) of the mass to its left. O(P)."""
-        return k.draw(self._a, u)
+        return k.draw(self._a, self._n, u)
 
     def log_shares(self, edges: FloatArray) -> FloatArray:
         """The logarithm of the share of the mass between consecutive edges. O(P)."""
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(k.shares(self._a, edges)))
+            return np.asarray(np.log(k.shares(self._a, self._n, edges)))
 
     def learn(self, seen: Seen, rule: Rule) -> Learned:
         """One round of Algorithm 1 with the local baseline in place of the rule's shift. O(P).
@@ -129,41 +155,30 @@ class LocalPieces:
         if left is not right:
             logs = self.log()
             return ExponentialPieces(logs.edges, logs.values, logs.values).learn(seen, rule)
-        tree, p = self._tree.copy(), seen.chances()
-        link = self._link if seen.draws == 1 else self._link.copy()
-        drift = self._drift
+        drift, before = self._drift, self._tree
         if drift is not None:
-            drift = drift.told(self._leaf(seen.home), seen.paid, seen.whole)
-        a = self._room_for(seen.edges)
+            drift, before = drift.told(self._leaf(seen.home), seen.paid, seen.whole), before.copy()
         asked = _NONE
         if seen.shares_at_ask is not None:
-            n = k.refine(self._a, seen.edges, seen.sets, a, np.empty(a.shape[1], np.int64))
-            asked = seen.shares_at_ask(a[k.EDGE, : n + 1])
-        n, gap, raised = k.learn(
-            self._a, a, seen.edges, left, seen.sets, asked, seen.times, p,
-            self._cells.edges, self._cells.leaf, tree, *self._outlook(drift, seen.single),
-            rule.explore, rule.floor, rule.rate, seen.whole, self._budget, link,
+            asked = seen.shares_at_ask(self._cut(seen.edges, seen.sets))
+        p = seen.chances()
+        self._make_room(seen.edges.size)
+        self._n, gap, raised = _local_kernels.learn(
+            self._a, self._n, seen.edges, left, seen.sets, seen.times, p, asked, seen.paid,
+            self._cells.edges, self._cells.leaf, self._tree, self._sums,
+            *self._outlook(drift, seen.single), *rule[1:], seen.whole, self._budget,
         )  # fmt: skip
-        count, mean, squares = self._losses
-        delta = seen.paid - mean
-        mean += delta / (count + 1)
-        losses = count + 1, mean, squares + delta * (seen.paid - mean)
-        kept, remembered, speed = 1.0, 1.0, 0.0
-        if drift is not None:
-            drift = drift.remembering(tree - self._tree)
-            k.spread(a, n, drift.share, rule.rate)
-            keep = 1.0 - drift.forgetting
-            a[[k.COUNT, k.LOSS], :n] *= keep
-            tree *= keep
-            link = keep * link
-            losses = keep * losses[0], losses[1], keep * losses[2]
-            kept, remembered, speed = 1.0 - drift.share, keep, drift.speed
-        after = self._with(_trimmed(a, n), _tree=tree, _losses=losses, _drift=drift, _link=link)
-        return Learned(after, p, float(gap), None, float(raised), 0.0, kept, speed, remembered)
+        learned = Learned(self, p, float(gap), None, float(raised))
+        return learned if drift is None else self._moved(drift.remembering(self._tree - before), learned)
 
-    def _room_for(self, edges: FloatArray) -> FloatArray:
-        """Where the pieces can be copied to, cut at each of these edges."""
-        return np.empty((k.ROWS, self._a.shape[1] + edges.size))
+    def _moved(self, drift: Drift, learned: Learned) -> Learned:
+        """Spread a share of the mass after a step, and forget a part of the past."""
+        self._drift, keep = drift, 1.0 - drift.forgetting
+        k.spread(self._a, self._n, drift.share, self._rate)
+        self._a[[k.COUNT, k.LOSS], : self._n] *= keep
+        self._tree *= keep
+        self._sums[_FORGOTTEN] *= keep
+        return replace(learned, kept=1.0 - drift.share, speed=drift.speed, remembered=keep)
 
     def _leaf(self, x: float) -> int:
         cell = int(np.searchsorted(self._cells.edges, x, side="right")) - 1
@@ -171,39 +186,44 @@ class LocalPieces:
 
     def warmed(self, total: Piecewise, count: int, weight: float, rate: float) -> LocalPieces:
         """As if so many whole functions had been seen, given by their sum, each for `weight` rounds."""
-        a, edges = self._room_for(total.edges), np.array(total.edges)
-        n = k.refine(self._a, edges, np.zeros(edges.size - 1, np.int64), a, np.empty(a.shape[1], np.int64))
-        mean_of = total.middles[np.searchsorted(total.edges, a[k.EDGE, :n], side="right") - 1]
-        a[k.SUM, :n] += weight * mean_of
-        a[k.COUNT, :n] += weight * count
-        a[k.LOSS, :n] += weight * mean_of
-        tree = self._tree.copy()
+        weights = self.apart()
+        edges = weights._cut(np.array(total.edges), np.zeros(total.edges.size - 1, np.int64))
+        pieces = weights._pieces
+        mean_of = total.middles[np.searchsorted(total.edges, edges[:-1], side="right") - 1]
+        pieces[k.SUM, :-1] += weight * mean_of
+        pieces[k.COUNT, :-1] += weight * count
+        pieces[k.LOSS, :-1] += weight * mean_of
+        tree = weights._tree
         widths = np.diff(self._cells.edges)
-        cells = np.add.reduceat(
-            mean_of * np.diff(a[k.EDGE, : n + 1]), np.searchsorted(a[k.EDGE, :n], self._cells.edges[:-1])
-        )
+        cells = np.add.reduceat(mean_of * np.diff(edges), np.searchsorted(edges[:-1], self._cells.edges[:-1]))
         for leaf, loss in zip(self._cells.leaf.tolist(), (cells / widths).tolist(), strict=True):
             node = leaf
             while node >= 1:
                 tree[:, node] += weight * count, weight * loss
                 node >>= 1
-        k.weigh(a, n, self._rate)
-        n, _ = k.join(a, n, self._budget, self._cells.edges, self._rate)
-        expected = float(k.shares(a[:, : n + 1], a[k.EDGE, : n + 1]) @ (a[k.LOSS, :n] / (weight * count)))
-        told, mean, squares = self._losses
-        mean = (told * mean + weight * count * expected) / (told + weight * count)
-        return self._with(_trimmed(a, n), _tree=tree, _losses=(told + weight * count, mean, squares))
+        k.weigh(weights._a, weights._n, self._rate)
+        weights, _ = weights.joined(self._budget)
+        pieces = weights._pieces
+        expected = float(pieces[k.MASS, :-1] @ pieces[k.LOSS, :-1]) / (
+            float(pieces[k.MASS, -1]) * weight * count
+        )
+        told, mean, *_ = self._sums
+        weights._sums[:2] = (
+            told + weight * count,
+            (told * mean + weight * count * expected) / (told + weight * count),
+        )
+        return weights
 
     # -- the whole function ----------------------------------------------------------------------
 
     def __len__(self) -> int:
         """The number of pieces."""
-        return self._a.shape[1] - 1
+        return self._n
 
     @property
     def ends(self) -> tuple[float, float]:
         """The ends of the line."""
-        return float(self._a[k.EDGE, 0]), float(self._a[k.EDGE, -1])
+        return float(self._cells.edges[0]), float(self._cells.edges[-1])
 
     @property
     def nbytes(self) -> int:
@@ -212,19 +232,19 @@ class LocalPieces:
 
     def raised(self) -> float:
         """By how much clips and joins have made a sum of estimates larger than an unbiased one, at most."""
-        return float(self._a[k.RAISED, :-1].max())
+        return float(self._pieces[k.RAISED, :-1].max())
 
     def log(self) -> PiecewiseConstant:
         """The logarithm of the weight, relative to the largest one. O(P)."""
-        edges = self._a[k.EDGE]
-        prior = np.log(self._a[k.PRIOR, :-1] / np.diff(edges))
-        logs = prior - self._rate * self._a[k.SUM, :-1]
+        pieces = self._pieces
+        edges = pieces[k.EDGE]
+        logs = np.log(pieces[k.PRIOR, :-1] / np.diff(edges)) - self._rate * pieces[k.SUM, :-1]
         return PiecewiseConstant.trusted(edges.copy(), logs - logs.max())
 
     def density(self) -> PiecewiseConstant:
         """The function, normalised to a density. O(P)."""
-        mass = self._a[k.MASS, :-1]
-        return PiecewiseConstant(self._a[k.EDGE], mass / mass.sum() / np.diff(self._a[k.EDGE]))
+        edges, mass = self._pieces[k.EDGE], self._pieces[k.MASS, :-1]
+        return PiecewiseConstant(edges, mass / mass.sum() / np.diff(edges))
 
     @property
     def alike(self) -> float:
@@ -238,22 +258,23 @@ class LocalPieces:
 
     def raised_to(self, power: float) -> LocalPieces:
         """The function for another learning rate. O(P)."""
-        a, rate = self._a.copy(), self._rate * _validate.number("power", power, low=0.0, open=True)
-        k.weigh(a, len(self), rate)
-        return self._with(a, _rate=rate)
+        weights = self.apart()
+        weights._rate *= _validate.number("power", power, low=0.0, open=True)
+        k.weigh(weights._a, weights._n, weights._rate)
+        return weights
 
     def joined(self, n_pieces: int) -> tuple[LocalPieces, float]:
         """At most `n_pieces` pieces, but no fewer than there are cells, and the error of that. O(P)."""
-        a = self._a.copy()
-        n, moved = k.join(a, len(self), max(n_pieces, self._cells.leaf.size), self._cells.edges, self._rate)
-        return self._with(_trimmed(a, n)), moved
+        weights, target = self.apart(), max(n_pieces, self._cells.leaf.size)
+        weights._n, moved = k.join(weights._a, self._n, target, self._cells.edges, self._rate)
+        return weights, moved
 
     def split(self, parents: Sequence[int], line: Line, cells: Cells, budget: int) -> LocalPieces:
         """The function on a line with further rows; parts know what was known of the row. O(P)."""
         ends, n_rows = self._cells.edges, line.n_rows - len(parents)
         per_row = cells.leaf.size // line.n_rows
-        first = np.searchsorted(self._a[k.EDGE], ends[::per_row])
-        a = self._a.copy()
+        a = self._pieces.copy()
+        first = np.searchsorted(a[k.EDGE], ends[::per_row])
         a[k.PRIOR, :-1] /= np.repeat(parts(parents, n_rows), np.diff(first))
         blocks = [a[:, :-1]]
         for new, row in enumerate(parents, n_rows):
@@ -263,9 +284,10 @@ class LocalPieces:
             blocks.append(block)
         a = np.concatenate((*blocks, np.zeros((k.ROWS, 1))), axis=1)
         a[k.EDGE, -1] = cells.edges[-1]
-        a = a[:, np.append(np.diff(a[k.EDGE]) > 0.0, True)]
-        k.weigh(a, a.shape[1] - 1, self._rate)
-        return self._with(a, _cells=cells, _budget=max(budget, 2 * cells.leaf.size))
+        weights = self.apart()
+        weights._cells, weights._budget = cells, max(budget, 2 * cells.leaf.size)
+        weights._take(a[:, np.append(np.diff(a[k.EDGE]) > 0.0, True)])
+        return weights
 
     # -- saving ----------------------------------------------------------------------------------
 
@@ -274,10 +296,11 @@ class LocalPieces:
         cells, drift = self._cells, self._drift
         sizes = len(self), cells.leaf.size, self._tree.shape[1], self._budget
         moving = (0.0,) * 5 if drift is None else (1.0, drift.share_given, *drift[2:])
-        header = np.array([*sizes, cells.along_rows, self._rate, *self._losses, *moving], np.float64)
+        paid, pairs = np.split(self._sums, [_local_kernels.PRODUCTS])
+        header = np.array([*sizes, cells.along_rows, self._rate, *paid, *moving], np.float64)
         memory = np.empty(0) if drift is None else drift.memory.ravel()
         leaf = cells.leaf.astype(np.float64)
-        arrays = cells.edges, leaf, self._a.ravel(), self._tree.ravel(), memory, self._link
+        arrays = cells.edges, leaf, self._pieces.ravel(), self._tree.ravel(), memory, pairs
         return np.concatenate((header, *arrays))
 
     @classmethod
@@ -290,42 +313,34 @@ class LocalPieces:
             raise ValueError("local weights are broken: header")
         n, n_cells, nodes, budget = (int(x) for x in header[:4])
         sizes = (n_cells + 1, n_cells, k.ROWS * (n + 1), 2 * nodes, 4 * nodes * bool(header[9]))
-        if min(n, n_cells, nodes) < 1 or state.size - _HEADER - sum(sizes) not in (0, _LINK):
+        if min(n, n_cells, nodes) < 1 or state.size - _HEADER - sum(sizes) not in (0, _PAIRS):
             raise ValueError("local weights are broken: sizes")
-        edges, leaf, a, tree, memory, link = np.split(state[_HEADER:], np.cumsum(sizes))
+        edges, leaf, pieces, tree, memory, pairs = np.split(state[_HEADER:], np.cumsum(sizes))
         weights = cls.__new__(cls)
         weights._cells = Cells(edges.copy(), leaf.astype(np.int64), bool(header[4]))
         weights._rate, weights._budget = header[5], budget
-        weights._losses = (header[6], header[7], header[8])
-        weights._a = a.reshape(k.ROWS, n + 1).copy()
+        weights._sums = np.concatenate((header[6:9], pairs if pairs.size else np.zeros(_PAIRS)))
         weights._tree = tree.reshape(2, nodes).copy()
         weights._drift = (
             Drift(header[10], memory.reshape(2, 2, nodes).copy(), *header[11:]) if header[9] else None
         )
-        weights._link = link.copy() if link.size else np.zeros(_LINK)
+        weights._take(pieces.reshape(k.ROWS, n + 1))
         weights._check()
-        if weights._a[k.MASS, -1] == 0.0:  # a file from before level and total of the masses were kept
-            k.weigh(weights._a, n, weights._rate)
         return weights
 
     def _check(self) -> None:
         """Verify every invariant; ValueError where one does not hold. O(P)."""
-        edges, leaf, _ = self._cells
-        increasing = (np.diff(edges) > 0.0).all() and (np.diff(self._a[k.EDGE]) > 0.0).all()
-        finite = all(np.isfinite(numbers).all() for numbers in (self._a, self._tree, self._link))
+        pieces, (edges, leaf, _) = self._pieces, self._cells
+        increasing = (np.diff(edges) > 0.0).all() and (np.diff(pieces[k.EDGE]) > 0.0).all()
+        finite = all(np.isfinite(numbers).all() for numbers in (pieces, self._tree, self._sums))
         inside = leaf.min() >= 1 and leaf.max() < self._tree.shape[1]
-        if not (increasing and finite and inside and np.isin(edges, self._a[k.EDGE]).all()):
+        if not (increasing and finite and inside and np.isin(edges, pieces[k.EDGE]).all()):
             raise ValueError("local weights are broken: edges, cells or numbers")
-        again = self._a.copy()
-        k.weigh(again, len(self), self._rate)
-        masses, expected = self._a[k.MASS], again[k.MASS]
+        again = pieces.copy()
+        k.weigh(again, again.shape[1] - 1, self._rate)
+        masses, expected = pieces[k.MASS, :-1], again[k.MASS, :-1]
         if not np.allclose(masses / masses.sum(), expected / expected.sum(), rtol=1e-6):
             raise ValueError("local weights are broken: masses")
-
-
-def _trimmed(a: FloatArray, n: int) -> FloatArray:
-    """The first n pieces, and the end of the line."""
-    return a if a.shape[1] == n + 1 else a[:, : n + 1].copy()
 
 
 class WholeSoFar(IntervalTree):

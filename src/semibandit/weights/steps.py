@@ -42,7 +42,9 @@ class Seen(msgspec.Struct, frozen=True, gc=False):
         """A fresh array of the probabilities that the sets are seen; negative: still to be computed."""
         if self.p is not None:
             return np.array(self.p)
-        return np.array([1.0 if self.whole else -1.0] * self.times.size)
+        p = np.empty(self.times.size)
+        p.fill(1.0 if self.whole else -1.0)
+        return p
 
     def late_shares(self) -> FloatArray:
         """The shares of the pieces at the time of the ask where that is past; nothing where it is now."""

@@ -105,9 +105,7 @@ class Store(Protocol):
 
 def open_store(url: str) -> Store:
     """The store at an address, which is made if it does not exist."""
-    if not isinstance(url, str):
-        raise TypeError(f"storage must be an address such as 'sqlite:///tuning.db', got {url!r}")
-    scheme = url.partition("://")[0]
+    scheme = _scheme(url)
     if scheme == "sqlite":
         from semibandit.studies.stores.sqlite import SQLiteStore
 
@@ -127,7 +125,7 @@ def open_store(url: str) -> Store:
 
 def missing(url: str) -> Path | None:
     """The file of an address if it is not there; None if it is, and for addresses that have none."""
-    if url.partition("://")[0] not in ("sqlite", "journal"):
+    if _scheme(url) not in ("sqlite", "journal"):
         return None
     path = Path(_path_and_options(url, *_OPTIONS)[0])
     return None if path.exists() else path
@@ -137,6 +135,12 @@ def public(url: str) -> str:
     """An address without what is nobody's business: user, password, options."""
     scheme, separator, rest = url.partition("?")[0].partition("://")
     return scheme + separator + rest.rpartition("@")[2]
+
+
+def _scheme(url: str) -> str:
+    if not isinstance(url, str):
+        raise TypeError(f"storage must be an address such as 'sqlite:///tuning.db', got {url!r}")
+    return url.partition("://")[0]
 
 
 def _path_and_options(url: str, *known: str) -> tuple[str, dict[str, str]]:
