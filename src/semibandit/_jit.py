@@ -1,4 +1,4 @@
-"""The two decorators that compile kernels: what Python calls, and what only kernels call."""
+"""The decorators that compile kernels: for what Python calls, and for what only kernels call."""
 
 import functools
 import os
@@ -37,8 +37,22 @@ def inner(function: Callable[P, R]) -> Callable[P, R]:
 
     It has no file and no wrapper of its own, which are half of what it takes to compile a small function.
     """
-    njit: Any = numba.njit
-    compiled = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    return _part(function, counted=True)
+
+
+def uncounted(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile `function` as `inner` does, without counting references to arrays.
+
+    That takes as long as many a small function does, and half of its compilation. Such a function may take
+    arrays and look at parts of them, but it neither makes nor returns any, nor calls what returns some.
+    """
+    return _part(function, counted=False)
+
+
+def _part(function: Callable[P, R], *, counted: bool) -> Callable[P, R]:
+    # What is left out here would be as it is for the kernel that is compiled first.
+    njit: Any = functools.partial(numba.njit, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    compiled = njit(nogil=True, error_model="numpy", _nrt=counted)(function)
     if hasattr(compiled, "_insert"):  # with the JIT off, it is the function itself
         compiled.get_call_template = functools.partial(_for_any_number, compiled.get_call_template)
         # Without a wrapper a call would crash: numba must neither find the function nor ask for it.
