@@ -85,3 +85,41 @@ def test_parts_without_counts_are_called_by_kernels_alone():
     assert twice(np.array([1.0, 3.0])) == 6.0
     with pytest.raises(TypeError, match="cannot be called from Python"):
         largest(np.ones(2))
+
+
+def test_a_kernel_can_be_a_part_of_another(tmp_path):
+    (tmp_path / "kernels.py").write_text("""
+import numpy as np
+from semibandit._jit import inner, kernel
+
+@inner
+def positive(x):
+    if x < 0:
+        raise ValueError("not positive", x)
+    print("got", x)
+    return x
+
+@kernel
+def twice(x):
+    return np.array([positive(x), x])
+
+@kernel
+def largest(x):
+    return twice(x).max()
+""")
+    program = """
+import sys
+sys.path.append(sys.argv[1])
+from kernels import largest, twice
+assert largest(2) == 2  # its file is written, and read, before that of its part
+assert twice(3).tolist() == [3, 3]
+try:
+    largest(-1)
+except ValueError as error:
+    assert error.args == ("not positive", -1)
+"""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    for _ in range(2):
+        words = [sys.executable, "-c", program, str(tmp_path)]
+        done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=60)
+        assert (done.returncode, done.stdout) == (0, "got 2\ngot 3\n"), done.stderr

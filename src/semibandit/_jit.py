@@ -10,8 +10,12 @@ from typing import Any, ParamSpec, TypeVar
 
 import numba
 
+from semibandit._compiler import Door, Part
+
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -22,20 +26,25 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     handle infinities and rely on the order of their additions. They check what they divide by themselves:
     raising for a zero would keep loops from being worked off several entries at a time.
     """
+    part: Any = inner(function)
+    if not hasattr(part, "overloads"):  # the JIT is off
+        return function
+    compiler = type("Door", (Door,), {"part": part})
+    njit: Any = functools.partial(numba.njit, pipeline_class=compiler, **_OPTIONS)
     try:
-        compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        compiled: Any = njit(cache=True)(function)
     except RuntimeError:
-        compiled = numba.njit(nogil=True, error_model="numpy")(function)
-    if hasattr(compiled, "_cache"):  # with the JIT off, it is the function itself
-        compiled._cache = _ForgivingCache(compiled._cache)
-        compiled.get_call_template = functools.partial(_for_any_number, compiled.get_call_template)
+        compiled = njit()(function)
+    compiled._cache = _ForgivingCache(compiled._cache)
+    # Other kernels call the part.
+    compiled.get_call_template, compiled.get_overload = part.get_call_template, part.get_overload
     return compiled  # type: ignore[no-any-return]
 
 
 def inner(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` as a part of the kernels that call it; Python cannot.
 
-    It has no file and no wrapper of its own, which are half of what it takes to compile a small function.
+    It has no file and no machine code of its own, most of what it takes to compile a small function.
     """
     return _part(function, counted=True)
 
@@ -50,10 +59,12 @@ def uncounted(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _part(function: Callable[P, R], *, counted: bool) -> Callable[P, R]:
+    njit: Any = functools.partial(
+        numba.njit, pipeline_class=Part, no_cpython_wrapper=True, no_cfunc_wrapper=True
+    )
     # What is left out here would be as it is for the kernel that is compiled first.
-    njit: Any = functools.partial(numba.njit, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-    compiled = njit(nogil=True, error_model="numpy", _nrt=counted)(function)
-    if hasattr(compiled, "_insert"):  # with the JIT off, it is the function itself
+    compiled = njit(_nrt=counted, **_OPTIONS)(function)
+    if hasattr(compiled, "overloads"):  # with the JIT off, it is the function itself
         compiled.get_call_template = functools.partial(_for_any_number, compiled.get_call_template)
         # Without a wrapper a call would crash: numba must neither find the function nor ask for it.
         compiled._insert = lambda *overload: None

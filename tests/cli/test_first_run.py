@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -19,7 +20,8 @@ class Helper:
     def __init__(self, word):
         self.word, self.fate = json.loads(word), None
 
-    def wait(self):
+    def wait(self, timeout):
+        assert 0.0 <= timeout <= first_run._PATIENCE
         self.fate = "waited for"
 
     def poll(self):
@@ -45,6 +47,16 @@ def test_each_learner_has_a_helper_which_is_waited_for(helpers):
         assert [h.fate for h in helpers] == [None, None]
     assert [h.word for h in helpers] == [["full", {"probes": 3}], ["semi-bandit", {"probes": 3}]]
     assert [h.fate for h in helpers] == ["waited for", "waited for"]
+
+
+def test_a_helper_that_hangs_is_ended(helpers, monkeypatch):
+    monkeypatch.setattr(first_run, "_PATIENCE", 0.05)
+    hang = "import time; time.sleep(60)"
+    monkeypatch.setattr(first_run, "_start", lambda word: subprocess.Popen([sys.executable, "-c", hang]))
+    start = time.monotonic()
+    with first_run.compiled_beside(["full", "semi-bandit"]):
+        pass
+    assert time.monotonic() - start < 30.0
 
 
 def test_an_error_ends_the_helpers(helpers):

@@ -12,8 +12,9 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from semibandit._jit import is_new
@@ -22,6 +23,7 @@ from semibandit.spaces import call
 __all__ = ["compiled_beside", "exercise", "rehearse"]
 
 _KINDS = ("full", "semi-bandit")  # with the kernels of the latter single losses are learned from, too
+_PATIENCE = 60.0  # seconds, several times what helpers take: one that hangs must not hold up the game
 _PROGRAM = "import sys; from semibandit.cli.first_run import rehearse; rehearse(sys.argv[1])"
 
 
@@ -29,15 +31,17 @@ _PROGRAM = "import sys; from semibandit.cli.first_run import rehearse; rehearse(
 def compiled_beside(feedbacks: Sequence[str], **options: Any) -> Iterator[bool]:
     """Have the learners of a game compiled meanwhile, if that was never done; waits for it at the end.
 
-    Takes the options of a `Board`, and says whether there was anything to do.
+    Takes the options of a `Board`, and says whether there was anything to do. Does not wait forever.
     """
     helpers = []
     if _is_first() and _idle_cores() >= 0.5:
         helpers = [_start(json.dumps([kind, options])) for kind in _KINDS if kind in feedbacks]
     try:
         yield bool(helpers)
-        for helper in helpers:
-            helper.wait()
+        deadline = time.monotonic() + _PATIENCE
+        with suppress(subprocess.TimeoutExpired):
+            for helper in helpers:
+                helper.wait(max(deadline - time.monotonic(), 0.0))
     finally:
         for helper in helpers:
             if helper.poll() is None:

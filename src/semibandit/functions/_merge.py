@@ -47,7 +47,9 @@ def order_of(edges: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
 @kernel
 def pack(edges: Any, index_bits: int, keys: Any) -> None:
     """keys[i] = (coarse position of edges[i], i)."""
-    low, high = edges.min(), edges.max()
+    low = high = edges[0]
+    for edge in edges:  # np.min takes a second to compile
+        low, high = min(low, edge), max(high, edge)
     half = 0.5 * high - 0.5 * low
     steps = 2.0 ** (62 - index_bits) / half if half > 1e-280 else 0.0  # narrower: as if all in one place
     for i in range(edges.size):

@@ -348,8 +348,9 @@ def collect(t: Nodes, key: Any, mant: Any, expo: Any) -> None:
     height = t.whole[HEAD, HEIGHT]
     node = np.empty(height + 1, np.int64)  # the path from the root to where we are
     slot = np.zeros(height + 1, np.int64)
-    tag_m = np.full(height + 2, 0.5)  # products of the tags above, [height + 1] is none
-    tag_e = np.ones(height + 2, np.int64)
+    tag_m = np.empty(height + 2)  # products of the tags above, [height + 1] is none
+    tag_e = np.empty(height + 2, np.int64)
+    tag_m[height + 1], tag_e[height + 1] = 0.5, 1
     level = height
     node[level] = t.whole[HEAD, ROOT]
     at = 0
