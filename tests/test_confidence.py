@@ -7,7 +7,7 @@ import pytest
 
 from reference.confidence import surviving_means
 from semibandit import confidence
-from semibandit.confidence import bernstein_radius, betting_bounds
+from semibandit.confidence import bernstein_radius, betting_bounds, rules_out
 
 KINDS = {
     "coins": lambda rng, n: (rng.random(n) < 0.2).astype(float),
@@ -37,9 +37,18 @@ def test_whoever_looks_often_is_seldom_wrong(kind):
     games = 400
     wrong = 0
     for _ in range(games):
-        low, high = betting_bounds(KINDS[kind](rng, 300), alpha=0.1)
-        wrong += not low <= MEANS[kind] <= high
+        wrong += rules_out(MEANS[kind], KINDS[kind](rng, 300), 0.0, 1.0, alpha=0.1)
     assert wrong <= 0.1 * games + 2 * math.sqrt(0.09 * games)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [1, 7, 300])
+def test_means_are_ruled_out_beyond_the_bounds(kind, n):
+    values = KINDS[kind](np.random.default_rng(n), n)
+    low, high = betting_bounds(4 * values - 1, -1, 3)
+    for mean, outside in ((low - 1e-9, True), (low + 1e-9, False), (high - 1e-9, False), (high + 1e-9, True)):
+        if -1 <= mean <= 3:
+            assert rules_out(mean, 4 * values - 1, -1, 3) == outside
 
 
 def test_bounds_shrink_as_numbers_come():

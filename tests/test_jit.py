@@ -4,6 +4,11 @@ import os
 import subprocess
 import sys
 
+import numpy as np
+import pytest
+
+from semibandit._jit import inner, kernel, uncounted
+
 PROGRAM = """
 import warnings
 with warnings.catch_warnings(record=True) as caught:
@@ -60,6 +65,26 @@ dd.two_product(1.0, 2.0)
         )
         said.append(done.stderr.count("compiling"))
     assert said == [1, 0]
+
+
+def test_parts_without_counts_are_called_by_kernels_alone():
+    """They may look at arrays, and need no more: what takes memory is compiled with counts, whoever calls."""
+
+    @uncounted
+    def largest(array):
+        return max(first(array[1:]), array[0])
+
+    @inner
+    def first(array):
+        return array.copy()[0]
+
+    @kernel
+    def twice(array):
+        return 2.0 * largest(array)
+
+    assert twice(np.array([1.0, 3.0])) == 6.0
+    with pytest.raises(TypeError, match="cannot be called from Python"):
+        largest(np.ones(2))
 
 
 def test_a_kernel_can_be_a_part_of_another(tmp_path):

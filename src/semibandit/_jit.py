@@ -1,4 +1,4 @@
-"""The two decorators that compile kernels: what Python calls, and what only kernels call."""
+"""The decorators that compile kernels: for what Python calls, and for what only kernels call."""
 
 import functools
 import os
@@ -46,8 +46,24 @@ def inner(function: Callable[P, R]) -> Callable[P, R]:
 
     It has no file and no machine code of its own, most of what it takes to compile a small function.
     """
-    njit: Any = numba.njit
-    compiled = njit(pipeline_class=Part, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+    return _part(function, counted=True)
+
+
+def uncounted(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile `function` as `inner` does, without counting references to arrays.
+
+    That takes as long as many a small function does, and half of its compilation. Such a function may take
+    arrays and look at parts of them, but it neither makes nor returns any, nor calls what returns some.
+    """
+    return _part(function, counted=False)
+
+
+def _part(function: Callable[P, R], *, counted: bool) -> Callable[P, R]:
+    njit: Any = functools.partial(
+        numba.njit, pipeline_class=Part, no_cpython_wrapper=True, no_cfunc_wrapper=True
+    )
+    # What is left out here would be as it is for the kernel that is compiled first.
+    compiled = njit(_nrt=counted, **_OPTIONS)(function)
     if hasattr(compiled, "overloads"):  # with the JIT off, it is the function itself
         compiled.get_call_template = functools.partial(_for_any_number, compiled.get_call_template)
         # Without a wrapper a call would crash: numba must neither find the function nor ask for it.

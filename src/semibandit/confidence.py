@@ -11,7 +11,7 @@ import numpy as np
 from semibandit import _validate
 from semibandit._validate import FloatArray
 
-__all__ = ["Bounds", "bernstein_radius", "betting_bounds"]
+__all__ = ["Bounds", "bernstein_radius", "betting_bounds", "rules_out"]
 
 _MOST_BET = 0.75  # of the capital; the paper has 1/2 or 3/4, this is narrower where numbers vary little
 _BISECTIONS = 50
@@ -97,6 +97,19 @@ def betting_bounds(values: Any, low: float = 0.0, high: float = 1.0, *, alpha: f
     less = _edge(lambda m: _wealth(x, bets, m) < limit)
     more = 1.0 - _edge(lambda m: _wealth(1.0 - x, bets, m) < limit)
     return Bounds(low + (high - low) * less, low + (high - low) * more)
+
+
+def rules_out(mean: float, values: FloatArray, low: float, high: float, *, alpha: float = 0.05) -> bool:
+    """Whether `betting_bounds` leave a mean out, which takes one look where they take a hundred. O(n).
+
+    >>> values = np.tile([0.25, 0.375], 100)
+    >>> rules_out(0.35, values, 0.0, 1.0), rules_out(0.32, values, 0.0, 1.0)
+    (True, False)
+    """
+    x, m = (values - low) / (high - low), (mean - low) / (high - low)
+    bets = _bets(x, alpha)
+    richest = max(_wealth(x, bets, m), _wealth(1.0 - x, bets, 1.0 - m))
+    return richest >= math.log(2.0 / alpha)
 
 
 def _bets(x: FloatArray, alpha: float) -> FloatArray:

@@ -1,10 +1,8 @@
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from command_line import main
 from semibandit.cli import app
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -69,15 +67,7 @@ def test_a_mistake_is_one_line_without_a_traceback(tmp_path, text, arguments, me
     file = tmp_path / "edges.txt"
     if text is not None:
         file.write_text(text)
-    command = [
-        sys.executable,
-        "-c",
-        "from semibandit.cli import main; main()",
-        "dispersion",
-        "edges",
-        str(file),
-    ]
-    result = subprocess.run([*command, *arguments], capture_output=True, text=True)
+    result = main("dispersion", "edges", str(file), *arguments)
     assert result.returncode == 2
     assert message in result.stderr
     assert "Traceback" not in result.stderr

@@ -1,14 +1,13 @@
 """`semibandit play`: tables, pictures, files, mistakes."""
 
 import csv
-import subprocess
-import sys
 import time
 
 import pytest
 from typer.testing import CliRunner
 
 import semibandit as sb
+from command_line import main
 from semibandit.cli import app
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -154,11 +153,7 @@ def test_regret_against_blocks_where_the_stream_drifts_or_on_request(tmp_path):
     ],
 )
 def test_a_mistake_is_one_line_without_a_traceback(arguments, message):
-    result = subprocess.run(
-        [sys.executable, "-c", "from semibandit.cli import main; main()", "play", *arguments],
-        capture_output=True,
-        text=True,
-    )
+    result = main("play", *arguments)
     assert result.returncode == 2
     assert message in result.stderr
     assert "Traceback" not in result.stderr

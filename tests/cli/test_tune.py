@@ -7,6 +7,7 @@ import time
 import pytest
 from typer.testing import CliRunner
 
+from command_line import main
 from semibandit.cli import app
 from semibandit.cli.tune import expand, parse_space
 from semibandit.tuning import Journal
@@ -269,7 +270,14 @@ def test_a_mistake_is_one_line_and_leaves_no_file(folder, options, message):
     assert not os.path.exists("knob.json")
 
 
-def main(*arguments, encoding="utf-8"):
+def test_a_process_says_the_same(folder):
+    words = ("tune", "--space", "0-1", "--state", "knob.json", "echo {rho} {instance}", "inst")
+    here, there = main(*words), process(*words)
+    assert (here.returncode, here.stdout, here.stderr) == (there.returncode, there.stdout, there.stderr)
+    assert not os.path.exists("knob.json")
+
+
+def process(*arguments, encoding="utf-8"):
     words = [sys.executable, "-c", "from semibandit.cli import main; main()", *arguments]
     return subprocess.run(words, capture_output=True, encoding=encoding)
 
@@ -375,7 +383,7 @@ def test_narrow_terminals_and_other_encodings(folder, columns, encoding, monkeyp
     monkeypatch.setenv("COLUMNS", columns)
     monkeypatch.setenv("PYTHONIOENCODING", encoding)
     arguments = ["tune", "--online", "--space", "0:1", "--state", "knob.json", "--default", "0.25"]
-    result = main(*arguments, "/bin/sh solver.sh {rho} {instance}", "inst", encoding=encoding)
+    result = process(*arguments, "/bin/sh solver.sh {rho} {instance}", "inst", encoding=encoding)
     assert result.returncode == 0, result.stderr
     assert "…" not in result.stdout
     assert ("ρ" if encoding == "utf-8" else "rho") + " to deploy" in result.stdout

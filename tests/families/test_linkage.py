@@ -92,6 +92,14 @@ def test_tree_with_sixty_points_is_that_of_the_reference(kind, linkage):
     assert [(a, b, size) for a, b, _, size in rows] == [(a, b, s) for a, b, _, s in Z.tolist()]
 
 
+@pytest.mark.parametrize("linkage", LINKAGES[:2])
+def test_tree_where_the_nearest_point_is_not_in_the_nearest_cluster(linkage):
+    D = squareform(pdist(np.random.default_rng(3).normal(size=(70, 2)) * (9.0, 1.0)))
+    Z = sb.Linkage(D, KMeansCost(1), linkage).tree(0.9)
+    rows = reference.linkage_matrix(D, 0.9, linkage)
+    assert [(a, b, size) for a, b, _, size in rows] == [(a, b, s) for a, b, _, s in Z.tolist()]
+
+
 def test_ends_are_scipys_linkages():
     D = instance("euclidean", 150)
     for linkage in LINKAGES:
@@ -373,6 +381,17 @@ def test_condensed_distances_are_unfolded_as_scipy_does_it(n):
     positive = condensed[condensed > 0.0]
     assert read.smallest == positive.min(initial=math.inf)
     assert read.largest == positive.max(initial=0.0)
+
+
+def test_zeros_may_have_signs():
+    D = instance("grid", 40)
+    signs = np.where(np.random.default_rng(0).random(D.shape) < 0.5, -1.0, 1.0)
+    signed = np.where(D == 0.0, np.copysign(D, np.triu(signs) + np.triu(signs, 1).T), D)
+    assert np.signbit(signed).any()
+    for linkage in LINKAGES:
+        for rho in (0.0, 0.3, 1.0):
+            trees = [sb.Linkage(d, KMeansCost(2), linkage).tree(rho) for d in (D, signed)]
+            np.testing.assert_array_equal(*trees)
 
 
 def test_rounding_asymmetry_is_evened_out():

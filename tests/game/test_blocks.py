@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import semibandit as sb
@@ -60,12 +60,14 @@ def check(functions, found, least, tolerance=1e-12):
         assert longer == shorter or len(longer) > len(shorter)
 
 
+@settings(max_examples=50)
 @given(games([STEPS]), st.integers(1, 9))
 def test_steps(functions, blocks):
     lines = [LINES.of(function) for function in functions]
     check(functions, sb.best_blocks(functions, blocks), reference.totals(lines, blocks))
 
 
+@settings(max_examples=50)
 @given(games([STEPS, LINES, LINES]), st.integers(1, 9))
 def test_lines(functions, blocks):
     lines = [LINES.of(function) for function in functions]

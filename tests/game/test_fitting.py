@@ -310,7 +310,7 @@ def test_rademacher_averages_are_bounded_and_self_bounding():
     for seed in range(60):
         log = coin_log(seed, n)
         edges = sorted({edge for f in log for edge in f.edges.tolist()})[:-1]
-        vectors = np.array([[2 * f(x) - 1 for f in log] for x in edges])
+        vectors = np.array([2 * f(edges) - 1 for f in log]).T
         signs = random.choice([-1.0, 1.0], (300, n))
         averages.append((signs @ vectors.T).max(axis=1).mean())
         bounds.append(np.sqrt(2 * n * np.log(len(edges))))

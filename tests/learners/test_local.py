@@ -46,19 +46,19 @@ def test_told_whole_functions_it_is_hedge():
 
 
 def cell_around(density, x, told):
-    """A 32nd of [0, 1], halved while it has more than 2/t^(1/3) of the mass, six times at most."""
+    """A 32nd of [0, 1], halved while it has more than 4/t^(1/3) of the mass, six times at most."""
     for width in 0.5 ** np.arange(5, 12):
         lo = width * np.floor(x / width)
-        if width == 2.0**-11 or density.between(np.array([lo, lo + width]))[0] <= 2 * (told + 1) ** (-1 / 3):
+        if width == 2.0**-11 or density.between(np.array([lo, lo + width]))[0] <= 4 * (told + 1) ** (-1 / 3):
             return lo, lo + width
 
 
 @pytest.mark.parametrize("baseline", ["low", None])
 def test_a_single_loss_counts_for_its_cell(baseline):
-    ours, told = (Exp3Set(UNIT, baseline=baseline, rate=0.5, seed=1) for _ in range(2))
+    ours, told = (Exp3Set(UNIT, baseline=baseline, rate=2.0, seed=1) for _ in range(2))
     rng = np.random.default_rng(0)
     widths = set()
-    for t in range(150):
+    for t in range(200):
         a, b = ours.ask(), told.ask()
         assert a.rho == b.rho
         loss = min(1.0, float(abs(a.rho - 0.3) + 0.2 * rng.random()))

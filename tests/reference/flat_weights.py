@@ -34,20 +34,22 @@ class FlatWeights:
             self.logs.insert(i, self.logs[i - 1])
 
     def update(self, lo: float, hi: float, log_factor: float | Fraction) -> None:
-        self._cut(Fraction(lo))
-        self._cut(Fraction(hi))
+        lo, hi, log = Fraction(lo), Fraction(hi), Fraction(log_factor)
+        self._cut(lo)
+        self._cut(hi)
         for i, left in enumerate(self.edges[:-1]):
             if lo <= left < hi:
-                self.logs[i] += Fraction(log_factor)
+                self.logs[i] += log
 
     def raise_to(self, power: float) -> None:
         self.logs = [log * Fraction(power) for log in self.logs]
 
     def mass(self, lo: float | Fraction, hi: float | Fraction) -> mpmath.mpf:
+        lo, hi = Fraction(lo), Fraction(hi)
         total = mpmath.mpf(0)
         for i, log in enumerate(self.logs):
-            width = min(Fraction(hi), self.edges[i + 1]) - max(Fraction(lo), self.edges[i])
-            if width > 0:
+            if self.edges[i] < hi and lo < self.edges[i + 1]:
+                width = min(hi, self.edges[i + 1]) - max(lo, self.edges[i])
                 total += mp(width) * mpmath.exp(mp(log))
         return total
 

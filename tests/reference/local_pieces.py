@@ -51,13 +51,15 @@ class FlatLocal:
         path = next(path for (lo, hi), path in self.cells if lo <= piece.lo < hi)
         for node in path:
             seen = self.seen_in.get(node, [])
-            k = 4 if self.rows else 3 if single else 1
+            k = (8 if single else 4) if self.rows else 5 if single else 1
             b = (sum(seen) + k * b) / (len(seen) + k)
         hope = max(deviation, 0.3 * mean)
         if self.rows:  # statistics of cells alone
-            return max(b - 0.2 * hope / math.sqrt(len(seen) + 1), 0.0)
+            return max(b - (0.5 if single else 0.2) * hope / math.sqrt(len(seen) + 1), 0.0)
         b = (piece.losses + k * b) / (piece.count + k)
-        return max(b - (1.0 if single else 0.7) * hope / (piece.count + 1), 0.0)
+        doubt = 1.2 * math.sqrt(max(math.log(len(self.paid) + 1) - 7, 0)) if single else 0.0
+        looks = piece.count + 1
+        return max(b - hope * max((1.0 if single else 0.7) / looks, doubt / math.sqrt(looks)), 0.0)
 
     def slope(self):
         """Of the regression of one look on the others; to begin with 0.8, with the weight of 60 looks."""

@@ -1,6 +1,6 @@
 """The wheel in a fresh environment without extras, away from the checkout."""
 
-import shlex
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -35,11 +35,13 @@ def test_the_commands(installed):
 def test_tune(installed):
     (installed.folder / "solver.py").write_text(SOLVER)
     words = f"{installed.python} solver.py {{rho}} {{instance}}"
-    table = installed.semibandit(
-        "tune", "--online", "--space", "0:1", "--state", "knob", words, "a", "b", "c"
-    )
-    assert "3 rounds, 3 runs" in table
-    assert "ρ to deploy" in table
+    race = installed.semibandit("tune", "--space", "0:1", "--state", "race", "--runs", "6", words, *"abc")
+    assert "a race, 5 runs" in race
+    assert "ρ to deploy" in race
+    installed.options["env"]["NUMBA_DISABLE_JIT"] = "1"  # other tests compile
+    online = installed.semibandit("tune", "--online", "--space", "0:1", "--state", "knob", words, *"abc")
+    assert "3 rounds, 3 runs" in online
+    assert "ρ to deploy" in online
 
 
 def test_it_is_the_installed_package_that_runs(installed):
@@ -47,31 +49,47 @@ def test_it_is_the_installed_package_that_runs(installed):
     assert Path(where.strip()).is_relative_to(installed.python.parents[1])
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("play knapsack --png game.png", "drawing needs matplotlib: pip install 'semibandit[plot]'"),
-        ("play linkage --kind digits", "the digits stream needs sklearn: pip install 'semibandit[sklearn]'"),
-        ("play metric-linkage", "the stream of digits needs sklearn: pip install 'semibandit[sklearn]'"),
-        ("dispersion knapsack --png game.png", "drawing needs matplotlib: pip install 'semibandit[plot]'"),
-        ("fit knapsack --png fit.png", "drawing needs matplotlib: pip install 'semibandit[plot]'"),
-        (
-            "fit knapsack --scheduler tcp://127.0.0.1:1",
-            "--scheduler needs distributed: pip install 'semibandit[dask]'",
-        ),
-        (
-            "tune --space 0:1 --state knob.json --png t.png 'true {rho} {instance}' a",
-            "drawing needs matplotlib: pip install 'semibandit[plot]'",
-        ),
-        ("serve --storage sqlite:///x.db", "the service needs uvicorn: pip install 'semibandit[serve]'"),
-        (
-            "study list --storage postgresql://localhost/x",
-            "PostgreSQL needs psycopg: pip install 'semibandit[postgres]'",
-        ),
-    ],
-)
-def test_commands_name_the_extra_that_they_need(installed, words, message):
-    assert installed.refusal(*shlex.split(words)) == f"semibandit: {message}"
+REFUSALS = {
+    "play knapsack --png game.png": "drawing needs matplotlib: pip install 'semibandit[plot]'",
+    "play linkage --kind digits": "the digits stream needs sklearn: pip install 'semibandit[sklearn]'",
+    "play metric-linkage": "the stream of digits needs sklearn: pip install 'semibandit[sklearn]'",
+    "dispersion knapsack --png game.png": "drawing needs matplotlib: pip install 'semibandit[plot]'",
+    "fit knapsack --png fit.png": "drawing needs matplotlib: pip install 'semibandit[plot]'",
+    "fit knapsack --scheduler tcp://127.0.0.1:1": (
+        "--scheduler needs distributed: pip install 'semibandit[dask]'"
+    ),
+    "tune --space 0:1 --state knob.json --png t.png 'true {rho} {instance}' a": (
+        "drawing needs matplotlib: pip install 'semibandit[plot]'"
+    ),
+    "serve --storage sqlite:///x.db": "the service needs uvicorn: pip install 'semibandit[serve]'",
+    "study list --storage postgresql://localhost/x": (
+        "PostgreSQL needs psycopg: pip install 'semibandit[postgres]'"
+    ),
+}
+
+# All in one process, as each takes a second to begin.
+EVERY_REFUSAL = """
+import contextlib, io, json, shlex, sys
+from semibandit.cli import main
+
+said = {}
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["semibandit", *shlex.split(words)]
+    with contextlib.redirect_stderr(io.StringIO()) as stream:
+        try:
+            main()
+        except SystemExit as end:
+            said[words] = end.code, stream.getvalue()
+print(json.dumps(said))
+"""
+
+
+def test_commands_name_the_extra_that_they_need(installed):
+    program = [installed.python, "-c", EVERY_REFUSAL, json.dumps(list(REFUSALS))]
+    said = json.loads(installed.run(*program).splitlines()[-1])
+    assert said == {words: [2, f"semibandit: {message}\n"] for words, message in REFUSALS.items()}
+    first = next(iter(REFUSALS))
+    assert installed.refusal(*first.split()) == f"semibandit: {REFUSALS[first]}"
 
 
 EVERY_MODULE = """

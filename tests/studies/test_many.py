@@ -61,7 +61,7 @@ def check_log(study):
 def test_eight_processes(storage):
     with sb.Study(storage, "knob", space=SPACE, seed=0) as study:
         results = fork.Queue()
-        processes = [fork.Process(target=work, args=(storage, seed, 100, results)) for seed in range(8)]
+        processes = [fork.Process(target=work, args=(storage, seed, 40, results)) for seed in range(8)]
         for process in processes:
             process.start()
         outcomes = [results.get(timeout=120) for _ in processes]
@@ -70,11 +70,11 @@ def test_eight_processes(storage):
         assert [process.exitcode for process in processes] == [0] * 8
         asked, ended = check_log(study)
         told = sorted(trial for trials, _, _ in outcomes for trial in trials)
-        assert told == asked == sorted(ended) == list(range(800))
+        assert told == asked == sorted(ended) == list(range(320))
         # Each worker's learner is what the log says it was when the worker stopped.
         for _, event, learner in outcomes:
             assert bits(study.at(event)) == learner
-        assert max(event for _, event, _ in outcomes) == study.n_events == 1601
+        assert max(event for _, event, _ in outcomes) == study.n_events == 641
 
 
 @pytest.mark.slow
@@ -82,7 +82,7 @@ def test_processes_that_are_killed(storage):
     random_ = random.Random(0)
     with sb.Study(storage, "knob", space=SPACE, seed=0) as study:
         workers = {}
-        for kill in range(30):
+        for kill in range(20):
             while len(workers) < 4:
                 seed = 1000 * (len(workers) + 1) + kill
                 process = fork.Process(target=work_for_ever, args=(storage, seed))

@@ -14,7 +14,9 @@ import semibandit as sb
 from semibandit.learners import storage as saving
 from semibandit.studies import study as study_module
 from semibandit.studies.operations import ForgottenError
+from semibandit.studies.settings import Settings
 from semibandit.studies.stores import UnknownStudyError, open_store
+from semibandit.studies.stores.sqlite import SQLiteStore
 from study_workers import SPACE, bits, play, seen_around
 
 
@@ -241,6 +243,22 @@ def test_to_join_makes_no_file(tmp_path, scheme):
         with pytest.raises(UnknownStudyError, match=f"no file .*{path}, so no study 'a'"):
             sb.Study(f"{scheme}:///{tmp_path}/{path}", "a")
     assert not list(tmp_path.iterdir())
+
+
+def test_what_a_learner_needs_is_compiled_before_it_is_our_turn(tmp_path, monkeypatch):
+    doings = []
+    make, turn = Settings.make, SQLiteStore.turn
+    monkeypatch.setattr(Settings, "make", lambda self: doings.append("rehearsal") or make(self))
+    monkeypatch.setattr(SQLiteStore, "turn", lambda self, *args: doings.append("turn") or turn(self, *args))
+    with sb.Study(f"sqlite:///{tmp_path}/x.db", "a", space=SPACE, seed=0) as study:
+        learner = make(study.settings)
+        doings.clear()
+        trial = study.ask()
+        assert doings == ["rehearsal", "turn"]
+        study.tell(trial, 0.5)
+        learner.tell(learner.ask(), 0.5)
+        assert study.ask().rho == learner.ask().rho
+        assert doings == ["rehearsal", "turn", "turn", "turn"]
 
 
 def test_names_and_unknown_studies(tmp_path):

@@ -58,7 +58,7 @@ def finished(state):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("feedback", "kills"), [("bandit", 50), ("black-box", 20)])
+@pytest.mark.parametrize(("feedback", "kills"), [("bandit", 30), ("black-box", 12)])
 def test_killed_at_random_moments(tmp_path, script, monkeypatch, feedback, kills):
     instances = [str(i) for i in range(3000)]
     options = ["--feedback", feedback, "--default", "0.75", "--default-share", "0.1", "--seed", "4"]

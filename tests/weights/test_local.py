@@ -84,6 +84,25 @@ def test_rounds_against_the_flat_version(space, draws, single):
         weights._check()
 
 
+def test_a_long_game_of_single_losses_against_the_flat_version():
+    """After some thousand rounds single losses are expected by confidence bounds."""
+    rng = np.random.default_rng(6)
+    weights = fresh(SPACES[0])
+    slow = flat(weights)
+    slow.paid = rng.random(5000).tolist()
+    weights._sums[:3] = len(slow.paid), np.mean(slow.paid), len(slow.paid) * np.var(slow.paid)
+    for _ in range(10):
+        edges, losses = random_partition(rng, weights)
+        drawn = drawn_piece(rng, weights, edges)
+        loss = float(losses[drawn])
+        learned = weights.learn(seen_part(edges, losses, [np.array([drawn])], loss, single=True), RULE)
+        _, gap = slow.tell([[(edges[drawn], edges[drawn + 1], loss)]], loss, single=True)
+        assert learned.gap == pytest.approx(gap, rel=1e-9, abs=1e-12)
+        weights = learned.weights
+        masses = weights._a[k.MASS, : len(weights)]
+        np.testing.assert_allclose(masses / masses.sum(), slow.shares(), rtol=1e-9)
+
+
 @pytest.mark.parametrize("space", SPACES, ids=repr)
 @pytest.mark.parametrize("looks", [1, 3])
 def test_estimates_are_unbiased_but_for_what_clips_have_raised(space, looks):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from semibandit._jit import inner, kernel
+from semibandit._jit import kernel, uncounted
 from semibandit._validate import FloatArray, IntArray
 from semibandit.clustering.trees import Layout
 
@@ -118,7 +118,9 @@ def label_counts(tree: Layout, target: IntArray, n_labels: int) -> IntArray:
     for i in range(n):
         counts[i, target[i]] = 1
     for t in range(n - 1):
-        counts[n + t] = counts[tree.children[t, 0]] + counts[tree.children[t, 1]]
+        left, right = tree.children[t, 0], tree.children[t, 1]
+        for label in range(n_labels):
+            counts[n + t, label] = counts[left, label] + counts[right, label]
     return counts
 
 
@@ -132,12 +134,19 @@ def match(tree: Layout, counts: IntArray, spare: int) -> IntArray:
     n, n_labels = tree.leaves.size, counts.shape[1]
     best = np.full((n + 1, 1 << n_labels, spare + 1), -1, np.int64)
     best[0, 0, 0] = 0
-    for c in np.argsort(tree.start, kind="mergesort"):
-        _extend(best, tree.start[c], tree.end[c], counts[c], spare)
+    # The clusters that begin at a leaf as a list: one of them, then what comes next.
+    first, after = np.full(n, -1, np.int64), np.empty(tree.start.size, np.int64)
+    for c in range(tree.start.size):
+        after[c], first[tree.start[c]] = first[tree.start[c]], c
+    for p in range(n):
+        c = first[p]
+        while c >= 0:
+            _extend(best, p, tree.end[c], counts[c], spare)
+            c = after[c]
     return best
 
 
-@inner
+@uncounted
 def _extend(best: IntArray, p: int, q: int, counts: IntArray, spare: int) -> None:
     """Let a cluster hold the leaves from p to q."""
     for s in range(best.shape[1]):

@@ -244,7 +244,7 @@ class Exp3Set(Learner):
     def _cell_around(self, home: float) -> tuple[float, float]:
         """The cell that a single loss speaks for; it depends on the past alone, not on the draw.
 
-        A 32nd of the line at first, halved while it holds more than a share 2·t^(-1/3) of the mass: fine
+        A 32nd of the line at first, halved while it holds more than a share 4·t^(-1/3) of the mass: fine
         where much is played, coarse elsewhere, where estimates vary more.
         """
         edges = self._cells.edges
@@ -252,7 +252,7 @@ class Exp3Set(Learner):
             edges = edges[::2]
         i = min(max(int(np.searchsorted(edges, home, side="right")) - 1, 0), edges.size - 2)
         lo, hi = float(edges[i]), float(edges[i + 1])
-        most = math.log(2.0) - math.log1p(self.n_told) / 3.0
+        most = math.log(4.0) - math.log1p(self.n_told) / 3.0
         for _ in range(_POINT_HALVINGS):
             middle = self._line.halfway(lo, hi)
             if not lo < middle < hi or self._epoch.weights.log_shares(np.array([lo, hi]))[0] <= most:

@@ -10,7 +10,7 @@ import numpy as np
 from semibandit import _validate
 from semibandit.dispersion.bounds.regret import DispersionFunction
 from semibandit.dispersion.bounds.uniform import worst_interval
-from semibandit.plots.figures import BLUE, GREEN, ORANGE, new_figure, require
+from semibandit.plots.figures import BLUE, GREEN, ORANGE, new_figure, require, visible_figure
 
 if TYPE_CHECKING:
     from semibandit.dispersion.measuring import Dispersion
@@ -35,7 +35,7 @@ def plot(
         path = _validate.path("path", path)
     if not isinstance(title, str):
         raise TypeError(f"title must be a string, got {title!r}")
-    figure = new_figure(figsize=(8.0, 8.0), dpi=110)
+    figure = (visible_figure if path is None else new_figure)(figsize=(8.0, 8.0), dpi=110)
     above, below = figure.subplots(2, 1, height_ratios=[2.2, 1.0])
     counts(result, above, bound=bound, bound_name=bound_name)
     histogram(result, below)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,6 +22,7 @@ __all__ = [
     "new_figure",
     "require",
     "require_games",
+    "visible_figure",
 ]
 
 BLUE, ORANGE, GREEN = "#1f4e9c", "#c2571a", "#2a7f62"
@@ -35,10 +37,20 @@ def new_figure(**options: Any) -> Any:
     return Figure(layout="constrained", **options)
 
 
+def visible_figure(**options: Any) -> Any:
+    """A figure that `plt.show()` shows, for those who have imported pyplot; one of nobody's for others.
+
+    pyplot keeps its figures until they are closed, and may want a screen: who has not imported it does not
+    expect that.
+    """
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    return new_figure(**options) if pyplot is None else pyplot.figure(layout="constrained", **options)
+
+
 def axes(ax: Any) -> Any:
     """The axes given, or new ones."""
     if ax is None:
-        return new_figure().subplots()
+        return visible_figure().subplots()
     if not hasattr(ax, "pcolormesh"):
         raise TypeError(f"ax must be axes of matplotlib, got {ax!r}")
     return ax

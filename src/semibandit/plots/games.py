@@ -48,11 +48,11 @@ def regret(
     by="run" curves are drawn over the runs of the algorithm instead of over rounds.
     """
     _validate.choice("by", by, ("round", "run"))
-    ax = axes(ax)
     if isinstance(histories, History):
         histories = {histories.feedback: histories}
     require_games(histories)
     certificates = _checked_certificates(certificates)
+    ax = axes(ax)
     colours, others = dict(FEEDBACK), iter(OTHERS)
     for name, history in histories.items():
         curve = history.regret(rho)
@@ -96,9 +96,9 @@ def density(history: History, ax: Any = None, *, best: bool = True) -> Any:
     """
     require("history", history, "densities", "best")
     _validate.boolean("best", best)
-    ax = axes(ax)
     if len(history.space.alphas) > 1:
         raise TypeError("a density of two parameters is drawn by plots.plane, of knobs by plots.knobs")
+    ax = axes(ax)
     times, edges, shares = history.densities()
     per_length = shares.reshape(times.size, -1) / np.diff(edges)
     right = np.append(times[1:], max(len(history), times[-1] + 1))

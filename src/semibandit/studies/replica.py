@@ -217,6 +217,16 @@ class Replica:
             self._await(trial, self.leases[trial].until)
         return late
 
+    def rehearse(self) -> None:
+        """Have another learner play a round, where ours was never told anything: what it needs is compiled.
+
+        In a process that has just begun this may take half a minute, which no lease should have to cover,
+        and for which nobody should have to wait for the store.
+        """
+        if self.learner.n_told == 0:
+            learner = self.settings.make()
+            learner.tell(learner.ask(), 0.0)
+
     # -- looking -----------------------------------------------------------------------------------
 
     def portrait(self) -> Portrait:

@@ -119,6 +119,7 @@ class Study:
         self._lock = threading.RLock()
         self._replica: Replica | None = None
         self._busy = False  # other processes have been seen to write
+        self._rehearsed = False  # what the learner needs was compiled
         self._store: Store = open_store(storage)
         try:
             self.id = self._begin_or_find(given)
@@ -241,6 +242,9 @@ class Study:
                 # Where others write as well, most of their events are lived through before it is our turn.
                 replica = self._current() if self._busy else self._replica or self._rebuilt()
                 self._replica = None
+                if not self._rehearsed:
+                    replica.rehearse()
+                    self._rehearsed = True
                 with self._store.turn(self.id, replica.event) as turn:
                     self._busy = self._busy or len(turn.rows) > 1
                     if replica.follow(turn.rows):

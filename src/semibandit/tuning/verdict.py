@@ -8,7 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from semibandit.confidence import Bounds, betting_bounds
+import numpy as np
+
+from semibandit.confidence import Bounds, betting_bounds, rules_out
 from semibandit.learners import Exp3Grid
 from semibandit.tuning.journal import Round
 from semibandit.tuning.race import Race
@@ -124,27 +126,26 @@ def compare(
         return None
     ours, theirs = (math.fsum(column) / len(inside) for column in zip(*inside, strict=True))
     differences = [min(max(loss - other, -high), high) for loss, other in inside]
-    needed = next((n for n in range(_MOST_DOUBLINGS) if _told(differences * 2**n, high, candidates)), None)
+    alpha = ALPHA / candidates
+    needed = next(
+        (
+            n
+            for n in range(_MOST_DOUBLINGS)
+            if rules_out(0.0, np.tile(differences, 2**n), -high, high, alpha=alpha)
+        ),
+        None,
+    )
     return Verdict(
         *((lo, hi) if values is None else (rho, rho)),
         len(inside),
         ours,
         theirs,
         _row(lo, hi, differences).error,
-        _bounds(differences, high, candidates),
+        betting_bounds(differences, -high, high, alpha=alpha),
         candidates,
         None if needed is None else len(inside) * 2**needed,
         maximize,
     )
-
-
-def _bounds(differences: list[float], high: float, candidates: int) -> Bounds:
-    return betting_bounds(differences, -high, high, alpha=ALPHA / candidates)
-
-
-def _told(differences: list[float], high: float, candidates: int) -> bool:
-    low, most = _bounds(differences, high, candidates)
-    return not low <= 0.0 <= most
 
 
 def _around(rho: float, lo: float, hi: float) -> Iterable[tuple[float, float]]:

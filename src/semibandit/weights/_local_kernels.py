@@ -41,6 +41,7 @@ class Outlook(NamedTuple):
     by_piece: bool  # a piece trusts what was seen of itself, or only its cell
     shrink: float  # a parent's estimate counts as much as so many rounds
     optimism: float  # deviations by which what was never seen looks better than it may be
+    doubt: float  # standard errors by which a piece looks better than what was seen of it
 
 
 @inner
@@ -52,7 +53,8 @@ def baseline(a: Any, n: int, cells: Cells, tree: Any, outlook: Outlook) -> Any:
     nodes[1] = (tree[1, 1] + k * root) / (tree[0, 1] + k)
     for c in range(2, nodes.size):
         nodes[c] = (tree[1, c] + k * nodes[c >> 1]) / (tree[0, c] + k)
-    hope = outlook.optimism * max(outlook.deviation, LEAST_DEVIATION * outlook.mean)
+    deviation = max(outlook.deviation, LEAST_DEVIATION * outlook.mean)
+    hope, doubt = outlook.optimism * deviation, outlook.doubt * deviation
     out = np.empty(n)
     c = 0
     for i in range(n):
@@ -60,9 +62,13 @@ def baseline(a: Any, n: int, cells: Cells, tree: Any, outlook: Outlook) -> Any:
             c += 1
         leaf = cells.leaf[c]
         out[i] = nodes[leaf] if outlook.by_piece else nodes[leaf] - hope / math.sqrt(tree[0, leaf] + 1.0)
-    if outlook.by_piece:  # in a loop of its own, which the processor works off several pieces at a time
+    if outlook.by_piece:  # in loops of their own, which the processor works off several pieces at a time
         for i in range(n):
             out[i] = (a[LOSS, i] + k * out[i]) / (a[COUNT, i] + k) - hope / (a[COUNT, i] + 1.0)
+        if doubt > 0.0:
+            for i in range(n):
+                looks = a[COUNT, i] + 1.0
+                out[i] -= max(doubt / math.sqrt(looks) - hope / looks, 0.0)
     for i in range(n):
         out[i] = max(out[i], 0.0)
     return out
@@ -245,6 +251,7 @@ def learn(
     by_piece: bool,
     shrink: float,
     optimism: float,
+    doubt: float,
     explore: float,
     floor: float,
     rate: float,
@@ -269,7 +276,7 @@ def learn(
             asked[i] = a[MASS, i] / before
     complete(p, times.sum(), first, sets, asked)
     deviation = math.sqrt(sums[SQUARES] / max(sums[TOLD], 1.0))
-    values = baseline(a, n, cells, tree, Outlook(sums[MEAN], deviation, by_piece, shrink, optimism))
+    values = baseline(a, n, cells, tree, Outlook(sums[MEAN], deviation, by_piece, shrink, optimism, doubt))
     surprise = surprises(first, losses, sets, p.size, values, asked)
     factors = paired(surprise, times, p, explore, deviation, sums)
     expected, raised = estimate(a, n, first, losses, sets, factors, values, asked, floor)

@@ -30,6 +30,7 @@ __all__ = ["LocalPieces", "WholeSoFar"]
 _HEADER = 14  # numbers before the arrays in a state
 _PAIRS = 4  # and after them, but in states of earlier versions
 _NONE = np.empty(0)
+_SHORT_GAME = 7.0  # the logarithm of some thousand rounds
 _ROOM = 24  # for pieces that a round may add
 _CHANGING = "_a", "_tree", "_sums"  # what a step changes in place
 _FORGOTTEN = [i for i in range(_local_kernels.SUMS) if i != _local_kernels.MEAN]
@@ -125,15 +126,19 @@ class LocalPieces:
 
     __copy__ = apart
 
-    def _outlook(self, drift: Drift | None, single: bool) -> tuple[bool, float, float]:
+    def _outlook(self, drift: Drift | None, single: bool) -> tuple[bool, float, float, float]:
         """The numbers of an `Outlook`, but for those of the losses paid."""
         speed = 0.0 if drift is None else drift.speed
         # On rows the sets seen are much narrower than cells: pieces know too little of themselves.
         if self._cells.along_rows:
-            return False, 4.0, 0.2 * (1.0 - 0.5 * speed)
+            shrink, hope = (8.0, 0.5) if single else (4.0, 0.2)
+            return False, shrink, hope * (1.0 - 0.5 * speed), 0.0
+        if not single:
+            return True, 1.0, 0.7 * (1.0 - 0.7 * speed), 0.0
         # Single losses are few and noisy: neighbours count for more, and bad luck must not lock a piece out.
-        shrink, hope = (3.0, 1.0) if single else (1.0, 0.7)
-        return True, shrink, hope * (1.0 - 0.7 * speed)
+        # In a long game that takes confidence bounds; in a short one they would cost more than they save.
+        late = max(math.log1p(self._sums[_local_kernels.TOLD]) - _SHORT_GAME, 0.0)
+        return True, 5.0, 1.0 - 0.7 * speed, 1.2 * math.sqrt(late)
 
     # -- draw, integrate, learn ------------------------------------------------------------------
 
@@ -295,7 +300,7 @@ class LocalPieces:
         """All numbers in a row; `from_state` restores the weights to the bit."""
         cells, drift = self._cells, self._drift
         sizes = len(self), cells.leaf.size, self._tree.shape[1], self._budget
-        moving = (0.0,) * 5 if drift is None else (1.0, drift.share_given, *drift[2:])
+        moving = (0.0,) * 5 if drift is None else (1.0, drift.share_given, *drift[2:5])
         paid, pairs = np.split(self._sums, [_local_kernels.PRODUCTS])
         header = np.array([*sizes, cells.along_rows, self._rate, *paid, *moving], np.float64)
         memory = np.empty(0) if drift is None else drift.memory.ravel()

@@ -20,6 +20,7 @@ import numpy as np
 
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.certificate import (
+    mend_order,
     merge_order,
     order_interval,
     refutes,
@@ -175,16 +176,23 @@ class Reducible(Engine):
         self.n_trees += 1
         guess = run.copies()
         if self.rows.kind == 0 and interchange(self.rows.D, guess, run.order, doubt):
-            found = self._if_right(guess, rho, lo, hi)
+            found = self._if_right(guess, run.order, rho, lo, hi)
             if found is not None:
                 return found
         made = below(run.lines, run.order, rho, doubt[4:])
-        found = self._if_right(chain_on(self.rows, rho, run.copies(), made), rho, lo, hi)
+        tree = chain_on(self.rows, rho, run.copies(), made)
+        found = self._if_right(tree, run.order, rho, lo, hi)
         return super().step(run, doubt, rho, lo, hi) if found is None else found
 
-    def _if_right(self, tree: TreeArrays, rho: float, lo: float, hi: float) -> tuple[Run, Kept] | None:
-        """A tree that may be the one at rho, with its certificate; None if it is not."""
-        run = Run(*tree, merge_order(tree[0], tree[3], rho))
+    def _if_right(
+        self, tree: TreeArrays, order: IntArray, rho: float, lo: float, hi: float
+    ) -> tuple[Run, Kept] | None:
+        """A tree that may be the one at rho, with its certificate; None if it is not.
+
+        Its merges come nearly in the order of the tree before it.
+        """
+        run = Run(*tree, order.copy())
+        mend_order(run.into, run.lines, rho, run.order)
         kept = self._certified(run, run.order, rho, lo, hi)
         return None if kept is None else (run, kept)
 

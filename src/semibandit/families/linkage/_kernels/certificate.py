@@ -10,21 +10,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from semibandit._jit import inner, kernel
+from semibandit._jit import inner, kernel, uncounted
 from semibandit._validate import FloatArray, IntArray
-from semibandit.families.linkage._kernels.chain import pair_index
-from semibandit.families.linkage._kernels.exact import LAST, SLACK, before, narrow, top, value_at
+from semibandit.families.linkage._kernels.exact import (
+    LAST,
+    SLACK,
+    before,
+    copy_line,
+    narrow,
+    pair_index,
+    top,
+    value_at,
+)
 from semibandit.families.linkage._kernels.rows import (
     FIRST,
     NO_MERGES,
     NONE,
-    SECOND,
     Rows,
     TreeArrays,
-    ends,
     fetch,
     join,
     read_line,
+    set_averages,
     start_rows,
 )
 
@@ -34,18 +41,18 @@ def merge_order(into: IntArray, lines: FloatArray, rho: float) -> IntArray:
     a, b = (lines[:, 0] + lines[:, 1]) / lines[:, 4], (lines[:, 2] + lines[:, 3]) / lines[:, 4]
     slopes = a - b if rho >= LAST else b - a
     order = np.lexsort((slopes, (1.0 - rho) * a + rho * b))
-    _insert(into, lines, rho, order)
+    mend_order(into, lines, rho, order)
     return order
 
 
-@inner
+@uncounted
 def merge_before(into: IntArray, lines: FloatArray, rho: float, x: int, y: int, e: FloatArray) -> bool:
     """Whether merge x comes before merge y at rho."""
     n = into.size + 1
     return before(rho, lines[x], pair_index(x, into[x], n), lines[y], pair_index(y, into[y], n), e)
 
 
-@inner
+@uncounted
 def merge_span(
     into: IntArray, lines: FloatArray, x: int, y: int, rho: float, lo: float, hi: float, e: FloatArray
 ) -> tuple[float, float]:
@@ -57,8 +64,10 @@ def merge_span(
 
 
 @kernel
-def _insert(into: IntArray, lines: FloatArray, rho: float, order: IntArray) -> None:
-    """Sort by insertion what rounding may have misled."""
+def mend_order(into: IntArray, lines: FloatArray, rho: float, order: IntArray) -> None:
+    """Sort the merges, by insertion: for an order that is nearly right, as one with rounding errors is. O(n)
+    and what is moved.
+    """
     e = np.empty(64)
     for t in range(1, order.size):
         x = order[t]
@@ -140,31 +149,48 @@ class _Check(NamedTuple):
     order: IntArray
     ending: IntArray  # the rank of the merge that ends the cluster in a slot; -1 to leave the slot out
     span: FloatArray  # lo, hi
+    ends: FloatArray  # a and b of the merges by rank
     values: FloatArray  # of the merges by rank, at lo and just below hi, raised by the rounding error
     limits: FloatArray  # the same by slot, -1 where it is left out
     doubts: FloatArray  # the pairs that set lo and hi, as (slot, size, slot, size, line)
+    averages: FloatArray  # room for those of a row
+    line: FloatArray  # room for one
+    e: FloatArray  # room for an expansion
 
 
-@inner
+@uncounted
+def _set_ends(lines: FloatArray, order: IntArray, ends: FloatArray) -> None:
+    """The rounded a and b of the merges by rank."""
+    for t in range(order.size):
+        line = lines[order[t]]
+        ends[0, t], ends[1, t] = value_at(line, 0.0), value_at(line, 1.0)
+
+
+@uncounted
+def _set_values(a: FloatArray, b: FloatArray, rho: float, out: FloatArray) -> None:
+    """The values of lines at rho, raised by the rounding error."""
+    stay = 1.0 - rho
+    for t in range(out.size):
+        out[t] = (stay * a[t] + rho * b[t]) * (1.0 + SLACK)
+
+
+@uncounted
 def _set_span(check: _Check, lo: float, hi: float) -> None:
     check.span[0], check.span[1] = lo, hi
-    last = top(hi)
-    for t in range(check.order.size):
-        line = check.lines[check.order[t]]
-        check.values[0, t] = value_at(line, lo) * (1.0 + SLACK)
-        check.values[1, t] = value_at(line, last) * (1.0 + SLACK)
+    _set_values(check.ends[0], check.ends[1], lo, check.values[0])
+    _set_values(check.ends[0], check.ends[1], top(hi), check.values[1])
     for i in range(check.ending.size):
         _set_ending(check.ending, check.limits, check.values, i, check.ending[i])
 
 
-@inner
+@uncounted
 def _set_ending(ending: IntArray, limits: FloatArray, values: FloatArray, slot: int, rank: int) -> None:
     ending[slot] = rank
     limits[0, slot] = values[0, rank] if rank >= 0 else -1.0
     limits[1, slot] = values[1, rank] if rank >= 0 else -1.0
 
 
-@inner
+@uncounted
 def _close_pairs(
     a: FloatArray, b: FloatArray, ending: IntArray, limits_lo: FloatArray, limits_hi: FloatArray,
     own: int, own_lo: float, own_hi: float, lo: float, last: float,
@@ -182,19 +208,26 @@ def _close_pairs(
     return close
 
 
-@inner
-def _check_row(
-    check: _Check, rows: Rows, r: int, slot: int, own: int, start: int, rho: float, room: FloatArray
+@uncounted
+def _check_closely(
+    check: _Check,
+    rows: Rows,
+    a: FloatArray,
+    b: FloatArray,
+    r: int,
+    slot: int,
+    own: int,
+    start: int,
+    rho: float,
 ) -> bool:
-    """Check the pairs of a cluster and shrink the span to where all is right; False if it is not at rho.
+    """Shrink the span to where the pairs of a cluster are right; False if they are not at rho.
 
     r is the cluster's row. A look with rounded values has found that some pair is close.
     """
-    a, b = ends(rows.kind, rows.pool[r], rows.inverse, slot, room)
     lo, hi = check.span[0], check.span[1]
     last = top(hi)
-    n = room.size
-    e, line = np.empty(64), np.empty(5)
+    n = a.size
+    line = check.line
     for i in range(start, n):
         if check.ending[i] < 0:
             continue
@@ -206,15 +239,55 @@ def _check_row(
         read_line(rows, r, slot, i, line)
         x = check.order[rank]
         merge, this = pair_index(x, check.into[x], n), pair_index(slot, i, n)
-        right, new_lo, new_hi = narrow(check.lines[x], merge, line, this, rho, lo, hi, e)
+        right, new_lo, new_hi = narrow(check.lines[x], merge, line, this, rho, lo, hi, check.e)
         if not right:
             return False
         if new_lo != lo or new_hi != hi:
             doubt = check.doubts[0 if new_lo != lo else 1]
             doubt[0], doubt[1], doubt[2], doubt[3] = slot, rows.sizes[slot], i, rows.sizes[i]
-            doubt[4:] = line
+            copy_line(line, doubt[4:])
             lo, hi, last = new_lo, new_hi, top(new_hi)
             _set_span(check, lo, hi)
+    return True
+
+
+@uncounted
+def _check_all(check: _Check, rows: Rows, of_merge: IntArray, rho: float) -> bool:
+    """Shrink the span to where all pairs are right; False if they are not at rho.
+
+    One loop in one function: to hand all these arrays to another one takes as long as a short row.
+    """
+    into, order, ending, limits, values = check.into, check.order, check.ending, check.limits, check.values
+    n = ending.size
+    for born in range(1 - n, n - 2):  # the points but for the last, then the merges but for the last
+        if born < 0:
+            slot = born + n - 1
+            r, own, start = NONE, ending[slot], slot + 1
+            a = b = rows.D[slot]  # lines between points are flat
+        else:
+            x, slot = order[born], into[order[born]]
+            _set_ending(ending, limits, values, x, NONE)
+            r, own, start = join(rows, x, slot, born), of_merge[born], 0
+            set_averages(rows.kind, rows.pool[r], rows.inverse, slot, check.averages)
+            a = check.averages if rows.kind == 1 else rows.pool[r, 0]
+            b = check.averages if rows.kind == 2 else rows.pool[r, 1]
+        # Leave out the cluster itself, and the one that it will be merged with if that is there.
+        mate = into[order[own]] if slot == order[own] else order[own]
+        mate_is_there = ending[mate] == own
+        _set_ending(ending, limits, values, slot, NONE)
+        if mate_is_there:
+            _set_ending(ending, limits, values, mate, NONE)
+        if _close_pairs(
+            a[start:], b[start:], ending[start:], limits[0, start:], limits[1, start:],
+            own, values[0, own], values[1, own], check.span[0], top(check.span[1]),
+        ):  # fmt: skip
+            if r < 0:
+                r = fetch(rows, slot, FIRST, NO_MERGES)
+            if not _check_closely(check, rows, a, b, r, slot, own, start, rho):
+                return False
+        _set_ending(ending, limits, values, slot, own)
+        if mate_is_there:
+            _set_ending(ending, limits, values, mate, own)
     return True
 
 
@@ -230,41 +303,17 @@ def tree_interval(
     into, part, size, lines = tree
     n = into.size + 1
     good, ending, of_merge = following(into, part, size, order)
-    values, limits, span, doubts = np.empty((2, n - 1)), np.empty((2, n)), np.empty(2), np.zeros((2, 9))
+    ends, values, limits = np.empty((2, n - 1)), np.empty((2, n - 1)), np.empty((2, n))
+    span, doubts = np.empty(2), np.zeros((2, 9))
     if not good:
         return False, lo, hi, doubts
-    check = _Check(into, lines, order, ending, span, values, limits, doubts)
+    room, line, e = np.empty(n), np.empty(5), np.empty(64)
+    check = _Check(into, lines, order, ending, span, ends, values, limits, doubts, room, line, e)
+    _set_ends(lines, order, ends)
     _set_span(check, lo, hi)
-    room = np.empty(n)
     start_rows(rows)
-    for born in range(1 - n, n - 2):  # the points but for the last, then the merges but for the last
-        if born < 0:
-            slot = born + n - 1
-            r, own, start = NONE, ending[slot], slot + 1
-            a = b = rows.D[slot, start:]  # lines between points are flat
-        else:
-            x, slot = order[born], into[order[born]]
-            _set_ending(ending, limits, values, x, NONE)
-            r = join(rows, x, slot, fetch(rows, x, FIRST, born), fetch(rows, slot, SECOND, born), born)
-            own, start = of_merge[born], 0
-            a, b = ends(rows.kind, rows.pool[r], rows.inverse, slot, room)
-        # Leave out the cluster itself, and the one that it will be merged with if that is there.
-        mate = into[order[own]] if slot == order[own] else order[own]
-        mate_is_there = ending[mate] == own
-        _set_ending(ending, limits, values, slot, NONE)
-        if mate_is_there:
-            _set_ending(ending, limits, values, mate, NONE)
-        if _close_pairs(
-            a, b, ending[start:], limits[0, start:], limits[1, start:],
-            own, values[0, own], values[1, own], span[0], top(span[1]),
-        ):  # fmt: skip
-            if r < 0:
-                r = fetch(rows, slot, FIRST, NO_MERGES)
-            if not _check_row(check, rows, r, slot, own, start, rho, room):
-                return False, lo, hi, doubts
-        _set_ending(ending, limits, values, slot, own)
-        if mate_is_there:
-            _set_ending(ending, limits, values, mate, own)
+    if not _check_all(check, rows, of_merge, rho):
+        return False, lo, hi, doubts
     return True, span[0], span[1], doubts
 
 

@@ -1,34 +1,21 @@
 """The cluster tree at one ρ by the nearest-neighbour chain, in O(n²)."""
 
-from typing import Any
-
 import numpy as np
 
-from semibandit._jit import inner, kernel
+from semibandit._jit import inner, kernel, uncounted
 from semibandit._validate import FloatArray, IntArray
-from semibandit.families.linkage._kernels.exact import SLACK, before, value_at
+from semibandit.families.linkage._kernels.exact import CLOSE, SLACK, before, copy_line, pair_index, value_at
 from semibandit.families.linkage._kernels.matrices import INF_BITS
+from semibandit.families.linkage._kernels.points import nearest_to_point, single_points, unite
 from semibandit.families.linkage._kernels.rows import (
     FIRST,
-    NONE,
-    SECOND,
     Rows,
     TreeArrays,
     fetch,
-    fetch_to_keep,
     join,
     read_line,
     start_rows,
 )
-
-# So many doubles above another one lies what differs from it relatively by SLACK, and a little more.
-_CLOSE: Any = np.int64(64)
-
-
-@inner
-def pair_index(x: int, y: int, n: int) -> int:
-    """Orders pairs of slots: by the smaller slot, then by the larger."""
-    return min(x, y) * n + max(x, y)
 
 
 @inner
@@ -45,47 +32,43 @@ def smallest(values: FloatArray) -> float:
     return float(box[0])
 
 
-@inner
+@uncounted
 def _row_values(
-    kind: int,
-    row: FloatArray,
-    inverse: FloatArray,
-    slot: int,
-    rho: float,
-    penalty: FloatArray,
-    out: FloatArray,
-) -> None:
-    """The rounded values of the lines of a slot's row, plus the penalty."""
-    p, q, stay = row[0], row[1], 1.0 - rho
+    kind: int, p: FloatArray, q: FloatArray, inverse: FloatArray, share: float, rho: float,
+    penalty: FloatArray, out: FloatArray,
+) -> int:  # fmt: skip
+    """The rounded values of the lines of a row, plus the penalty; the bits of the smallest one.
+
+    `share` is the inverse size of the row's cluster. The bits of values that are not negative are ordered as
+    these, and the minimum of integers is vectorised.
+    """
+    low, stay = INF_BITS, 1.0 - rho
     if kind == 0:
         for i in range(out.size):
-            out[i] = stay * p[i] + rho * q[i] + penalty[i]
+            out[i] = value = stay * p[i] + rho * q[i] + penalty[i]
+            low = min(low, np.float64(value).view(np.int64))
     elif kind == 1:
-        stay *= inverse[slot]
+        stay *= share
         for i in range(out.size):
-            out[i] = stay * inverse[i] * p[i] + rho * q[i] + penalty[i]
+            out[i] = value = stay * inverse[i] * p[i] + rho * q[i] + penalty[i]
+            low = min(low, np.float64(value).view(np.int64))
     else:
-        go = rho * inverse[slot]
+        rho *= share
         for i in range(out.size):
-            out[i] = stay * p[i] + go * inverse[i] * q[i] + penalty[i]
+            out[i] = value = stay * p[i] + rho * inverse[i] * q[i] + penalty[i]
+            low = min(low, np.float64(value).view(np.int64))
+    return int(low)
 
 
-@inner
-def _only_smallest(bits: IntArray) -> tuple[int, int]:
-    """Up to where values count as close to the smallest one, and the index of the only one that is, or -1.
-
-    All by the bits of values that are not negative, which are ordered as these.
-    """
-    low = INF_BITS
-    for i in range(bits.size):
-        low = min(low, bits[i])
-    limit = low + _CLOSE
+@uncounted
+def _only_one(bits: IntArray, limit: int) -> int:
+    """The index of the only value up to a limit, both by their bits; or -1."""
     close, best = 0, 0
     for i in range(bits.size):
         near = bits[i] <= limit
         close += near
         best += i if near else 0
-    return limit, best if close == 1 else -1
+    return best if close == 1 else -1
 
 
 @inner
@@ -99,27 +82,27 @@ def _nearest_of(rows: Rows, r: int, x: int, rho: float, bits: IntArray, limit: i
             read_line(rows, r, x, i, lines[1])
             if best < 0 or before(rho, lines[1], pair_index(x, i, n), lines[0], pair_index(x, best, n), e):
                 best = i
-                lines[0] = lines[1]
+                copy_line(lines[1], lines[0])
     return best
 
 
-@inner
+@uncounted
 def nearest(
-    rows: Rows, x: int, scratch: int, rho: float, penalty: FloatArray, values: FloatArray, now: int
-) -> tuple[int, int]:
-    """The row of x after `now` merges, and the cluster nearest to x.
+    rows: Rows, r: int, x: int, rho: float, penalty: FloatArray, values: FloatArray, line: FloatArray
+) -> int:
+    """The cluster nearest to x, whose row is r, and their line.
 
     `penalty` is infinite at empty slots; `values` is room for the row's.
     """
-    r = fetch_to_keep(rows, x, scratch, now)
+    pool, inverse = rows.pool, rows.inverse
     penalty[x] = np.inf
-    _row_values(rows.kind, rows.pool[r], rows.inverse, x, rho, penalty, values)
+    low = _row_values(rows.kind, pool[r, 0], pool[r, 1], inverse, inverse[x], rho, penalty, values)
     penalty[x] = 0.0
-    bits = values.view(np.int64)
-    limit, best = _only_smallest(bits)
+    best = _only_one(values.view(np.int64), low + CLOSE)
     if best < 0:
-        best = _nearest_of(rows, r, x, rho, bits, limit)
-    return r, best
+        best = _nearest_of(rows, r, x, rho, values.view(np.int64), low + CLOSE)
+    read_line(rows, r, x, best, line)
+    return best
 
 
 @kernel
@@ -157,40 +140,41 @@ def chain_on(rows: Rows, rho: float, tree: TreeArrays, made: IntArray) -> TreeAr
     """
     n = rows.sizes.size
     into, part, size, lines = tree
-    penalty = np.zeros(n)
-    values = np.empty(n)
+    penalty, values = np.zeros(n), np.empty(n)
+    members, line, e = single_points(n), np.empty((2, 5)), np.empty(64)
     chain = np.empty(n, np.int64)
-    length = 0
+    length = search = 0
     start_rows(rows)
     n_made = 0
     for x in made:
         y = into[x]
         if rows.sizes[x] != part[x] or rows.sizes[x] + rows.sizes[y] != size[x]:
             break
-        join(rows, x, y, fetch(rows, x, FIRST, n_made), fetch(rows, y, SECOND, n_made), n_made)
+        join(rows, x, y, n_made)
+        unite(members, x, y)
         penalty[x] = np.inf
         n_made += 1
     for now in range(n_made, n - 1):
         if length == 0:
             chain[0] = n - 1  # the last slot is never emptied
             length = 1
-        s = NONE  # the row of the cluster before x in the chain; the two take turns in the scratch rows
         while True:
             x = chain[length - 1]
-            r, y = nearest(rows, x, length & 1, rho, penalty, values, now)
+            if rows.sizes[x] == 1:
+                search += 1
+                y = nearest_to_point(rows, members, x, search, rho, line, e)
+            else:
+                y = nearest(rows, fetch(rows, x, FIRST, now), x, rho, penalty, values, line[0])
             if length > 1 and chain[length - 2] == y:
                 break
             chain[length] = y
             length += 1
-            s = r
-        if s < 0:
-            s = fetch(rows, y, 1 - (length & 1), now)
         length -= 2
-        if x > y:
-            x, y, r, s = y, x, s, r
-        read_line(rows, r, x, y, lines[x])
+        x, y = min(x, y), max(x, y)
+        copy_line(line[0], lines[x])
         into[x], part[x] = y, rows.sizes[x]
-        join(rows, x, y, r, s, now)
+        join(rows, x, y, now)
+        unite(members, x, y)
         size[x] = rows.sizes[y]
         penalty[x] = np.inf
     return into, part, size, lines

@@ -6,22 +6,26 @@ is exact as long as nothing underflows, which the scaling of the distances sees 
 with an error bound decides first, so that the exact one runs near ties only.
 """
 
+from typing import Any
+
 import numpy as np
 
 from semibandit._double_double import two_product, two_sum
-from semibandit._jit import inner, kernel
+from semibandit._jit import kernel, uncounted
 from semibandit._validate import FloatArray
 
 # Values that differ relatively by more than this are ordered by their rounded evaluation: its error is at
 # most some ten roundings of 2^-53.
 SLACK = 2.0**-48
+# So many doubles above another one lies what differs from it relatively by SLACK, and a little more.
+CLOSE: Any = np.int64(64)
 # The doubles from LAST on count as 1.
 LAST = 1.0 - 2.0**-53
 # An end of an interval that stands for "up to 1, and 1 too".
 END = 2.0
 
 
-@inner
+@uncounted
 def _grow(e: FloatArray, m: int, x: float) -> int:
     """Add x to the expansion e[:m]; its new length."""
     k = 0
@@ -36,7 +40,7 @@ def _grow(e: FloatArray, m: int, x: float) -> int:
     return k
 
 
-@inner
+@uncounted
 def _grow_product(e: FloatArray, m: int, x: float, y: float) -> int:
     p, q = two_product(x, y)
     if q != 0.0:
@@ -46,7 +50,7 @@ def _grow_product(e: FloatArray, m: int, x: float, y: float) -> int:
     return m
 
 
-@inner
+@uncounted
 def _grow_line(e: FloatArray, m: int, line: FloatArray, factor: float, value: bool, rho: float) -> int:
     """Add factor · m · (a + rho · (b - a)), the line's value times its count, or that without the first a."""
     for j in range(4):
@@ -65,32 +69,39 @@ def _grow_line(e: FloatArray, m: int, line: FloatArray, factor: float, value: bo
     return m
 
 
-@inner
+@uncounted
 def _exact_sign(p: FloatArray, q: FloatArray, value: bool, rho: float, e: FloatArray) -> int:
     m = _grow_line(e, 0, p, q[4], value, rho)
     m = _grow_line(e, m, q, -p[4], value, rho)
     return 0 if m == 0 else (1 if e[m - 1] > 0.0 else -1)
 
 
-@inner
+@uncounted
+def copy_line(line: FloatArray, to: FloatArray) -> None:
+    """Write a line over another one, which numba takes much longer to find out that it can do."""
+    for k in range(5):
+        to[k] = line[k]
+
+
+@uncounted
 def same(p: FloatArray, q: FloatArray) -> bool:
     """Whether two lines are written alike (then they are equal)."""
     return bool(p[0] == q[0] and p[1] == q[1] and p[2] == q[2] and p[3] == q[3] and p[4] == q[4])
 
 
-@inner
+@uncounted
 def slope_sign(p: FloatArray, q: FloatArray, e: FloatArray) -> int:
     """The sign of the slope of p minus that of q, exactly."""
     return 0 if same(p, q) else _exact_sign(p, q, False, 1.0, e)
 
 
-@inner
+@uncounted
 def value_at(line: FloatArray, rho: float) -> float:
     """The value of a line at rho, rounded."""
     return float(((1.0 - rho) * (line[0] + line[1]) + rho * (line[2] + line[3])) / line[4])
 
 
-@inner
+@uncounted
 def _quotient(high: float, low: float, count: float) -> float:
     """(high + low) / count, with the rounding error of the division mended: a double comes back as it was."""
     x = high / count
@@ -110,7 +121,13 @@ def values_at(lines: FloatArray, rho: float) -> FloatArray:
     return out
 
 
-@inner
+@uncounted
+def pair_index(x: int, y: int, n: int) -> int:
+    """Orders pairs of slots: by the smaller slot, then by the larger."""
+    return min(x, y) * n + max(x, y)
+
+
+@uncounted
 def before(rho: float, p: FloatArray, p_index: int, q: FloatArray, q_index: int, e: FloatArray) -> bool:
     """Whether p comes before q at rho: by value, then just right of rho (at 1: just left), then by index.
 
@@ -130,7 +147,7 @@ def before(rho: float, p: FloatArray, p_index: int, q: FloatArray, q_index: int,
     return p_index < q_index if sign == 0 else sign < 0
 
 
-@inner
+@uncounted
 def _first(
     flat: FloatArray,
     flat_index: int,
@@ -147,10 +164,9 @@ def _first(
     da = steep[0] / steep[4] - flat[0] / flat[4]
     db = steep[2] / steep[4] - flat[2] / flat[4]
     guess = da / (da - db) if da < 0.0 < db else hi
-    box = np.empty(3)
-    box[0], box[1], box[2] = lo, hi, min(max(guess, lo), hi)
-    bits = box.view(np.int64)  # non-negative doubles are ordered as their bits
-    low, high, middle = bits[0], bits[1], bits[2]
+    # Non-negative doubles are ordered as their bits.
+    first, last = np.float64(lo).view(np.int64), np.float64(hi).view(np.int64)
+    low, high, middle = first, last, np.float64(min(max(guess, lo), hi)).view(np.int64)
     step = np.int64(1)
     bracketed = False
     while high - low > 1:
@@ -158,29 +174,27 @@ def _first(
             middle = low + 1
         elif middle >= high:
             middle = high - 1
-        bits[2] = middle
-        if before(box[2], flat, flat_index, steep, steep_index, e):
-            bracketed = bracketed or low != bits[0]
+        if before(np.int64(middle).view(np.float64), flat, flat_index, steep, steep_index, e):
+            bracketed = bracketed or low != first
             high = middle
         else:
-            bracketed = bracketed or high != bits[1]
+            bracketed = bracketed or high != last
             low = middle
         if bracketed:
             middle = low + (high - low) // 2
         else:
             middle = high - step if high == middle else low + step
             step *= 2
-    bits[2] = high
-    return float(box[2])
+    return float(np.int64(high).view(np.float64))
 
 
-@inner
+@uncounted
 def top(hi: float) -> float:
     """The largest parameter below hi; 1 for END."""
     return 1.0 if hi > 1.0 else np.nextafter(min(hi, LAST), 0.0)
 
 
-@inner
+@uncounted
 def narrow(
     winner: FloatArray,
     w_index: int,

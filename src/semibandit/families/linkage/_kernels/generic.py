@@ -9,15 +9,15 @@ import numpy as np
 from semibandit._jit import inner, kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.certificate import following
-from semibandit.families.linkage._kernels.chain import nearest, pair_index, smallest
-from semibandit.families.linkage._kernels.exact import SLACK, before, narrow, top, value_at
+from semibandit.families.linkage._kernels.chain import nearest, smallest
+from semibandit.families.linkage._kernels.exact import SLACK, before, narrow, pair_index, top, value_at
 from semibandit.families.linkage._kernels.rows import (
     FIRST,
     NO_MERGES,
-    SECOND,
     Rows,
     TreeArrays,
     fetch,
+    fetch_to_keep,
     join,
     read_line,
     start_rows,
@@ -60,14 +60,14 @@ def greedy_tree(rows: Rows, rho: float) -> tuple[TreeArrays, IntArray]:
     for now in range(n - 1):
         for i in range(n):
             if stale[i]:
-                r, near[i] = nearest(rows, i, FIRST, rho, penalty, values, now)
-                read_line(rows, r, i, near[i], near_lines[i])
+                r = fetch_to_keep(rows, i, now)
+                near[i] = nearest(rows, r, i, rho, penalty, values, near_lines[i])
                 near_values[i] = value_at(near_lines[i], rho)
                 stale[i] = False
         best = _closest(near, near_values, near_lines, rho)
         x, y = min(best, near[best]), max(best, near[best])
         order[now], into[x], part[x], lines[x] = x, y, rows.sizes[x], near_lines[best]
-        r = join(rows, x, y, fetch(rows, x, FIRST, now), fetch(rows, y, SECOND, now), now)
+        r = join(rows, x, y, now)
         size[x] = rows.sizes[y]
         penalty[x] = near_values[x] = np.inf
         for i in range(n):
@@ -117,7 +117,7 @@ def sequence_interval(
             x, own, now = order[born], of_merge[born], born + 1
             slot = into[x]
             ending[x] = -1
-            r = join(rows, x, slot, fetch(rows, x, FIRST, born), fetch(rows, slot, SECOND, born), born)
+            r = join(rows, x, slot, born)
         ending[slot] = own
         _highest(lines, order, now, lo, highest[0])
         _highest(lines, order, now, top(hi), highest[1])

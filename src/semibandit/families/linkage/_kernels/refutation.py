@@ -16,21 +16,20 @@ from typing import NamedTuple
 import numpy as np
 
 from semibandit import _double_double as dd
-from semibandit._jit import inner, kernel
+from semibandit._jit import inner, kernel, uncounted
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.certificate import merge_before, merge_span
-from semibandit.families.linkage._kernels.chain import pair_index
-from semibandit.families.linkage._kernels.exact import END, SLACK, narrow, value_at
+from semibandit.families.linkage._kernels.exact import END, SLACK, narrow, pair_index, value_at
 from semibandit.families.linkage._kernels.rows import (
     FIRST,
     NO_MERGES,
     NONE,
-    SECOND,
     Rows,
-    ends,
     fetch,
     join,
     read_line,
+    set_averages,
+    set_line,
     start_rows,
 )
 
@@ -88,21 +87,10 @@ def tree_lines(rows: Rows, tree: Tree) -> FloatArray:
                     total, rest = dd.add(total, rest, d, 0.0)
                 j = after[j]
             i = after[i]
-        _set_line(lines[x], rows.kind, low, high, total, rest, float(sizes[x] * sizes[y]))
+        set_line(lines[x], rows.kind, low, high, total, rest, float(sizes[x] * sizes[y]))
         after[last[y]], last[y] = x, last[x]
         sizes[y] += sizes[x]
     return lines
-
-
-@inner
-def _set_line(
-    line: FloatArray, kind: int, low: float, high: float, total: float, rest: float, count: float
-) -> None:
-    """As `read_line` has it."""
-    line[0], line[1], line[2], line[3], line[4] = low, 0.0, high, 0.0, 1.0
-    if kind == 1:
-        line[0], line[1], line[4] = total, rest, count
-        line[2], line[3] = dd.two_product(high, count)
 
 
 class _State(NamedTuple):
@@ -125,7 +113,7 @@ def _inversion(tree: Tree, lines: FloatArray, rho: float) -> tuple[bool, float, 
     return False, rho, rho
 
 
-@inner
+@uncounted
 def _n_close(a: FloatArray, b: FloatArray, limits: FloatArray, own: float, rho: float) -> int:
     """How many pairs of a row may come before both merges that end them."""
     stay = 1.0 - rho
@@ -181,8 +169,10 @@ def refuted(
         else:
             x, start = order[born], 0
             slot = tree.into[x]
-            r = join(rows, x, slot, fetch(rows, x, FIRST, born), fetch(rows, slot, SECOND, born), born)
-            a, b = ends(rows.kind, rows.pool[r], rows.inverse, slot, room)
+            r = join(rows, x, slot, born)
+            set_averages(rows.kind, rows.pool[r], rows.inverse, slot, room)
+            a = room if rows.kind == 1 else rows.pool[r, 0]
+            b = room if rows.kind == 2 else rows.pool[r, 1]
             state.birth[slot], state.ender[slot] = x, tree.ender_of_merge[x]
             state.ender[x], state.limits[x] = -1, -1.0
             state.limits[slot] = value_at(lines[state.ender[slot]], rho) * (1.0 + SLACK)

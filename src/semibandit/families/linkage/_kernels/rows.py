@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semibandit import _double_double as dd
-from semibandit._jit import inner
+from semibandit._jit import inner, uncounted
 from semibandit._validate import FloatArray, IntArray
 
 # An index that cannot be negative needs no check for that.
@@ -36,7 +36,7 @@ class Rows(NamedTuple):
     kind: int
     pool: FloatArray  # [row, part, slot]; parts: (min, max), (sum, max, sum') or (min, sum, sum')
     row_of: IntArray  # where the row of a slot is; -1 while it holds a single point
-    seen: IntArray  # how many merges the row of a slot has taken in
+    seen: IntArray  # how many merges the row of a slot has taken in; 0 if it has none
     free: IntArray  # a stack of unused rows: its height, then its entries
     log: UnsignedArray  # the merges so far, as (x, y)
     sizes: IntArray
@@ -78,89 +78,99 @@ def start_rows(rows: Rows) -> None:
         rows.free[i + 1] = rows.free.size - 1 - i
 
 
-@inner
-def _copy_twice(row: FloatArray, p: FloatArray, q: FloatArray) -> None:
-    for i in range(row.size):
-        p[i] = row[i]
-        q[i] = row[i]
-
-
-@inner
+@uncounted
 def fetch(rows: Rows, slot: int, scratch: int, now: int) -> int:
     """The row of a slot after log[:now], as an index into the pool; that of a point is made in `scratch`."""
-    r, start = rows.row_of[slot], rows.seen[slot]
+    r = rows.row_of[slot]
     if r < 0:
-        r, start = scratch, 0
-        _copy_twice(rows.D[slot], rows.pool[r, 0], rows.pool[r, 1])
-        if rows.kind > 0:
-            rows.pool[r, 2] = 0.0
-    p, q, log = rows.pool[r, 0], rows.pool[r, 1], rows.log
-    if rows.kind == 0:
+        return _fetch_point(rows.kind, rows.D, rows.pool, rows.log, slot, scratch, now)
+    if rows.seen[slot] < now:
+        _repeat(rows.kind, rows.pool, r, rows.log, rows.seen[slot], now)
+        rows.seen[slot] = now
+    return int(r)
+
+
+@uncounted
+def _fetch_point(
+    kind: int, D: FloatArray, pool: FloatArray, log: UnsignedArray, point: int, r: int, now: int
+) -> int:
+    """The row of a point after log[:now], made in row r."""
+    for i in range(D.shape[1]):
+        pool[r, 0, i] = pool[r, 1, i] = D[point, i]
+    if kind > 0:
+        pool[r, 2] = 0.0
+    _repeat(kind, pool, r, log, 0, now)
+    return r
+
+
+@uncounted
+def _repeat(kind: int, pool: FloatArray, r: int, log: UnsignedArray, start: int, now: int) -> None:
+    """The merges log[start:now] in row r. Minima and maxima may have taken in some of them before."""
+    if kind == 0:
+        p, q = pool[r, 0], pool[r, 1]
         for t in range(start, now):
             x, y = log[t, 0], log[t, 1]
             p[y] = p[x] if p[x] < p[y] else p[y]
             q[y] = q[x] if q[x] > q[y] else q[y]
-    elif rows.kind == 1:
-        rest = rows.pool[r, 2]
-        for t in range(start, now):
-            x, y = log[t, 0], log[t, 1]
-            p[y], rest[y] = dd.add(p[x], rest[x], p[y], rest[y])
-            q[y] = max(q[x], q[y])
     else:
-        rest = rows.pool[r, 2]
-        for t in range(start, now):
-            x, y = log[t, 0], log[t, 1]
-            p[y] = min(p[x], p[y])
-            q[y], rest[y] = dd.add(q[x], rest[x], q[y], rest[y])
-    rows.seen[slot] = now
-    return int(r)
+        _repeat_sums(kind, pool[r, kind - 1], pool[r, 2 - kind], pool[r, 2], log, start, now)
 
 
-@inner
-def fetch_to_keep(rows: Rows, slot: int, scratch: int, now: int) -> int:
+@uncounted
+def _repeat_sums(
+    kind: int, total: FloatArray, end: FloatArray, rest: FloatArray, log: UnsignedArray, start: int, now: int
+) -> None:
+    for t in range(start, now):
+        x, y = log[t, 0], log[t, 1]
+        total[y], rest[y] = dd.add(total[x], rest[x], total[y], rest[y])
+        end[y] = max(end[x], end[y]) if kind == 1 else min(end[x], end[y])
+
+
+@uncounted
+def fetch_to_keep(rows: Rows, slot: int, now: int) -> int:
     """The same; a point keeps its row, to be brought up to date next time, once there are rows for all."""
     if rows.row_of[slot] >= 0 or rows.sizes.size - now > rows.free.size - _SCRATCH:
-        return fetch(rows, slot, scratch, now)
+        return fetch(rows, slot, FIRST, now)
+    rows.seen[slot] = now
     rows.row_of[slot] = fetch(rows, slot, _pop(rows.free), now)
     return int(rows.row_of[slot])
 
 
-@inner
+@uncounted
 def _pop(free: IntArray) -> int:
     """An unused row."""
     free[0] -= 1
     return int(free[free[0] + 1])
 
 
-@inner
-def _take_row(rows: Rows, x: int, y: int) -> int:
-    """A place for the row of x ∪ y: that of y or of x, or a free one. What is left over becomes free."""
-    row_of, free = rows.row_of, rows.free
-    place = row_of[y] if row_of[y] >= 0 else row_of[x]
-    if place < 0:
-        place = _pop(free)
-    elif row_of[y] >= 0 and row_of[x] >= 0:
-        free[0] += 1
-        free[free[0]] = row_of[x]
-    row_of[x] = -1
-    row_of[y] = place
-    return int(place)
+@uncounted
+def _free_row(rows: Rows, slot: int) -> None:
+    """The row of a slot, if it has one, may be used for another."""
+    if rows.row_of[slot] >= 0:
+        rows.free[0] += 1
+        rows.free[rows.free[0]] = rows.row_of[slot]
+    rows.row_of[slot] = -1
 
 
-@inner
-def join(rows: Rows, x: int, y: int, rx: int, ry: int, now: int) -> int:
-    """Merge x into y, whose rows were fetched, as merge number `now`; the place of the new row. O(n)."""
-    p, q = rows.pool[rx], rows.pool[ry]
-    place = _take_row(rows, x, y)
-    out = rows.pool[place]
-    if rows.kind != 1:
-        _minimum(p[0], q[0], out[0])
-    if rows.kind != 2:
-        _maximum(p[1], q[1], out[1])
-    if rows.kind > 0:
-        s = rows.kind - 1
-        for i in range(out.shape[1]):
-            out[s, i], out[2, i] = dd.add(p[s, i], p[2, i], q[s, i], q[2, i])
+@uncounted
+def join(rows: Rows, x: int, y: int, now: int) -> int:
+    """Merge x into y as merge number `now`; the place of the new row. O(n).
+
+    Minima and maxima are joined at once, and the merges that either row has missed are repeated once for
+    both. The new row is another one: loops that write to what they read are not vectorised.
+    """
+    if rows.kind == 0:
+        rx, ry = rows.row_of[x], rows.row_of[y]
+        place, D, pool = _pop(rows.free), rows.D, rows.pool
+        _minimum(pool[rx, 0] if rx >= 0 else D[x], pool[ry, 0] if ry >= 0 else D[y], pool[place, 0])
+        _maximum(pool[rx, 1] if rx >= 0 else D[x], pool[ry, 1] if ry >= 0 else D[y], pool[place, 1])
+        start = min(rows.seen[x], rows.seen[y])
+        _repeat(rows.kind, pool, place, rows.log, start, now)
+        _free_row(rows, x)
+        _free_row(rows, y)
+    else:
+        place = _join_sums(rows, x, y, now)
+    rows.row_of[y] = place
     rows.sizes[y] += rows.sizes[x]
     rows.inverse[y] = 1.0 / rows.sizes[y]
     rows.log[now, 0], rows.log[now, 1] = x, y
@@ -168,44 +178,65 @@ def join(rows: Rows, x: int, y: int, rx: int, ry: int, now: int) -> int:
     return place
 
 
-@inner
+@uncounted
 def _minimum(p: FloatArray, q: FloatArray, out: FloatArray) -> None:
     for i in range(out.size):
         out[i] = p[i] if p[i] < q[i] else q[i]
 
 
-@inner
+@uncounted
 def _maximum(p: FloatArray, q: FloatArray, out: FloatArray) -> None:
     for i in range(out.size):
         out[i] = p[i] if p[i] > q[i] else q[i]
 
 
-@inner
+@uncounted
+def _join_sums(rows: Rows, x: int, y: int, now: int) -> int:
+    """Sums can repeat a merge once only, so that both rows are brought up to date before."""
+    p, q = rows.pool[fetch(rows, x, FIRST, now)], rows.pool[fetch(rows, y, SECOND, now)]
+    _free_row(rows, x)
+    _free_row(rows, y)
+    place, s = _pop(rows.free), rows.kind - 1
+    out = rows.pool[place]
+    for i in range(out.shape[1]):
+        out[s, i], out[2, i] = dd.add(p[s, i], p[2, i], q[s, i], q[2, i])
+        if s == 0:
+            out[1, i] = max(p[1, i], q[1, i])
+        else:
+            out[0, i] = min(p[0, i], q[0, i])
+    return place
+
+
+@uncounted
 def read_line(rows: Rows, r: int, slot: int, other: int, line: FloatArray) -> None:
     """The exact line between a slot, whose row is r, and another."""
     row = rows.pool[r]
-    line[0], line[1], line[2], line[3], line[4] = row[0, other], 0.0, row[1, other], 0.0, 1.0
-    if rows.kind > 0:
+    if rows.kind == 0:
+        set_line(line, 0, row[0, other], row[1, other], 0.0, 0.0, 1.0)
+    else:
         count = float(rows.sizes[slot] * rows.sizes[other])
-        line[4] = count
-        if rows.kind == 1:
-            line[1] = row[2, other]
-            line[2], line[3] = dd.two_product(row[1, other], count)
-        else:
-            line[0], line[1] = dd.two_product(row[0, other], count)
-            line[3] = row[2, other]
+        s = rows.kind - 1
+        set_line(line, rows.kind, row[0, other], row[1, other], row[s, other], row[2, other], count)
 
 
-@inner
-def ends(
-    kind: int, row: FloatArray, inverse: FloatArray, slot: int, room: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """The rounded a and b of the lines of a slot's row, over slots; `room` holds what must be computed."""
+@uncounted
+def set_line(
+    line: FloatArray, kind: int, low: float, high: float, total: float, rest: float, count: float
+) -> None:
+    """The line of two clusters from what it depends on: the extremes, or the sum, of so many distances."""
     if kind == 0:
-        return row[0], row[1]
-    total, scale = row[kind - 1], inverse[slot]
-    for i in range(room.size):
-        room[i] = total[i] * scale * inverse[i]
-    if kind == 1:
-        return room, row[1]
-    return row[0], room
+        line[0], line[1], line[2], line[3], line[4] = low, 0.0, high, 0.0, 1.0
+    elif kind == 1:
+        line[0], line[1], line[4] = total, rest, count
+        line[2], line[3] = dd.two_product(high, count)
+    else:
+        line[2], line[3], line[4] = total, rest, count
+        line[0], line[1] = dd.two_product(low, count)
+
+
+@uncounted
+def set_averages(kind: int, row: FloatArray, inverse: FloatArray, slot: int, out: FloatArray) -> None:
+    """The rounded averages of a slot's row, where the linkage has them."""
+    if kind > 0:
+        for i in range(out.size):
+            out[i] = row[kind - 1, i] * inverse[slot] * inverse[i]
