@@ -87,7 +87,9 @@ def test_parts_without_counts_are_called_by_kernels_alone():
         largest(np.ones(2))
 
 
-def test_a_kernel_can_be_a_part_of_another(tmp_path):
+@pytest.mark.parametrize("inside", ["known", "unknown"])
+def test_a_kernel_can_be_a_part_of_another(tmp_path, inside):
+    """Whether or not numba is inside as the compiler of parts knows it."""
     (tmp_path / "kernels.py").write_text("""
 import numpy as np
 from semibandit._jit import inner, kernel
@@ -110,6 +112,8 @@ def largest(x):
     program = """
 import sys
 sys.path.append(sys.argv[1])
+if sys.argv[2] == "unknown":
+    sys.modules["semibandit._compiler"] = None
 from kernels import largest, twice
 assert largest(2) == 2  # its file is written, and read, before that of its part
 assert twice(3).tolist() == [3, 3]
@@ -120,6 +124,6 @@ except ValueError as error:
 """
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     for _ in range(2):
-        words = [sys.executable, "-c", program, str(tmp_path)]
+        words = [sys.executable, "-c", program, str(tmp_path), inside]
         done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=60)
         assert (done.returncode, done.stdout) == (0, "got 2\ngot 3\n"), done.stderr

@@ -10,7 +10,12 @@ from typing import Any, ParamSpec, TypeVar
 
 import numba
 
-from semibandit._compiler import Door, Part
+Door: Any
+Part: Any
+try:
+    from semibandit._compiler import Door, Part
+except ImportError:  # numba has changed inside: it compiles in its own way, which takes twice as long
+    Door = Part = None
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -29,15 +34,17 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     part: Any = inner(function)
     if not hasattr(part, "overloads"):  # the JIT is off
         return function
-    compiler = type("Door", (Door,), {"part": part})
-    njit: Any = functools.partial(numba.njit, pipeline_class=compiler, **_OPTIONS)
+    compiler = {"pipeline_class": type("Door", (Door,), {"part": part})} if Door else {}
+    njit: Any = functools.partial(numba.njit, **_OPTIONS, **compiler)
     try:
         compiled: Any = njit(cache=True)(function)
     except RuntimeError:
         compiled = njit()(function)
     compiled._cache = _ForgivingCache(compiled._cache)
-    # Other kernels call the part.
-    compiled.get_call_template, compiled.get_overload = part.get_call_template, part.get_overload
+    if Door:  # other kernels call the part
+        compiled.get_call_template, compiled.get_overload = part.get_call_template, part.get_overload
+    else:
+        compiled.get_call_template = functools.partial(_for_any_number, compiled.get_call_template)
     return compiled  # type: ignore[no-any-return]
 
 
@@ -59,9 +66,8 @@ def uncounted(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _part(function: Callable[P, R], *, counted: bool) -> Callable[P, R]:
-    njit: Any = functools.partial(
-        numba.njit, pipeline_class=Part, no_cpython_wrapper=True, no_cfunc_wrapper=True
-    )
+    compiler = {"pipeline_class": Part} if Part else {}
+    njit: Any = functools.partial(numba.njit, no_cpython_wrapper=True, no_cfunc_wrapper=True, **compiler)
     # What is left out here would be as it is for the kernel that is compiled first.
     compiled = njit(_nrt=counted, **_OPTIONS)(function)
     if hasattr(compiled, "overloads"):  # with the JIT off, it is the function itself

@@ -424,7 +424,7 @@ def _table(tuner: Tuner, summary: Summary) -> Table:
     word = "value" if tuner.settings.maximize else "loss"
     table = Table(box=box.SIMPLE, show_header=False)
     table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
+    table.add_column()
     best = summary.recommendation
     runs = f"{summary.n_rounds} rounds, {summary.n_runs} runs"
     if tuner.settings.feedback == "race":

@@ -35,7 +35,7 @@ def verdict_rows(tuner: Tuner) -> Iterator[tuple[str, str]]:
     if found.answer != "better":
         yield "so", f"keep the default {tuner.default:.6g}"
     if found.answer == "cannot tell" and found.needed is not None:
-        yield "or go on", f"some {found.needed} instances would tell, if all differ like these {found.pairs}"
+        yield "or go on", f"some {found.needed} instances would tell, if like these {found.pairs}"
 
 
 def values_table(tuner: Tuner) -> Table:
