@@ -133,6 +133,27 @@ def test_a_newer_file_is_refused(tmp_path):
     _unchanged(path, "has format 99, this program knows format 1")
 
 
+def test_many_make_the_same_store_at_once(tmp_path):
+    """Nobody takes a file that another one is just making for that of another program."""
+    errors = []
+
+    def make(url, barrier):
+        barrier.wait()
+        try:
+            open_store(url).close()
+        except ValueError as error:
+            errors.append(error)
+
+    for i in range(20):
+        shared = f"sqlite:///{tmp_path}/{i}.db", threading.Barrier(6)
+        threads = [threading.Thread(target=make, args=shared) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert errors == []
+
+
 def test_a_foreign_file_is_refused(tmp_path):
     path = tmp_path / "foreign.db"
     connection = sqlite3.connect(path)

@@ -88,10 +88,12 @@ class Timeline:
                 return self._newest
         due = time.monotonic() - self._drawn > _REST * self._took
         if self._newest is None or (due and self._newest.event != n_events):
-            start = time.monotonic()
+            first, start = self._newest is None, time.monotonic()
             self._newest = self._live.portrait()
             self._drawn = time.monotonic()
-            self._took = self._drawn - start
+            self._took = (
+                0.0 if first else self._drawn - start
+            )  # the first one may have waited for the compiler
         return self._newest
 
     def columns(self, newest: Portrait) -> list[Column]:

@@ -34,6 +34,10 @@ CREATE TABLE snapshots (
 );
 """
 _TABLES = ("events", "portraits", "snapshots")
+_WHOSE = """
+SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)
+FROM pragma_application_id, pragma_user_version
+"""
 
 
 class SQLiteTurn:
@@ -109,7 +113,7 @@ class SQLiteStore:
             raise ValueError(f"{self.path}: cannot be opened ({error})") from None
         try:
             self._require_ours(connection)
-            connection.execute("PRAGMA journal_mode = WAL")
+            self._use_write_ahead_log(connection)
             connection.execute(f"PRAGMA synchronous = {self._synchronous}")
             connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT}")
         except sqlite3.DatabaseError as error:
@@ -119,6 +123,18 @@ class SQLiteStore:
             connection.close()
             raise
         return connection
+
+    def _use_write_ahead_log(self, connection: sqlite3.Connection) -> None:
+        """SQLite itself does not wait for others that are just doing the same to a new file."""
+        deadline = time.monotonic() + self._timeout
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.005)
 
     def _require_ours(self, connection: sqlite3.Connection) -> None:
         """Check whose database it is before anything is written; make the tables in an empty one."""
@@ -134,13 +150,12 @@ class SQLiteStore:
 
     def _is_ours(self, connection: sqlite3.Connection) -> bool:
         """False for an empty database."""
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        # In one statement, which sees one state: another process may be making the tables just now.
+        application, version, tables = connection.execute(_WHOSE).fetchone()
         if application == APPLICATION:
             if version != VERSION:
                 raise ValueError(f"{self.path}: has format {version}, this program knows format {VERSION}")
             return True
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if application or version or tables:
             raise ValueError(f"{self.path}: is a database of another program")
         return False
