@@ -43,13 +43,55 @@ class FlatLocal:
                 ]
                 return
 
+    def path(self, piece):
+        return next(path for (lo, hi), path in self.cells if lo <= piece.lo < hi)
+
+    def averages(self, exact, shares):
+        """The mean over each cell by the shares, or over parts of it where it holds too much of the mass."""
+        most = 4.0 * (1.0 + len(self.paid)) ** (-1 / 3)
+        out = [0.0] * len(exact)
+        for leaf in {path[-1] for _, path in self.cells}:
+            stretches = [ends for ends, path in self.cells if path[-1] == leaf]
+            if self.held(stretches, shares) <= most:
+                self.average(stretches, exact, shares, out)
+            else:
+                for ends in stretches:
+                    for part in self.halved(*ends, shares, most, 6):
+                        self.average([part], exact, shares, out)
+        return out
+
+    def halved(self, lo, hi, shares, most, times):
+        if not times or self.held([(lo, hi)], shares) <= most:
+            return [(lo, hi)]
+        middle = (lo + hi) / 2
+        return [
+            part
+            for ends in ((lo, middle), (middle, hi))
+            for part in self.halved(*ends, shares, most, times - 1)
+        ]
+
+    def within(self, stretches):
+        """Pieces, and how much of each is in the stretches."""
+        for i, p in enumerate(self.pieces):
+            inside = sum(max(min(p.hi, hi) - max(p.lo, lo), 0.0) for lo, hi in stretches)
+            if inside:
+                yield i, inside / (p.hi - p.lo)
+
+    def held(self, stretches, shares):
+        return sum(shares[i] * part for i, part in self.within(stretches))
+
+    def average(self, stretches, exact, shares, out):
+        held = self.held(stretches, shares)
+        total = sum(shares[i] * part * exact[i] for i, part in self.within(stretches))
+        for i, part in self.within(stretches):
+            out[i] += part * total / held if held else 0.0
+
     def expected(self, piece, single):
         """The baseline of a piece: means shrunk from the root down, with optimism."""
         mean = sum(self.paid) / len(self.paid) if self.paid else 0.0
         deviation = math.sqrt(sum((x - mean) ** 2 for x in self.paid) / len(self.paid)) if self.paid else 0.0
         b = max(mean - 0.5 * deviation, 0.0)
-        path = next(path for (lo, hi), path in self.cells if lo <= piece.lo < hi)
-        for node in path:
+        for node in self.path(piece):
             seen = self.seen_in.get(node, [])
             k = (8 if single else 4) if self.rows else 5 if single else 1
             b = (sum(seen) + k * b) / (len(seen) + k)
@@ -91,26 +133,27 @@ class FlatLocal:
         looks = [j for j, n in enumerate(times) for _ in range(n)]
         usual = sum(self.usual) / (len(self.usual) + 1)
         theta = self.slope()
+        exact = [0.0] * len(self.pieces)  # the mean over the looks that were made
         for j, members in enumerate(inside):
             touched = {}
             for i, loss in members:
                 piece = self.pieces[i]
-                exact = 0.0  # the mean over the looks that were made
                 for look in range(draws):
                     if looks[look] == j:
                         others = [surprise[k] for k in looks[:look] + looks[look + 1 :]]
                         off = theta * sum(others) / len(others) if others else 0.0
-                        exact += (loss - base[i] - off) / share[j] / draws
-                clipped = max(exact, -1.0 / self.rate) if clip else exact
-                piece.raised += clipped - exact
-                estimates[i] += clipped
+                        exact[i] += (loss - base[i] - off) / share[j] / draws
                 piece.count += 1
                 piece.losses += loss
-                path = next(path for (lo, hi), path in self.cells if lo <= piece.lo < hi)
-                for node in path:
-                    touched.setdefault(node, loss)
-            for node, loss in touched.items():
-                self.seen_in.setdefault(node, []).append(loss)
+                for node in self.path(piece):
+                    touched.setdefault(node, []).append((piece.hi - piece.lo, loss))
+            for node, parts in touched.items():
+                mean = sum(w * loss for w, loss in parts) / sum(w for w, _ in parts)
+                self.seen_in.setdefault(node, []).append(mean)
+        for i, average in enumerate(self.averages(exact, shares)):
+            clipped = max(average, -1.0 / self.rate) if clip else average
+            self.pieces[i].raised += clipped - exact[i]
+            estimates[i] += clipped
         if draws > 1:
             for j in looks:
                 others = [surprise[k] - usual for k in looks if k != j]

@@ -104,6 +104,35 @@ def test_a_long_game_of_single_losses_against_the_flat_version():
 
 
 @pytest.mark.parametrize("space", SPACES, ids=repr)
+def test_finer_cells_where_much_is_played_against_the_flat_version(space):
+    """Late in a game, with most of the mass in a corner of one cell."""
+    rng = np.random.default_rng(8)
+    weights = fresh(space)
+    slow = flat(weights)
+    slow.paid = [0.25, 0.5] * 30_000
+    weights._sums[:3] = len(slow.paid), np.mean(slow.paid), len(slow.paid) * np.var(slow.paid)
+    lo, hi = weights.ends
+    edges = lo + (hi - lo) * np.array([0.3, 0.301, 0.302, 0.31])
+    behind = np.abs(weights._pieces[k.EDGE, :-1] - edges[0]) > 0.02 * (hi - lo)
+    weights._pieces[k.SUM, :-1] += 8.0 * behind
+    k.weigh(weights._a, len(weights), RATE)
+    for piece, late in zip(slow.pieces, behind.tolist(), strict=True):
+        piece.total += 8.0 * late
+    for _ in range(12):
+        losses, drawn = 0.5 + 0.1 * rng.random(3), int(rng.integers(3))
+        learned = weights.learn(seen_part(edges, losses, [np.array([drawn])], losses[drawn]), RULE)
+        _, gap = slow.tell([[(edges[drawn], edges[drawn + 1], losses[drawn])]], float(losses[drawn]))
+        assert learned.gap == pytest.approx(gap, rel=1e-9, abs=1e-12)
+        weights = learned.weights
+        pieces = weights._pieces
+        for row, name in ((k.SUM, "total"), (k.RAISED, "raised")):
+            np.testing.assert_allclose(pieces[row, :-1], [getattr(p, name) for p in slow.pieces], atol=1e-9)
+    there = (pieces[k.EDGE, :-1] >= edges[0]) & (pieces[k.EDGE, :-1] < edges[-1])
+    raised = pieces[k.RAISED, :-1][there]
+    assert np.unique(raised.round(9)).size > 2
+
+
+@pytest.mark.parametrize("space", SPACES, ids=repr)
 @pytest.mark.parametrize("looks", [1, 3])
 def test_estimates_are_unbiased_but_for_what_clips_have_raised(space, looks):
     """Over all sets that may be seen, sums minus what was raised move by the loss, up to one constant."""

@@ -24,6 +24,8 @@ SHARED = 0.8  # the part of what other looks say of the hardness of an instance 
 FIRST_LOOKS = 60.0  # with the weight of so many looks
 LEAST_DEVIATION = 0.3  # of the mean: losses that are all alike must be told from unseen ones
 SMALLEST_SHARE = 2.0**-64
+PARTS = 64  # of a cell, at most
+COARSE = 4.0  # times t^(-1/3) in round t: the share that a cell may hold
 
 
 class Cells(NamedTuple):
@@ -42,6 +44,15 @@ class Outlook(NamedTuple):
     shrink: float  # a parent's estimate counts as much as so many rounds
     optimism: float  # deviations by which what was never seen looks better than it may be
     doubt: float  # standard errors by which a piece looks better than what was seen of it
+
+
+class Smooth(NamedTuple):
+    """Over what estimates are averaged, and what they are raised to at least."""
+
+    cells: Cells
+    nodes: int  # of the tree
+    most: float  # the share that a cell holds at most, if it is not to be finer; 0: nothing is averaged
+    floor: float
 
 
 @inner
@@ -77,25 +88,27 @@ def baseline(a: Any, n: int, cells: Cells, tree: Any, outlook: Outlook) -> Any:
 @inner
 def remember(a: Any, first: Any, losses: Any, sets: Any, n_sets: int, cells: Cells, tree: Any) -> None:
     """Count what the sets have shown, on their pieces, and for each set once on the nodes that it touches."""
-    stamp = np.full(tree.shape[1], -1, np.int64)
+    width, total = np.zeros(tree.shape[1]), np.zeros(tree.shape[1])
     for which in range(n_sets):
         c = 0
         for j in range(sets.size):
             if sets[j] != which:
                 continue
+            c = last_at(cells.edges, c, cells.leaf.size, a[EDGE, first[j]])
             for i in range(first[j], first[j + 1]):
                 a[COUNT, i] += 1.0
                 a[LOSS, i] += losses[j]
-            c = last_at(cells.edges, c, cells.leaf.size, a[EDGE, first[j]])
-            while c < cells.leaf.size and cells.edges[c] < a[EDGE, first[j + 1]]:
-                node = cells.leaf[c]
-                while node >= 1 and stamp[node] != which:
-                    stamp[node] = which
-                    tree[0, node] += 1.0
-                    tree[1, node] += losses[j]
-                    node >>= 1
-                c += 1
-            c -= 1  # the next piece may begin in the same cell
+                while cells.edges[c + 1] <= a[EDGE, i]:
+                    c += 1
+                width[cells.leaf[c]] += a[EDGE, i + 1] - a[EDGE, i]
+                total[cells.leaf[c]] += (a[EDGE, i + 1] - a[EDGE, i]) * losses[j]
+        for node in range(tree.shape[1] - 1, 0, -1):
+            if width[node] > 0.0:
+                tree[0, node] += 1.0
+                tree[1, node] += total[node] / width[node]
+                width[node >> 1] += width[node]
+                total[node >> 1] += total[node]
+                width[node] = total[node] = 0.0
 
 
 @inner
@@ -118,7 +131,7 @@ def remember_whole(a: Any, first: Any, losses: Any, cells: Cells, tree: Any) -> 
 
 @inner
 def estimate(
-    a: Any, n: int, first: Any, losses: Any, sets: Any, factors: Any, base: Any, asked: Any, floor: float
+    a: Any, n: int, first: Any, losses: Any, sets: Any, factors: Any, base: Any, asked: Any, smooth: Smooth
 ) -> tuple[float, float]:
     """Add b + (loss - b) / p to the sums where it was seen, b elsewhere; relative to the mean of b.
 
@@ -127,25 +140,103 @@ def estimate(
     the floor has raised the estimates.
     """
     level = dot(asked, base, n)
-    added = np.empty(n)
-    for i in range(n):
-        added[i] = base[i] - level
-    mean = raised = 0.0
+    exact = np.zeros(n)
     for j in range(sets.size):
-        if sets[j] < 0:
-            continue
-        factor, less = factors[0, sets[j]], factors[1, sets[j]]
-        for i in range(first[j], first[j + 1]):
-            exact = (losses[j] - base[i]) * factor - less
-            clipped = max(exact, floor)
-            a[RAISED, i] += clipped - exact
-            raised += asked[i] * (clipped - exact)
-            added[i] += clipped
-            mean += asked[i] * clipped
+        if sets[j] >= 0:
+            factor, less = factors[0, sets[j]], factors[1, sets[j]]
+            for i in range(first[j], first[j + 1]):
+                exact[i] = (losses[j] - base[i]) * factor - less
+    even = averages(a, n, exact, asked, smooth)
+    mean = raised = 0.0
     for i in range(n):
-        a[SUM, i] += added[i]
-        base[i] = added[i]
+        added = max(even[i], smooth.floor)
+        a[RAISED, i] += added - exact[i]
+        raised += asked[i] * (added - even[i])
+        mean += asked[i] * added
+        base[i] += added - level
+        a[SUM, i] += base[i]
     return mean, raised
+
+
+@inner
+def averages(a: Any, n: int, exact: Any, asked: Any, smooth: Smooth) -> Any:
+    """The mean of the estimates over each cell by the shares, as pieces of a cell are much alike.
+
+    A narrow set has a small p, and an estimate that varies as much as 1/p; its mean over a cell varies no
+    more than that of a look at the cell. Where much is played cells are finer: one that holds more than the
+    share `most` falls into those of single rows, and these are halved. The cells depend on the past alone.
+    """
+    if smooth.most <= 0.0:
+        return exact
+    edges, leaf = smooth.cells
+    share, total = np.zeros(smooth.nodes), np.zeros(smooth.nodes)
+    i = 0
+    for c in range(leaf.size):
+        while i < n and a[EDGE, i] < edges[c + 1]:
+            share[leaf[c]] += asked[i]
+            total[leaf[c]] += asked[i] * exact[i]
+            i += 1
+    out = np.empty(n)
+    i = 0
+    for c in range(leaf.size):
+        start, node = i, leaf[c]
+        fine = share[node] > smooth.most
+        mean = total[node] / share[node] if share[node] > 0.0 else 0.0
+        while i < n and a[EDGE, i] < edges[c + 1]:
+            out[i] = exact[i] if fine else mean
+            i += 1
+        if fine and total[node] != 0.0:
+            refine(a, start, i, asked, smooth.most, out)
+    return out
+
+
+@inner
+def refine(a: Any, start: int, end: int, asked: Any, most: float, values: Any) -> None:
+    """Average over the parts of a cell, halved while they hold more than the share `most`.
+
+    An average is that of all within a part; a piece in several parts gets its part of each.
+    """
+    share, total = np.zeros(PARTS), np.zeros(PARTS)
+    for i in range(start, end):
+        left, right = place(a, i, start, end), place(a, i + 1, start, end)
+        for part in range(int(left), int(math.ceil(right))):
+            inside = asked[i] * overlap(left, right, part)
+            share[part] += inside
+            total[part] += inside * values[i]
+    part = 0
+    while part < PARTS:
+        size = PARTS
+        while part % size or (size > 1 and sum_between(share, part, part + size) > most):
+            size //= 2
+        held, sought = sum_between(share, part, part + size), sum_between(total, part, part + size)
+        for each in range(part, part + size):
+            total[each] = sought / held if held > 0.0 else 0.0
+        part += size
+    for i in range(start, end):
+        left, right = place(a, i, start, end), place(a, i + 1, start, end)
+        values[i] = 0.0
+        for part in range(int(left), int(math.ceil(right))):
+            values[i] += overlap(left, right, part) * total[part]
+
+
+@inner
+def place(a: Any, i: int, start: int, end: int) -> float:
+    """Where a piece begins in the cell from one piece to another, from 0 to the number of parts."""
+    return PARTS * min((a[EDGE, i] - a[EDGE, start]) / (a[EDGE, end] - a[EDGE, start]), 1.0)
+
+
+@inner
+def overlap(left: float, right: float, part: int) -> float:
+    """How much of the piece between two places is in a part."""
+    return (min(right, part + 1.0) - max(left, float(part))) / (right - left) if right > left else 1.0
+
+
+@inner
+def sum_between(x: Any, start: int, end: int) -> float:
+    total = 0.0
+    for i in range(start, end):
+        total += x[i]
+    return total
 
 
 @inner
@@ -279,7 +370,9 @@ def learn(
     values = baseline(a, n, cells, tree, Outlook(sums[MEAN], deviation, by_piece, shrink, optimism, doubt))
     surprise = surprises(first, losses, sets, p.size, values, asked)
     factors = paired(surprise, times, p, explore, deviation, sums)
-    expected, raised = estimate(a, n, first, losses, sets, factors, values, asked, floor)
+    most = 0.0 if whole else COARSE * (1.0 + sums[TOLD]) ** (-1.0 / 3.0)
+    smooth = Smooth(cells, tree.shape[1], most, floor)
+    expected, raised = estimate(a, n, first, losses, sets, factors, values, asked, smooth)
     if whole:
         remember_whole(a, first, losses, cells, tree)
     else:

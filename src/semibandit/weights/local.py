@@ -13,14 +13,13 @@ from msgspec.structs import replace
 
 from semibandit import _validate
 from semibandit._validate import FloatArray, IntArray
-from semibandit.functions import Piecewise, PiecewiseConstant
+from semibandit.functions import Piecewise, PiecewiseConstant, PiecewiseLinear
 from semibandit.spaces import Line
 from semibandit.weights import _local_kernels
 from semibandit.weights import _pieces as k
 from semibandit.weights._tree_kernels import WORDS, Nodes
 from semibandit.weights.cells import Cells, n_nodes
 from semibandit.weights.drift import Drift
-from semibandit.weights.exponential import ExponentialPieces
 from semibandit.weights.interval_tree import IntervalTree
 from semibandit.weights.splitting import moved, parts
 from semibandit.weights.steps import Learned, Rule, Seen
@@ -152,14 +151,9 @@ class LocalPieces:
             return np.asarray(np.log(k.shares(self._a, self._n, edges)))
 
     def learn(self, seen: Seen, rule: Rule) -> Learned:
-        """One round of Algorithm 1 with the local baseline in place of the rule's shift. O(P).
-
-        Losses with a slope turn the weights into `ExponentialPieces`, which learn with the shift.
-        """
-        left, right = seen.losses
-        if left is not right:
-            logs = self.log()
-            return ExponentialPieces(logs.edges, logs.values, logs.values).learn(seen, rule)
+        """One round of Algorithm 1 with the local baseline in place of the rule's shift. O(P)."""
+        if seen.losses[0] is not seen.losses[1]:
+            seen = self._in_steps(seen)
         drift, before = self._drift, self._tree
         if drift is not None:
             drift, before = drift.told(self._leaf(seen.home), seen.paid, seen.whole), before.copy()
@@ -169,12 +163,21 @@ class LocalPieces:
         p = seen.chances()
         self._make_room(seen.edges.size)
         self._n, gap, raised = _local_kernels.learn(
-            self._a, self._n, seen.edges, left, seen.sets, seen.times, p, asked, seen.paid,
+            self._a, self._n, seen.edges, seen.losses[0], seen.sets, seen.times, p, asked, seen.paid,
             self._cells.edges, self._cells.leaf, self._tree, self._sums,
             *self._outlook(drift, seen.single), *rule[1:], seen.whole, self._budget,
         )  # fmt: skip
         learned = Learned(self, p, float(gap), None, float(raised))
         return learned if drift is None else self._moved(drift.remembering(self._tree - before), learned)
+
+    def _in_steps(self, seen: Seen) -> Seen:
+        """Losses with a slope by their means over the pieces, on which the weights do not differ."""
+        inner = self._a[k.EDGE, : self._n + 1]
+        edges = np.union1d(seen.edges, inner[(seen.edges[0] < inner) & (inner < seen.edges[-1])])
+        left, right = PiecewiseLinear.trusted(seen.edges, *seen.losses).spread(edges)
+        losses = 0.5 * (left + right)
+        sets = seen.sets[np.searchsorted(seen.edges, edges[:-1], side="right") - 1]
+        return replace(seen, edges=edges, losses=(losses, losses), sets=sets)
 
     def _moved(self, drift: Drift, learned: Learned) -> Learned:
         """Spread a share of the mass after a step, and forget a part of the past."""
