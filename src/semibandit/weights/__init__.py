@@ -90,8 +90,11 @@ class Weights(Protocol):
         """The function on a line with further rows; a parent and its parts share its mass evenly."""
         ...
 
-    def raised(self) -> float:
-        """By how much clips and joins have made a sum of estimates larger than an unbiased one, at most."""
+    def lead(self) -> float:
+        """By how many losses a place is ahead in a certificate, at most; 0 where nobody keeps account of it.
+
+        ln(density / prior) / rate, and by how much the sum of its estimates is larger than an unbiased one.
+        """
         ...
 
     def warmed(self, total: Piecewise, count: int, weight: float, rate: float) -> Weights:

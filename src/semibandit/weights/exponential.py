@@ -136,7 +136,7 @@ class ExponentialPieces:
         """The logarithm of the integral over the line."""
         return scaled.log(*self._total())
 
-    def raised(self) -> float:
+    def lead(self) -> float:
         """Clips are not kept account of here: the learner adds up what each step reports."""
         return 0.0
 

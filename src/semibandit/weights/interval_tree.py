@@ -190,7 +190,7 @@ class IntervalTree:
         top = np.lexsort((mant, expo))[-1]
         return edges, np.log(mant / mant[top]) + (expo - expo[top]) * scaled.LN2
 
-    def raised(self) -> float:
+    def lead(self) -> float:
         """Clips are not kept account of here: the learner adds up what each step reports."""
         return 0.0
 

@@ -238,9 +238,12 @@ class LocalPieces:
         """Memory of the structure."""
         return self._a.nbytes + self._tree.nbytes
 
-    def raised(self) -> float:
-        """By how much clips and joins have made a sum of estimates larger than an unbiased one, at most."""
-        return float(self._pieces[k.RAISED, :-1].max())
+    def lead(self) -> float:
+        """By how many losses a place is ahead, at most: by its density, and by what was added to its sum."""
+        _, prior, _, raised, _, _, mass = self._pieces[:, :-1]
+        there = (mass > 0.0) & (prior > 0.0)
+        odds = mass[there] / prior[there] * (prior.sum() / mass.sum())
+        return float((np.log(odds) / self._rate + raised[there]).max())
 
     def log(self) -> PiecewiseConstant:
         """The logarithm of the weight, relative to the largest one. O(P)."""
