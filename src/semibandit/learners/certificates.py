@@ -14,10 +14,9 @@ class Certificate(NamedTuple):
     """A bound on the expected regret so far, and the terms that it is the sum of.
 
     `learning` is ln(1/π(B))/λ + Σ gaps, `clips` what clips, averages over cells and joins have added to
-    estimates beyond that, and `dispersion`
-    T·L·r + f(T, r), for the radius r that makes the sum least. π(B) is what the least likely ball of radius r
-    had to begin with: 2r/|C|, unless there was a prior. Regret is never more than the losses paid, which
-    caps `value`.
+    estimates beyond that, and `dispersion` T·L·r + f(T, r), for the radius r that makes the sum least. π(B)
+    is what the least likely ball of radius r had to begin with: 2r/|C|, unless there was a prior. Regret is
+    never more than the losses paid, which caps `value`.
     """
 
     value: float

@@ -41,9 +41,9 @@ class Exp3Set(Learner):
     are on the interval tree of appendix A.2, and a round costs O(log t).
 
     A single loss, `tell(trial, 0.3)`, counts for a cell around the parameter, a 32nd of the space or less
-    where much is played: as on any grid, what differs within a cell is averaged. Told a `PiecewiseLinear`,
-    the learner goes on with weights that are exp of a piecewise linear function (`ExponentialPieces`) and
-    with the scalar baseline.
+    where much is played: as on any grid, what differs within a cell is averaged. Of a `PiecewiseLinear` seen
+    in part the means over pieces count. Told whole ones, or without a local baseline, the learner goes on
+    with weights that are exp of a piecewise linear function (`ExponentialPieces`) and the scalar baseline.
 
     Parameters
     ----------
@@ -60,9 +60,10 @@ class Exp3Set(Learner):
         Told values are utilities, to be large, instead of losses.
     baseline
         "local" (default): estimates are b + 1{seen}·(loss - b)/p, where b(ρ) is what is expected at ρ from
-        the losses seen there and nearby; the correction is clipped below at -1/λ. Unbiased but for the clip,
-        which `certificate` counts. "low": b is one number, half a standard deviation, and a fifth at least,
-        below the mean of past losses. None: no baseline, nothing is clipped, and there is a proof in advance.
+        the losses seen there and nearby; the correction is averaged over cells, finer where much is played,
+        and clipped below at -1/λ. `certificate` counts what that changes. "low": b is one number, half a
+        standard deviation, and a fifth at least, below the mean of past losses. None: no baseline, nothing is
+        clipped, and there is a proof in advance.
     drift
         None: the best parameter stays. A number in (0, 1): in each round this share of the weight is spread
         over the space, and the past is forgotten 16 times as fast (fixed share; Balcan, Dick, Sharma 2020).

@@ -93,7 +93,8 @@ class Learner(AskTell):
 
         It is the least over r of ln(|C|/2r)/λ + Σ gaps + what clips have added + T·L·r + f(T, r): since the
         rate has never risen, the estimates of what was paid exceed their average over a ball of radius r by
-        no more than the first two terms, path by path; they are unbiased but for the clips, which are known.
+        no more than the first two terms, path by path; they are unbiased but for clips, averages and joins,
+        which are known.
         With a prior, ln(1/π(B)) for the least likely ball B takes the place of the first; logged instances
         add by how much they favour one place over another, as they may have been misleading.
 

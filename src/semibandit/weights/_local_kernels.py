@@ -199,7 +199,7 @@ def refine(a: Any, start: int, end: int, asked: Any, most: float, values: Any) -
     share, total = np.zeros(PARTS), np.zeros(PARTS)
     for i in range(start, end):
         left, right = place(a, i, start, end), place(a, i + 1, start, end)
-        for part in range(int(left), int(math.ceil(right))):
+        for part in range(int(left), math.ceil(right)):
             inside = asked[i] * overlap(left, right, part)
             share[part] += inside
             total[part] += inside * values[i]
@@ -215,7 +215,7 @@ def refine(a: Any, start: int, end: int, asked: Any, most: float, values: Any) -
     for i in range(start, end):
         left, right = place(a, i, start, end), place(a, i + 1, start, end)
         values[i] = 0.0
-        for part in range(int(left), int(math.ceil(right))):
+        for part in range(int(left), math.ceil(right)):
             values[i] += overlap(left, right, part) * total[part]
 
 

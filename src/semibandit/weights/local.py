@@ -42,7 +42,8 @@ class LocalPieces:
     and the better b predicts the loss, the less it varies. Here b is the mean of what was seen of a piece,
     shrunk to that of its cell, of the cell's parent and so on, and lowered where little was seen. So pieces
     that nobody has seen learn from their neighbours (coarse cells at first), and those that were seen often
-    trust themselves (exact edges in the end).
+    trust themselves (exact edges in the end). (loss - b)/p is averaged over cells, finer where much is
+    played, as that of a narrow set would be large and seldom.
 
     A round costs O(P) for P pieces, of which there are at most `budget`: neither time nor memory grows with
     the rounds. A step changes the weights in place; `apart` makes a copy where the old ones are still needed.
