@@ -56,12 +56,13 @@ def baseline(a: Any, n: int, cells: Cells, tree: Any, outlook: Outlook) -> Any:
     deviation = max(outlook.deviation, LEAST_DEVIATION * outlook.mean)
     hope, doubt = outlook.optimism * deviation, outlook.doubt * deviation
     out = np.empty(n)
-    c = 0
-    for i in range(n):
-        while cells.edges[c + 1] <= a[EDGE, i]:
-            c += 1
+    i = 0
+    for c in range(cells.leaf.size):
         leaf = cells.leaf[c]
-        out[i] = nodes[leaf] if outlook.by_piece else nodes[leaf] - hope / math.sqrt(tree[0, leaf] + 1.0)
+        of_cell = nodes[leaf] if outlook.by_piece else nodes[leaf] - hope / math.sqrt(tree[0, leaf] + 1.0)
+        while i < n and a[EDGE, i] < cells.edges[c + 1]:
+            out[i] = of_cell
+            i += 1
     if outlook.by_piece:  # in loops of their own, which the processor works off several pieces at a time
         for i in range(n):
             out[i] = (a[LOSS, i] + k * out[i]) / (a[COUNT, i] + k) - hope / (a[COUNT, i] + 1.0)
@@ -135,13 +136,15 @@ def estimate(
         if sets[j] < 0:
             continue
         factor, less = factors[0, sets[j]], factors[1, sets[j]]
-        for i in range(first[j], first[j + 1]):
-            exact = (losses[j] - base[i]) * factor - less
+        loss, here = losses[j], slice(first[j], first[j + 1])
+        b, share, total, more = base[here], asked[here], a[RAISED, here], added[here]
+        for i in range(b.size):
+            exact = (loss - b[i]) * factor - less
             clipped = max(exact, floor)
-            a[RAISED, i] += clipped - exact
-            raised += asked[i] * (clipped - exact)
-            added[i] += clipped
-            mean += asked[i] * clipped
+            total[i] += clipped - exact
+            raised += share[i] * (clipped - exact)
+            more[i] += clipped
+            mean += share[i] * clipped
     for i in range(n):
         a[SUM, i] += added[i]
         base[i] = added[i]
@@ -163,7 +166,10 @@ def surprises(first: Any, losses: Any, sets: Any, n_sets: int, base: Any, asked:
 
 
 @inner
-def paired(surprise: Any, times: Any, p: Any, explore: float, deviation: float, sums: Any) -> Any:
+def paired(
+    first: Any, losses: Any, sets: Any, base: Any, asked: Any, times: Any, p: Any, explore: float,
+    deviation: float, sums: Any,
+) -> Any:  # fmt: skip
     """By what to multiply loss - b on each set, and what to take off then; adds the round to `sums`.
 
     One look divides by its chance p. Of several, each makes an estimate of its own, and the mean counts. The
@@ -178,6 +184,7 @@ def paired(surprise: Any, times: Any, p: Any, explore: float, deviation: float, 
         for k in range(p.size):
             factors[0, k] = 1.0 / (p[k] + explore)
         return factors
+    surprise = surprises(first, losses, sets, p.size, base, asked)
     usual = sums[SURPRISE] / (sums[PAIRED] + 1.0)
     prior = FIRST_LOOKS * deviation * deviation
     theta = SHARED
@@ -277,8 +284,7 @@ def learn(
     complete(p, times.sum(), first, sets, asked)
     deviation = math.sqrt(sums[SQUARES] / max(sums[TOLD], 1.0))
     values = baseline(a, n, cells, tree, Outlook(sums[MEAN], deviation, by_piece, shrink, optimism, doubt))
-    surprise = surprises(first, losses, sets, p.size, values, asked)
-    factors = paired(surprise, times, p, explore, deviation, sums)
+    factors = paired(first, losses, sets, values, asked, times, p, explore, deviation, sums)
     expected, raised = estimate(a, n, first, losses, sets, factors, values, asked, floor)
     if whole:
         remember_whole(a, first, losses, cells, tree)
