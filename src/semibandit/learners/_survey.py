@@ -11,13 +11,12 @@ FINE, OUT_OF_RANGE, NOT_COVERED = 0, 1, 2
 
 
 def survey_step(
-    edges: list[float], loss: float, x: float, high: float, ends: tuple[float, float]
-) -> tuple[int, float, bool]:
-    """The same as `survey` of a single step, without a call of a kernel."""
-    lo, hi = edges
+    lo: float, hi: float, loss: float, x: float, high: float, ends: tuple[float, float]
+) -> tuple[int, bool]:
+    """The status and wholeness that `survey` finds, for a single step, without a call of a kernel."""
     if 0.0 <= loss <= high:
-        return (FINE if lo <= x <= hi else NOT_COVERED), loss, (lo, hi) == ends
-    return (NOT_COVERED if math.isnan(loss) else OUT_OF_RANGE), loss, False
+        return (FINE if lo <= x <= hi else NOT_COVERED), (lo, hi) == ends
+    return (NOT_COVERED if math.isnan(loss) else OUT_OF_RANGE), False
 
 
 @kernel

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semibandit._jit import inner, kernel
+from semibandit.weights import _told
 from semibandit.weights._pieces import COUNT, EDGE, LOSS, MASS, RAISED, SUM, cut, dot, join, last_at, weigh
 
 # What is known of all losses paid: their number, mean and sum of squared deviations (by Welford's
@@ -244,13 +245,11 @@ def count_paid(sums: Any, paid: float) -> None:
 def learn(
     a: Any,
     n: int,
-    edges: Any,
-    losses: Any,
-    sets: Any,
-    times: Any,
-    p: Any,
-    asked: Any,
+    lo: float,
+    hi: float,
     paid: float,
+    told: Any,
+    asked: Any,
     cell_edges: Any,
     leaf: Any,
     tree: Any,
@@ -264,15 +263,19 @@ def learn(
     rate: float,
     whole: bool,
     budget: int,
-) -> tuple[int, float, float]:
+) -> tuple[int, float, float, float]:
     """One round on the n pieces of `a`, which has room for a cut at each edge. O(P).
 
-    Completes `p`, the chances of the sets, and adds to the tree and to `sums`. `asked` are shares of the
-    pieces, cut already, at the time of the draw, where that is past; with none given, of today.
-    Returns the number of pieces, the mixability gap, and the mean by which the floor has raised estimates.
+    What was seen is in the table `told`, or a step from lo to hi if that is empty. Completes the chances of
+    the sets, and adds to the tree and to `sums`. `asked` are shares of the pieces, cut already, at the time
+    of the draw, where that is past; with none given, of today. Returns the number of pieces, the mixability
+    gap, the mean by which the floor has raised estimates, and the chance of the first set.
     Takes the numbers of an `Outlook` and of a `Rule` one by one, as named tuples take long to hand over.
     """
     cells = Cells(cell_edges, leaf)
+    told = _told.completed(told, lo, hi, paid, whole)
+    edges, losses = told[_told.EDGE], told[_told.LOSS, :-1]
+    sets, times, p = _told.sets_in(told)
     first = np.empty(edges.size, np.int64)
     n = cut(a, n, edges, sets, first)
     prompt = asked.size == 0
@@ -298,4 +301,4 @@ def learn(
         gap = expected + log_mixed(values, asked, rate) / rate
     if n > budget:
         n, _ = join(a, n, 3 * budget // 4, cells.edges, rate)
-    return n, max(gap, 0.0), raised
+    return n, max(gap, 0.0), raised, p[0]

@@ -114,7 +114,7 @@ def least_of(x: Any, n: int) -> float:
         s3 = min(s3, x[i + 3])
     for i in range(n - n % 4, n):
         s0 = min(s0, x[i])
-    return min(min(s0, s1), min(s2, s3))
+    return float(min(min(s0, s1), min(s2, s3)))
 
 
 @kernel

@@ -45,6 +45,12 @@ class Nodes(NamedTuple):
     whole: npt.NDArray[np.int64]
 
 
+@inner
+def opened(whole: Any) -> Nodes:
+    """The rows of a tree from one view of them: a named tuple would take long to hand over."""
+    return Nodes(whole.view(np.float64), whole)
+
+
 # -- one node -------------------------------------------------------------------------------------
 
 
@@ -185,8 +191,9 @@ def cut(t: Nodes, x: float) -> None:
 
 
 @kernel
-def draw(t: Nodes, u: float) -> float:
+def draw(whole: Any, u: float) -> float:
     """The point below which a share u of the mass lies (Draw). O(log P)."""
+    t = opened(whole)
     node = t.whole[HEAD, ROOT]
     right = t.real[HEAD, HI]
     share = u
