@@ -78,14 +78,6 @@ class PiecewiseConstant(Piecewise):
         """The values, twice: a step ends as it began."""
         return self.values, self.values
 
-    @property
-    def step(self) -> tuple[float, float, float] | None:
-        """(lo, hi, value) of a function that is a single step; None of all others."""
-        if self.values.size > 1:
-            return None
-        lo, hi = self.edges.tolist()
-        return lo, hi, self.values.item()
-
     @classmethod
     def of_ends(cls, edges: FloatArray, left: FloatArray, right: FloatArray) -> PiecewiseConstant:
         """The steps that begin with `left`."""

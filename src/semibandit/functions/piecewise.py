@@ -83,11 +83,6 @@ class Piecewise:
         """The value at the left end of each piece, and the value that it reaches at its right end."""
         raise NotImplementedError
 
-    @property
-    def step(self) -> tuple[float, float, float] | None:
-        """(lo, hi, value) of a function that is a single step; None of all others."""
-        return None
-
     @classmethod
     def of_ends(cls, edges: FloatArray, left: FloatArray, right: FloatArray) -> Self:
         """The function with these values at both ends of its pieces."""

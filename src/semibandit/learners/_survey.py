@@ -10,15 +10,6 @@ from semibandit._jit import kernel
 FINE, OUT_OF_RANGE, NOT_COVERED = 0, 1, 2
 
 
-def survey_step(
-    lo: float, hi: float, loss: float, x: float, high: float, ends: tuple[float, float]
-) -> tuple[int, bool]:
-    """The status and wholeness that `survey` finds, for a single step, without a call of a kernel."""
-    if 0.0 <= loss <= high:
-        return (FINE if lo <= x <= hi else NOT_COVERED), (lo, hi) == ends
-    return (NOT_COVERED if math.isnan(loss) else OUT_OF_RANGE), False
-
-
 @kernel
 def survey(
     edges: Any, left: Any, right: Any, sets: Any, x: float, high: float, lo: float, hi: float

@@ -188,13 +188,13 @@ class AskTell:
     def _trial(self, trial_id: int, positions: tuple[float, ...]) -> Trial:
         rho, alpha = self._parameters(positions[0])
         names = self.space.names
-        probes: tuple[Any, ...] = ()
-        if len(positions) > 1:
-            others = map(self._parameters, positions[1:])
-            if names:
-                probes = tuple(parameters_of(names, x, a) for x, a in others)
-            else:
-                probes = tuple(x if a is None else (x, a) for x, a in others)
+        if len(positions) == 1:
+            return Trial(trial_id, rho, self._name, positions, alpha, (), names)
+        others = map(self._parameters, positions[1:])
+        if names:
+            probes = tuple(parameters_of(names, x, a) for x, a in others)
+        else:
+            probes = tuple(x if a is None else (x, a) for x, a in others)
         return Trial(trial_id, rho, self._name, positions, alpha, probes, names)
 
     def _parameters(self, position: float) -> tuple[Any, Alpha | None]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit.functions import Piecewise, PiecewiseConstant
-from semibandit.learners._survey import NOT_COVERED, OUT_OF_RANGE, survey, survey_step
+from semibandit.learners._survey import NOT_COVERED, OUT_OF_RANGE, survey
 from semibandit.learners.learner import Learner
 from semibandit.learners.rates import AdaptiveRate, Rate
 from semibandit.learners.trials import Epoch, Trial
@@ -28,7 +28,6 @@ from semibandit.weights import (
 __all__ = ["Exp3Set"]
 
 _BUDGET = 512  # pieces with a local baseline: more of them made no stream better
-_FUNCTIONS = Piecewise, Boxes
 _POINT_HALVINGS = 6  # of the cell that a single loss speaks for, at most
 
 
@@ -202,33 +201,31 @@ class Exp3Set(Learner):
         return super()._config() | {"drift": self.drift, "prior": self.prior}
 
     def _read(self, trial: Trial, look: int, home: float, seen: Any) -> Seen | Step:
-        if not isinstance(seen, _FUNCTIONS):
+        line = self._line
+        if type(seen) is PiecewiseConstant and seen.values.size == 1 and line.bare:
+            # The usual case at the least cost; all others, and what is wrong with them, take the way below.
+            (lo, hi), value, (first, last) = seen.edges.tolist(), seen.values.item(), line.ends
+            if first <= lo <= home <= hi <= last and 0.0 <= value <= self.high:
+                return Step(lo, hi, self._scaled(value), home, lo == first and hi == last)
+        if not isinstance(seen, Piecewise | Boxes):
             if isinstance(seen, int | float | np.floating | np.integer) and not isinstance(seen, bool):
                 return self._read_point(home, seen)
             raise TypeError(
                 f"seen must be a PiecewiseConstant or PiecewiseLinear that covers {trial.named(look)}, "
                 f"a single loss, or None for a failed run, got {seen!r}"
             )
-        laid = self._line.lay(seen, home)
-        step = laid.step
-        if step is not None:  # the usual case at the least cost
-            lo, hi, value = step
-            status, whole = survey_step(lo, hi, value, home, self.high, self._line.ends)
-        else:
-            # Copies, as numba takes much longer to look at arrays that are read-only.
-            edges, sets = laid.edges.copy(), np.zeros(len(laid), np.int64)
-            left, right = (end.copy() for end in laid.ends)
-            status, value, whole = survey(edges, left, right, sets, home, self.high, *self._line.ends)
+        laid = line.lay(seen, home)
+        # Copies, as numba takes much longer to look at arrays that are read-only.
+        edges, sets = laid.edges.copy(), np.zeros(len(laid), np.int64)
+        left, right = (end.copy() for end in laid.ends)
+        status, value, whole = survey(edges, left, right, sets, home, self.high, *line.ends)
         if status == OUT_OF_RANGE:
             raise ValueError(f"the values told must be in [0, {self.high:g}], got {value!r}")
         if status == NOT_COVERED:
             raise ValueError(f"the function told must cover {trial.named(look)}, got {seen!r}")
-        paid = float(self._scaled(value))
-        if step is not None:
-            return Step(lo, hi, paid, home, whole)
-        left = self._scaled(left)
-        losses = left, left if laid.degree == 0 else self._scaled(right)
-        return Seen(edges, losses, sets, paid, home, whole)
+        left, value = self._scaled(left), self._scaled(value)
+        right = left if laid.degree == 0 else self._scaled(right)
+        return Seen(edges, (left, right), sets, float(value), home, whole)
 
     def _read_point(self, home: float, seen: Any) -> Step:
         """A single loss stands for the cell around its parameter: cells are a partition as well."""

@@ -41,6 +41,7 @@ class Line:
 
     def __init__(self, lo: float, hi: float, margin: float = 0.0, n_rows: int = 1) -> None:
         self.lo, self.hi, self.margin, self.n_rows = lo, hi, margin, n_rows
+        self.bare = not margin  # functions are laid as they are
 
     @cached_property
     def span(self) -> tuple[float, float]:

@@ -158,7 +158,7 @@ class IntervalTree:
             steps, logs = self.pieces()
             return ExponentialPieces(steps, logs, logs).learn(seen, rule)
         told = seen.table()
-        self._reserve(told.shape[1] or 1)
+        self._reserve(seen.n_edges - 1)
         gap, clipped, p, factor = learn(
             self._nodes.whole, seen.lo, seen.hi, seen.paid, told, seen.late_shares(),
             rule.shift(), rule.explore, rule.floor, rule.rate, seen.whole,

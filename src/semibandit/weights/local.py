@@ -167,7 +167,7 @@ class LocalPieces:
         told, asked = seen.table(), _NONE
         if seen.shares_at_ask is not None:
             asked = seen.shares_at_ask(self._cut(seen.edges, seen.sets))
-        self._make_room(told.shape[1] or 2)
+        self._make_room(seen.n_edges)
         cells = self._cells
         self._n, gap, raised, p = _local_kernels.learn(
             self._a, self._n, seen.lo, seen.hi, seen.paid, told, asked,

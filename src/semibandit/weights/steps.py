@@ -41,6 +41,11 @@ class Seen(msgspec.Struct, frozen=True, gc=False):
     single: bool = False  # only the loss at a point was told, and is taken to hold nearby
 
     @property
+    def n_edges(self) -> int:
+        """The number of edges."""
+        return self.edges.size
+
+    @property
     def lo(self) -> float:
         """Where the first piece begins."""
         return float(self.edges[0])
@@ -92,6 +97,7 @@ class Step(msgspec.Struct, frozen=True, gc=False):
     whole: bool = False
     single: bool = False
 
+    n_edges: ClassVar[int] = 2
     sloped: ClassVar[bool] = False
     shares_at_ask: ClassVar[None] = None
 
