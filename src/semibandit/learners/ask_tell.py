@@ -321,7 +321,7 @@ class AskTell:
 
     def _count(self, seen: Seen | Step, explore: float, learned: Learned) -> None:
         """Add a round to the statistics."""
-        paid = seen.paid
+        paid, mean = seen.paid, self._loss_mean
         self.last_probabilities = learned.p
         self.n_told += 1
         self.n_partial += not seen.whole
@@ -331,9 +331,8 @@ class AskTell:
             self.explore_sum += explore * paid / (learned.p[0] + explore)
         self.clip_mean += learned.clipped
         self.clip_most += learned.most_clipped
-        delta = paid - self._loss_mean
-        self._loss_mean += delta / self.n_told
-        self._loss_squares += delta * (paid - self._loss_mean)
+        self._loss_mean = mean + (paid - mean) / self.n_told
+        self._loss_squares += (paid - mean) * (paid - self._loss_mean)
 
     def _go_on_with(self, weights: Weights) -> None:
         """Replace the weights; pending trials keep the old ones."""

@@ -301,4 +301,4 @@ def learn(
         gap = expected + log_mixed(values, asked, rate) / rate
     if n > budget:
         n, _ = join(a, n, 3 * budget // 4, cells.edges, rate)
-    return n, max(gap, 0.0), raised, p[0]
+    return n, float(max(gap, 0.0)), float(raised), float(p[0])

@@ -87,4 +87,4 @@ def learn(
         log_mixed = scaled.log(m1 / m0, e1 - e0)
     else:
         log_mixed = math.log1p(max(mixed, 2.0**-53 - 1.0))
-    return float(max(mean + log_mixed / rate, 0.0)), float(clipped), p[0], factors[0]
+    return float(max(mean + log_mixed / rate, 0.0)), float(clipped), float(p[0]), float(factors[0])
