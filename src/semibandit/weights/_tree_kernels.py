@@ -274,10 +274,10 @@ def multiply(t: Nodes, lo: float, hi: float, m: float, tail: float, e: int) -> N
     right = np.empty((height + 1, 2))
     slot = np.empty((height + 1, 2), np.int64)  # of a node at `level`, cut by an end of the interval
     n_cut = np.zeros(height + 1, np.int64)
+    cut_in = np.empty(2, np.int64)
     node[height, 0], right[height, 0] = t.whole[HEAD, ROOT], t.real[HEAD, HI]
     n_here = 1
     for level in range(height, -1, -1):
-        cut_in = np.empty(2, np.int64)
         for which in range(n_here):
             v = node[level, which]
             for i in range(find(t, v, lo), t.whole[v, USED]):

@@ -21,7 +21,7 @@ from semibandit.weights._told import FACTOR
 from semibandit.weights.cells import Cells
 from semibandit.weights.exponential import ExponentialPieces
 from semibandit.weights.splitting import split_log
-from semibandit.weights.steps import Learned, Rule, Seen, Step, chances_in
+from semibandit.weights.steps import Learned, Rule, Seen, Step
 
 __all__ = ["IntervalTree"]
 
@@ -164,7 +164,7 @@ class IntervalTree:
             rule.shift(), rule.explore, rule.floor, rule.rate, seen.whole,
         )  # fmt: skip
         factors = told[FACTOR, :-1] if told.size else (factor,)
-        return Learned(self, chances_in(told, p), gap, factors, most_clipped=clipped)
+        return Learned(self, seen.chances_in(told, p), gap, factors, most_clipped=clipped)
 
     # -- the whole function ----------------------------------------------------------------------
 

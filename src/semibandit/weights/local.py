@@ -23,7 +23,7 @@ from semibandit.weights.drift import Drift
 from semibandit.weights.exponential import ExponentialPieces
 from semibandit.weights.interval_tree import IntervalTree
 from semibandit.weights.splitting import moved, parts
-from semibandit.weights.steps import Learned, Rule, Seen, Step, chances_in
+from semibandit.weights.steps import Learned, Rule, Seen, Step
 
 __all__ = ["LocalPieces", "WholeSoFar"]
 
@@ -174,7 +174,7 @@ class LocalPieces:
             cells.edges, cells.leaf, self._tree, self._sums, *self._outlook(drift, seen.single),
             rule.explore, rule.floor, rule.rate, seen.whole, self._budget,
         )  # fmt: skip
-        learned = Learned(self, chances_in(told, p), gap, None, raised)
+        learned = Learned(self, seen.chances_in(told, p), gap, None, raised)
         return learned if drift is None else self._moved(drift.remembering(self._tree - before), learned)
 
     def _moved(self, drift: Drift, learned: Learned) -> Learned:

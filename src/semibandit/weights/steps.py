@@ -15,7 +15,7 @@ from semibandit.weights import _told
 if TYPE_CHECKING:
     from semibandit.weights import Weights
 
-__all__ = ["Learned", "Rule", "Seen", "Step", "chances_in", "united"]
+__all__ = ["Learned", "Rule", "Seen", "Step", "united"]
 
 _NONE = np.empty(0)
 _NO_TABLE = np.empty((_told.ROWS, 0))
@@ -74,6 +74,10 @@ class Seen(msgspec.Struct, frozen=True, gc=False):
         table[_told.CHANCE, : self.times.size] = self.chances()
         return table
 
+    def chances_in(self, table: FloatArray, first: float) -> tuple[float, ...]:
+        """The probabilities that the sets are seen, from the table that a kernel has completed."""
+        return tuple(table[_told.CHANCE, : self.times.size].tolist())
+
     def chances(self) -> FloatArray:
         """A fresh array of the probabilities that the sets are seen; negative: still to be computed."""
         if self.p is not None:
@@ -113,8 +117,12 @@ class Step(msgspec.Struct, frozen=True, gc=False):
         return np.array((self.lo, self.hi))
 
     def table(self) -> FloatArray:
-        """None: kernels take the numbers."""
+        """An empty one: kernels take the numbers."""
         return _NO_TABLE
+
+    def chances_in(self, table: FloatArray, first: float) -> tuple[float, ...]:
+        """The probability that the only set is seen, which a kernel returns."""
+        return (first,)
 
     def late_shares(self) -> FloatArray:
         """Nothing: what is told late is told `in_arrays`."""
@@ -152,13 +160,6 @@ class Learned(msgspec.Struct, frozen=True, gc=False):
     kept: float = 1.0
     speed: float = 0.0
     remembered: float = 1.0
-
-
-def chances_in(table: FloatArray, first: float) -> tuple[float, ...]:
-    """The probabilities that the sets were seen, after a step: in the table, if it is not empty."""
-    if not table.size:
-        return (first,)
-    return tuple(table[_told.CHANCE, table[_told.TIMES] > 0.0].tolist())
 
 
 def united(looks: list[tuple[float, Seen | Step]]) -> Seen | Step:
