@@ -137,15 +137,13 @@ def estimate(
         if sets[j] < 0:
             continue
         factor, less = factors[0, sets[j]], factors[1, sets[j]]
-        loss, here = losses[j], slice(first[j], first[j + 1])
-        b, share, total, more = base[here], asked[here], a[RAISED, here], added[here]
-        for i in range(b.size):
-            exact = (loss - b[i]) * factor - less
+        for i in range(first[j], first[j + 1]):
+            exact = (losses[j] - base[i]) * factor - less
             clipped = max(exact, floor)
-            total[i] += clipped - exact
-            raised += share[i] * (clipped - exact)
-            more[i] += clipped
-            mean += share[i] * clipped
+            a[RAISED, i] += clipped - exact
+            raised += asked[i] * (clipped - exact)
+            added[i] += clipped
+            mean += asked[i] * clipped
     for i in range(n):
         a[SUM, i] += added[i]
         base[i] = added[i]
