@@ -17,7 +17,7 @@ from semibandit.weights import Weights
 __all__ = ["Epoch", "Trial"]
 
 
-class Trial(msgspec.Struct, frozen=True):
+class Trial(msgspec.Struct, frozen=True, gc=False):
     """One question: play `rho` (and `alpha`, on `Strips`), then tell the learner what was seen.
 
     On `Knobs` play `values`, which are by name; rho is that of the knob along the rows, alpha those of the

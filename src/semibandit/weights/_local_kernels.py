@@ -57,13 +57,14 @@ def baseline(a: Any, n: int, cells: Cells, tree: Any, outlook: Outlook) -> Any:
     deviation = max(outlook.deviation, LEAST_DEVIATION * outlook.mean)
     hope, doubt = outlook.optimism * deviation, outlook.doubt * deviation
     out = np.empty(n)
-    i = 0
+    start = 0
     for c in range(cells.leaf.size):
-        leaf = cells.leaf[c]
+        leaf, end = cells.leaf[c], cells.edges[c + 1]
         of_cell = nodes[leaf] if outlook.by_piece else nodes[leaf] - hope / math.sqrt(tree[0, leaf] + 1.0)
-        while i < n and a[EDGE, i] < cells.edges[c + 1]:
-            out[i] = of_cell
-            i += 1
+        # Where the next cell begins: many are a single piece.
+        stop = start + 1 if a[EDGE, start + 1] == end else last_at(a[EDGE], start, n, end)
+        out[start:stop] = of_cell
+        start = stop
     if outlook.by_piece:  # in loops of their own, which the processor works off several pieces at a time
         for i in range(n):
             out[i] = (a[LOSS, i] + k * out[i]) / (a[COUNT, i] + k) - hope / (a[COUNT, i] + 1.0)

@@ -86,8 +86,9 @@ class IntervalTree:
         self._spare -= n_intervals
         if self._spare < 0:
             # For some more at once, in which the root is split once at most, to look at the tree less often.
-            self._spare = max(n_intervals, _AT_ONCE) - n_intervals
-            self._reserve_nodes(max(n_intervals, _AT_ONCE))
+            at_once = max(n_intervals, _AT_ONCE)
+            self._reserve_nodes(at_once)
+            self._spare = at_once - n_intervals
 
     def _reserve_nodes(self, n_intervals: int) -> None:
         whole = self._nodes.whole
