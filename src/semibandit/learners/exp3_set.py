@@ -220,7 +220,7 @@ class Exp3Set(Learner):
         left, right = (end.copy() for end in laid.ends)
         status, value, whole = survey(edges, left, right, sets, home, self.high, *line.ends)
         if status == OUT_OF_RANGE:
-            raise ValueError(f"the values told must be in [0, {self.high:g}], got {value!r}")
+            raise ValueError(f"the values told must be in [0, {self.high:g}], got {float(value)!r}")
         if status == NOT_COVERED:
             raise ValueError(f"the function told must cover {trial.named(look)}, got {seen!r}")
         left, value = self._scaled(left), self._scaled(value)
