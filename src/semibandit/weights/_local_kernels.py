@@ -179,7 +179,7 @@ def paired(
     of squares (both less what is usual), of loss - b, and the number of rounds.
     """
     factors = np.zeros((2, p.size))
-    draws = times.sum()
+    draws = _told.looks(times)
     if draws == 1:
         for k in range(p.size):
             factors[0, k] = 1.0 / (p[k] + explore)
@@ -283,7 +283,7 @@ def learn(
         asked = np.empty(n)
         for i in range(n):
             asked[i] = a[MASS, i] / before
-    complete(p, times.sum(), first, sets, asked)
+    complete(p, _told.looks(times), first, sets, asked)
     deviation = math.sqrt(sums[SQUARES] / max(sums[TOLD], 1.0))
     values = baseline(a, n, cells, tree, Outlook(sums[MEAN], deviation, by_piece, shrink, optimism, doubt))
     factors = paired(first, losses, sets, values, asked, times, p, explore, deviation, sums)

@@ -70,7 +70,7 @@ def learn(
     if prompt:
         shares = np.zeros(losses.size)
         share_out(t, edges, sets, shares)
-    chances(sets, shares, int(times.sum()), p)
+    chances(sets, shares, _told.looks(times), p)
     mean = mixed = clipped = 0.0
     m0, e0 = tree.grand_total(t)
     for i in range(losses.size):

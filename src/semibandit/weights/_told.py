@@ -43,3 +43,12 @@ def sets_in(told: Any) -> Any:
     while n < sets.size and told[TIMES, n] > 0.0:
         n += 1
     return sets, told[TIMES, :n], told[CHANCE, :n]
+
+
+@inner
+def looks(times: Any) -> int:
+    """The number of looks in all. (The sum of an array takes a second to compile.)"""
+    n = 0
+    for i in range(times.size):
+        n += int(times[i])
+    return n
