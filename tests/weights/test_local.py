@@ -14,7 +14,7 @@ from semibandit.weights import IntervalTree, LocalPieces, Rule, Seen, WholeSoFar
 from semibandit.weights import _pieces as k
 
 RATE = 0.7
-RULE = Rule(0.0, 0.0, -1.0 / RATE, RATE)
+RULE = Rule(lambda: 0.0, 0.0, -1.0 / RATE, RATE)
 SPACES = [sb.Interval(0, 1), sb.Strips(3, sb.Interval(0, 2)), sb.Interval(-1, 1, margin=0.25)]
 
 
@@ -71,7 +71,7 @@ def test_rounds_against_the_flat_version(space, draws, single):
         learned = weights.learn(seen_part(edges, losses, groups, paid, times, single), RULE)
         told = [[(edges[i], edges[i + 1], losses[i]) for i in group] for group in groups]
         chances, gap = slow.tell(told, paid, times, single=single)
-        assert learned.p.tolist() == pytest.approx(chances, rel=1e-9)
+        assert list(learned.p) == pytest.approx(chances, rel=1e-9)
         assert learned.gap == pytest.approx(gap, rel=1e-9, abs=1e-12)
         weights = learned.weights
         assert len(weights) == len(slow.pieces)
@@ -138,7 +138,7 @@ def test_estimates_are_unbiased_but_for_what_clips_have_raised(space, looks):
     """Over all sets that may be seen, sums minus what was raised move by the loss, up to one constant."""
     rng = np.random.default_rng(2)
     weights = fresh(space, rate=3.0)
-    rule = RULE._replace(floor=-1.0 / 3.0, rate=3.0)
+    rule = replace(RULE, floor=-1.0 / 3.0, rate=3.0)
     clipped = 0.0
     for _ in range(25):
         edges, losses = random_partition(rng, weights)
@@ -214,7 +214,7 @@ def test_draws_and_shares_agree_with_the_density(space):
 def test_powers_follow_the_rate():
     weights = fresh(SPACES[0], rate=2.0)
     seen = seen_part(np.array([0.0, 0.4, 1.0]), np.array([0.9, 0.1]), [np.array([0])], 0.9)
-    weights = weights.learn(seen, RULE._replace(rate=2.0)).weights
+    weights = weights.learn(seen, replace(RULE, rate=2.0)).weights
     half = weights.raised_to(0.5)
     np.testing.assert_allclose(half.log().values, 0.5 * weights.log().values, atol=1e-12)
 
@@ -246,7 +246,7 @@ def test_nothing_is_lost_far_behind():
     """A piece e^-2000 behind comes back when the others have paid as much."""
     weights = fresh(SPACES[0], rate=1.0)
     edges = np.array([0.0, 0.5, 1.0])
-    rule = Rule(0.0, 0.0, -np.inf, 1.0)
+    rule = replace(RULE, floor=-np.inf, rate=1.0)
     for first, second in ((1.0, 0.0), (0.0, 1.0)):
         for _ in range(2000):
             losses = np.array([first, second])
@@ -261,7 +261,7 @@ def test_whole_functions_are_hedge_on_exact_pieces_until_something_is_seen_in_pa
     rng = np.random.default_rng(5)
     cells = dyadic_cells(space)
     weights, tree = WholeSoFar(cells, 512), IntervalTree(*space.line.ends)
-    rule = RULE._replace(floor=-np.inf)
+    rule = replace(RULE, floor=-np.inf)
     for _ in range(200):
         edges, losses = random_partition(rng, fresh(space))
         seen = Seen(edges, (losses, losses), np.zeros(losses.size, np.int64), 0.5, 0.0, True)

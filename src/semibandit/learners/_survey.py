@@ -10,16 +10,6 @@ from semibandit._jit import kernel
 FINE, OUT_OF_RANGE, NOT_COVERED = 0, 1, 2
 
 
-def survey_step(
-    edges: list[float], loss: float, x: float, high: float, ends: tuple[float, float]
-) -> tuple[int, float, bool]:
-    """The same as `survey` of a single step, without a call of a kernel."""
-    lo, hi = edges
-    if 0.0 <= loss <= high:
-        return (FINE if lo <= x <= hi else NOT_COVERED), loss, (lo, hi) == ends
-    return (NOT_COVERED if math.isnan(loss) else OUT_OF_RANGE), loss, False
-
-
 @kernel
 def survey(
     edges: Any, left: Any, right: Any, sets: Any, x: float, high: float, lo: float, hi: float

@@ -17,11 +17,23 @@ from semibandit.learners.evidence import Paid
 from semibandit.learners.rates import Rate, as_rate
 from semibandit.learners.trials import Epoch, Trial
 from semibandit.spaces import Alpha, Line, Space, parameters_of
-from semibandit.weights import Cells, IntervalTree, Learned, Rule, Seen, Weights, dyadic_cells, united
+from semibandit.weights import (
+    Cells,
+    IntervalTree,
+    Learned,
+    Rule,
+    Seen,
+    Step,
+    Weights,
+    dyadic_cells,
+    united,
+)
 
 __all__ = ["AskTell", "one_at_a_time"]
 
 _SALT = 0x5E4B1A2D
+_SEVERAL = list, tuple  # what the looks of a trial are told in
+_REFINE_EVERY = 16  # rounds
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -42,6 +54,11 @@ def one_at_a_time(method: Callable[Concatenate[L, P], R]) -> Callable[Concatenat
 def generator(seed: int | None) -> np.random.Generator:
     """What a learner draws from: salted, so that a simulator with the same seed draws something else."""
     return np.random.default_rng(None if seed is None else [seed, _SALT])
+
+
+def _nothing() -> float:
+    """The shift of a learner without a baseline."""
+    return 0.0
 
 
 class AskTell:
@@ -151,10 +168,11 @@ class AskTell:
                 probes = _validate.integer("probes", probes, low=0)
                 draws = self._random.random(1 + probes).tolist()
                 positions = tuple(map(self._epoch.weights.draw, draws))
-            trial = self._trial(self.n_asked, positions)
+            trial_id, epoch = self.n_asked, self._epoch
+            trial = self._trial(trial_id, positions)
             self.n_asked += 1
-            self._pending[trial.id] = trial, self._epoch
-            self._epoch.asked_at[trial.id] = self._epoch.n_updates
+            self._pending[trial_id] = trial, epoch
+            epoch.asked_at[trial_id] = epoch.n_updates
             return trial
 
     def _on_record(self, position: Any) -> tuple[float, ...]:
@@ -170,18 +188,19 @@ class AskTell:
     def _trial(self, trial_id: int, positions: tuple[float, ...]) -> Trial:
         rho, alpha = self._parameters(positions[0])
         names = self.space.names
-        probes: tuple[Any, ...] = ()
-        if len(positions) > 1:
-            others = map(self._parameters, positions[1:])
-            if names:
-                probes = tuple(parameters_of(names, x, a) for x, a in others)
-            else:
-                probes = tuple(x if a is None else (x, a) for x, a in others)
+        if len(positions) == 1:
+            return Trial(trial_id, rho, self._name, positions, alpha, (), names)
+        others = map(self._parameters, positions[1:])
+        if names:
+            probes = tuple(parameters_of(names, x, a) for x, a in others)
+        else:
+            probes = tuple(x if a is None else (x, a) for x, a in others)
         return Trial(trial_id, rho, self._name, positions, alpha, probes, names)
 
     def _parameters(self, position: float) -> tuple[Any, Alpha | None]:
-        row, x = self._line.read(self._standing(position))
-        return self.space.line.value(self._rho(x)), self.space.alphas[row]
+        """Rho, as its value, and alpha at a place on the line."""
+        row, x = self._line.read(position)
+        return self._line.value(x), self.space.alphas[row]
 
     def _standing(self, position: float) -> float:
         """The point of the line that is played for a draw."""
@@ -211,14 +230,15 @@ class AskTell:
                 self._finish(trial, epoch)
                 return
             if probability is not None:
+                told = told.in_arrays()
                 p = np.atleast_1d(_validate.floats("probability", probability))
-                p = _validate.vector("probability", p, length=told.chances().size, low=0.0)
+                p = _validate.vector("probability", p, length=told.times.size, low=0.0)
                 told = replace(told, p=p)
             self._learn(trial, epoch, told)
 
-    def _told(self, trial: Trial, seen: Any) -> Seen | None:
+    def _told(self, trial: Trial, seen: Any) -> Seen | Step | None:
         """What the looks of a trial have shown together; None if all are missing."""
-        if not isinstance(seen, list | tuple):
+        if not isinstance(seen, _SEVERAL):
             home = self._line.home(trial.positions[0])
             return None if seen is None else self._read(trial, 0, home, seen)
         if len(seen) > len(trial.positions) or not seen:
@@ -267,7 +287,7 @@ class AskTell:
 
     # -- one step of Algorithm 1 -----------------------------------------------------------------
 
-    def _read(self, trial: Trial, look: int, home: float, seen: Any) -> Seen:
+    def _read(self, trial: Trial, look: int, home: float, seen: Any) -> Seen | Step:
         """Check what a user has told of a look, and lay it on the line."""
         raise NotImplementedError
 
@@ -277,40 +297,42 @@ class AskTell:
             return (self.high - values) / self.high
         return values if self.high == 1.0 else values / self.high
 
-    def _learn(self, trial: Trial, epoch: Epoch, seen: Seen) -> None:
-        late = epoch is not self._epoch or epoch.n_updates != epoch.asked_at[trial.id]
+    def _learn(self, trial: Trial, epoch: Epoch, seen: Seen | Step) -> None:
+        current = self._epoch
+        late = epoch is not current or epoch.n_updates != epoch.asked_at[trial.id]
         if late:
-            seen = replace(seen, shares_at_ask=functools.partial(epoch.shares_when_asked, trial.id))
+            shares = functools.partial(epoch.shares_when_asked, trial.id)
+            seen = replace(seen.in_arrays(), shares_at_ask=shares)
         rule = self._rule(seen.whole)
-        weights = self._epoch.weights
-        if len(self._epoch.asked_at) > (epoch is self._epoch):  # other trials were asked of these weights
+        weights = current.weights
+        if len(current.asked_at) > (epoch is current):  # other trials were asked of these weights
             weights = weights.apart()
         learned = weights.learn(seen, rule)
         self._finish(trial, epoch)
-        if learned.weights is not self._epoch.weights:
+        if learned.weights is not current.weights:
             self._go_on_with(learned.weights)
-        elif self._epoch.asked_at and learned.factors is not None:
-            self._epoch.append(seen.edges, learned.factors)
+        elif current.asked_at and learned.factors is not None:
+            current.append(seen.edges, learned.factors)
         else:
-            self._epoch.offset += 1
-        self._count(seen, rule, learned)
+            current.n_updates += 1
         self.n_late += late
+        self._count(seen, rule.explore, learned)
         self._adjust(learned.speed)
 
-    def _count(self, seen: Seen, rule: Rule, learned: Learned) -> None:
+    def _count(self, seen: Seen | Step, explore: float, learned: Learned) -> None:
         """Add a round to the statistics."""
-        self.last_probabilities = tuple(learned.p.tolist())
+        paid, mean = seen.paid, self._loss_mean
+        self.last_probabilities = learned.p
         self.n_told += 1
         self.n_partial += not seen.whole
-        self._paid.add(seen.home, seen.paid, learned.remembered)
+        self._paid.add(seen.home, paid, learned.remembered)
         self.gap_sum = learned.kept * (self.gap_sum + learned.gap)
-        if rule.explore:
-            self.explore_sum += rule.explore * seen.paid / (self.last_probabilities[0] + rule.explore)
+        if explore:
+            self.explore_sum += explore * paid / (learned.p[0] + explore)
         self.clip_mean += learned.clipped
         self.clip_most += learned.most_clipped
-        delta = seen.paid - self._loss_mean
-        self._loss_mean += delta / self.n_told
-        self._loss_squares += delta * (seen.paid - self._loss_mean)
+        self._loss_mean = mean + (paid - mean) / self.n_told
+        self._loss_squares += (paid - mean) * (paid - self._loss_mean)
 
     def _go_on_with(self, weights: Weights) -> None:
         """Replace the weights; pending trials keep the old ones."""
@@ -323,11 +345,11 @@ class AskTell:
         """How losses become estimates in the next step."""
         rate = self.current_rate
         if whole:  # p is 1 and a shift changes all weights alike: that is Hedge, with nothing to clip
-            return Rule(0.0, 0.0, -math.inf, rate)
+            return Rule(_nothing, 0.0, -math.inf, rate)
         explore = 0.5 * rate if isinstance(self.exploration, str) else self.exploration
         if self.baseline is None:
-            return Rule(0.0, explore, -math.inf, rate)
-        return Rule(self._low_baseline(), explore, -1.0 / rate, rate)
+            return Rule(_nothing, explore, -math.inf, rate)
+        return Rule(self._low_baseline, explore, -1.0 / rate, rate)
 
     @property
     def last_probability(self) -> float:
@@ -345,7 +367,7 @@ class AskTell:
         return max(0.0, min(self._loss_mean - 0.5 * deviation, 0.8 * self._loss_mean))
 
     def _adjust(self, speed: float) -> None:
-        """Follow a change of the rate, and keep to the limit on pieces; both rebuild the tree."""
+        """Follow a change of the rate, and keep to the limit on pieces, which both rebuild a tree; refine."""
         weights = self._epoch.weights
         rate = self.rate.after(self.n_told, self.gap_sum, self.current_rate, weights.finest_rate_step, speed)
         if rate != self.current_rate:
@@ -358,3 +380,8 @@ class AskTell:
             weights, error = self._epoch.weights.joined(max(self.max_pieces // 2, 1))
             self._go_on_with(weights)
             self.join_error += error
+        if self.n_told % _REFINE_EVERY == 0:
+            self._refine()
+
+    def _refine(self) -> None:
+        """Look closer where much is played."""

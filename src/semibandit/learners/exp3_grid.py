@@ -14,12 +14,11 @@ from semibandit.learners.certificates import Certificate
 from semibandit.learners.learner import Learner
 from semibandit.learners.rates import Rate
 from semibandit.learners.trials import Trial
-from semibandit.spaces import Boxes, Line, Space, call
-from semibandit.weights import Cells, IntervalTree, Seen
+from semibandit.spaces import Alpha, Boxes, Line, Space, call
+from semibandit.weights import Cells, IntervalTree, Step
 
 __all__ = ["Exp3Grid"]
 
-_ONE_SET = np.zeros(1, np.int64)
 _MOST_CELLS = 4096
 
 
@@ -95,6 +94,10 @@ class Exp3Grid(Learner):
     def _initial_weights(self) -> IntervalTree:
         return IntervalTree.from_pieces(np.arange(self.n_arms + 1.0), np.zeros(self.n_arms))
 
+    def _parameters(self, position: float) -> tuple[Any, Alpha | None]:
+        row, x = self._line.read(self._standing(position))
+        return self.space.line.value(self._rho(x)), self.space.alphas[row]
+
     def _rho(self, x: float) -> float:
         line = self.space.line
         rho = line.lo + (line.hi - line.lo) * (x / self._line.hi)
@@ -107,14 +110,14 @@ class Exp3Grid(Learner):
     def _standing(self, position: float) -> float:
         return self._cell(position) + 0.5
 
-    def _read(self, trial: Trial, look: int, home: float, seen: Any) -> Seen:
+    def _read(self, trial: Trial, look: int, home: float, seen: Any) -> Step:
         if isinstance(seen, Piecewise | Boxes):
             x = call(self.space.place, trial.looks[look])
             seen = self.space.line.on_rows(seen, x)(x)
         value = _validate.number("the loss told", seen, low=0.0, high=self.high)
         loss = float(self._scaled(value))
-        cell, losses = self._cell(trial.positions[look]), np.array([loss])
-        return Seen(np.array([cell, cell + 1.0]), (losses, losses), _ONE_SET, loss, cell, self.n_arms == 1)
+        cell = self._cell(trial.positions[look])
+        return Step(cell, cell + 1.0, loss, cell, self.n_arms == 1)
 
     def density(self) -> PiecewiseConstant:
         """The probability of each cell, spread evenly over it. O(N)."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit.functions import Piecewise, PiecewiseConstant
-from semibandit.learners._survey import NOT_COVERED, OUT_OF_RANGE, survey, survey_step
+from semibandit.learners._survey import NOT_COVERED, OUT_OF_RANGE, survey
 from semibandit.learners.learner import Learner
 from semibandit.learners.rates import AdaptiveRate, Rate
 from semibandit.learners.trials import Epoch, Trial
@@ -19,6 +19,7 @@ from semibandit.weights import (
     IntervalTree,
     LocalPieces,
     Seen,
+    Step,
     Weights,
     WholeSoFar,
     n_nodes,
@@ -27,8 +28,6 @@ from semibandit.weights import (
 __all__ = ["Exp3Set"]
 
 _BUDGET = 512  # pieces with a local baseline: more of them made no stream better
-_ONE_SET = np.zeros(1, np.int64)
-_SPLIT_EVERY = 16  # rounds after which rows may be split
 _POINT_HALVINGS = 6  # of the cell that a single loss speaks for, at most
 
 
@@ -165,13 +164,10 @@ class Exp3Set(Learner):
     def _budget(self) -> int:
         return self.max_pieces or _BUDGET + (self._cells.leaf.size if self._cells.along_rows else 0)
 
-    def _adjust(self, speed: float) -> None:
-        super()._adjust(speed)
-        if self.n_told % _SPLIT_EVERY == 0 and self.space.directions:
-            self._split_rows()
-
-    def _split_rows(self) -> None:
+    def _refine(self) -> None:
         """Split the rows that have much of the weight, where they stand for several values."""
+        if not self.space.directions:
+            return
         weights = self._epoch.weights
         finer = self.space.finer(np.exp(weights.log_shares(self._line.starts)))
         if finer is None:
@@ -205,7 +201,13 @@ class Exp3Set(Learner):
     def _config(self) -> dict[str, Any]:
         return super()._config() | {"drift": self.drift, "prior": self.prior}
 
-    def _read(self, trial: Trial, look: int, home: float, seen: Any) -> Seen:
+    def _read(self, trial: Trial, look: int, home: float, seen: Any) -> Seen | Step:
+        line = self._line
+        if type(seen) is PiecewiseConstant and seen.values.size == 1 and line.bare:
+            # The usual case at the least cost; all others, and what is wrong with them, take the way below.
+            (lo, hi), value, (first, last) = seen.edges.tolist(), seen.values.item(), line.ends
+            if first <= lo <= home <= hi <= last and 0.0 <= value <= self.high:
+                return Step(lo, hi, self._scaled(value), home, lo == first and hi == last)
         if not isinstance(seen, Piecewise | Boxes):
             if isinstance(seen, int | float | np.floating | np.integer) and not isinstance(seen, bool):
                 return self._read_point(home, seen)
@@ -213,34 +215,23 @@ class Exp3Set(Learner):
                 f"seen must be a PiecewiseConstant or PiecewiseLinear that covers {trial.named(look)}, "
                 f"a single loss, or None for a failed run, got {seen!r}"
             )
-        laid = self._line.lay(seen, home)
+        laid = line.lay(seen, home)
         # Copies, as numba takes much longer to look at arrays that are read-only.
-        edges = laid.edges.copy()
-        left, right = laid.ends
-        steps = left is right
-        left = left.copy()
-        right = left if steps else right.copy()
-        if steps and left.size == 1:  # the usual case at the least cost
-            sets, ends = _ONE_SET, edges.tolist()
-            status, value, whole = survey_step(ends, float(left[0]), home, self.high, self._line.ends)
-        else:
-            sets = np.zeros(left.size, np.int64)
-            status, value, whole = survey(edges, left, right, sets, home, self.high, *self._line.ends)
+        edges, sets = laid.edges.copy(), np.zeros(len(laid), np.int64)
+        left, right = (end.copy() for end in laid.ends)
+        status, value, whole = survey(edges, left, right, sets, home, self.high, *line.ends)
         if status == OUT_OF_RANGE:
-            raise ValueError(f"the values told must be in [0, {self.high:g}], got {value!r}")
+            raise ValueError(f"the values told must be in [0, {self.high:g}], got {float(value)!r}")
         if status == NOT_COVERED:
             raise ValueError(f"the function told must cover {trial.named(look)}, got {seen!r}")
-        if self.maximize or self.high != 1.0:
-            left, value = self._scaled(left), self._scaled(value)
-            right = left if steps else self._scaled(right)
+        left, value = self._scaled(left), self._scaled(value)
+        right = left if laid.degree == 0 else self._scaled(right)
         return Seen(edges, (left, right), sets, float(value), home, whole)
 
-    def _read_point(self, home: float, seen: Any) -> Seen:
+    def _read_point(self, home: float, seen: Any) -> Step:
         """A single loss stands for the cell around its parameter: cells are a partition as well."""
         loss = float(self._scaled(_validate.number("the loss told", seen, low=0.0, high=self.high)))
-        losses = np.array([loss])
-        edges = np.array(self._cell_around(home))
-        return Seen(edges, (losses, losses), np.zeros(1, np.int64), loss, home, single=True)
+        return Step(*self._cell_around(home), loss, home, single=True)
 
     def _cell_around(self, home: float) -> tuple[float, float]:
         """The cell that a single loss speaks for; it depends on the past alone, not on the draw.

@@ -227,7 +227,7 @@ def _restore(saved: Saved) -> Learner:
         epoch.updates = [
             PiecewiseConstant(_unpack(edges), _unpack(factors)) for edges, factors in saved_epoch.updates
         ]
-        epoch.offset = saved_epoch.offset
+        epoch.n_updates = saved_epoch.offset + len(epoch.updates)
         epoch.asked_at = OrderedDict(saved_epoch.asked_at)
         epochs.append(epoch)
     learner._epoch = epochs[-1]

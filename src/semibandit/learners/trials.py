@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ from semibandit.weights import Weights
 __all__ = ["Epoch", "Trial"]
 
 
-class Trial(msgspec.Struct, frozen=True):
+class Trial(msgspec.Struct, frozen=True, gc=False):
     """One question: play `rho` (and `alpha`, on `Strips`), then tell the learner what was seen.
 
     On `Knobs` play `values`, which are by name; rho is that of the knob along the rows, alpha those of the
@@ -78,30 +79,30 @@ class Epoch:
 
     def __init__(self, weights: Weights) -> None:
         self.weights = weights
-        self.updates: list[PiecewiseConstant] = []  # log factors on the whole line
-        self.offset = 0  # updates dropped from the front of the list
+        self.n_updates = 0
+        self.updates: list[PiecewiseConstant] = []  # the last of them, as log factors on the whole line
         # Pending trial -> updates before it. In order of the asks, so that the first has seen the fewest.
         self.asked_at: OrderedDict[int, int] = OrderedDict()
 
     @property
-    def n_updates(self) -> int:
-        """Updates so far, dropped ones included."""
-        return self.offset + len(self.updates)
+    def offset(self) -> int:
+        """The number of updates that are no longer in the list."""
+        return self.n_updates - len(self.updates)
 
-    def append(self, edges: FloatArray, factors: FloatArray) -> None:
+    def append(self, edges: FloatArray, factors: Sequence[float] | FloatArray) -> None:
         """Remember an update, for the pending trials."""
         lo, hi = self.weights.ends
         if edges[0] > lo:
             edges, factors = np.append(lo, edges), np.append(0.0, factors)
         if edges[-1] < hi:
             edges, factors = np.append(edges, hi), np.append(factors, 0.0)
-        self.updates.append(PiecewiseConstant.trusted(edges.copy(), factors))
+        self.updates.append(PiecewiseConstant.trusted(np.array(edges), np.array(factors)))
+        self.n_updates += 1
 
     def drop_unneeded(self) -> None:
         """Forget the updates that every pending trial has seen."""
         needed = next(iter(self.asked_at.values()), self.n_updates)
         del self.updates[: needed - self.offset]
-        self.offset = needed
 
     def shares_when_asked(self, trial_id: int, edges: FloatArray) -> FloatArray:
         """The probabilities between consecutive edges as they were at the time of the ask. O(k log P)."""

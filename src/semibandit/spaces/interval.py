@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -72,25 +72,14 @@ class Interval:
 
     # -- a space of one row ------------------------------------------------------------------------
 
+    alphas: ClassVar[tuple[None]] = (None,)  # there is one row, and there are no further parameters
+    directions: ClassVar[tuple[Axis, ...]] = ()
+    names: ClassVar[tuple[str, ...]] = ()  # problems are called by position
+
     @property
     def interval(self) -> Interval:
         """Where rho lives: here."""
         return self
-
-    @property
-    def alphas(self) -> tuple[None]:
-        """The further parameters of each row: there is one row, and there are none."""
-        return (None,)
-
-    @property
-    def directions(self) -> tuple[Axis, ...]:
-        """Where the rows lie along each further parameter: there are none."""
-        return ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Problems are called by position."""
-        return ()
 
     @property
     def finest(self) -> Interval:

@@ -32,6 +32,7 @@ class KnobLine(Line):
         self._scale: Scale = knobs.scale
         lo, hi = self._scale.ends
         super().__init__(lo, hi, n_rows=len(knobs))
+        self.bare = False
 
     @staticmethod
     def require_room(scale: Scale, n_rows: int) -> None:

@@ -41,6 +41,7 @@ class Line:
 
     def __init__(self, lo: float, hi: float, margin: float = 0.0, n_rows: int = 1) -> None:
         self.lo, self.hi, self.margin, self.n_rows = lo, hi, margin, n_rows
+        self.bare = not margin  # functions are laid as they are
 
     @cached_property
     def span(self) -> tuple[float, float]:
@@ -97,7 +98,10 @@ class Line:
     def read(self, x: float) -> tuple[int, float]:
         """The row and the rho that the point x of the weights' line stands for."""
         row = bisect_right(self._inner, x)
-        return row, min(max(x - self._shifts[row], self.lo), self.hi)
+        rho = x - self._shifts[row]
+        if rho < self.lo:
+            return row, self.lo
+        return row, rho if rho <= self.hi else self.hi
 
     def home(self, x: float) -> float:
         """The point of the weights' line where what x stands for lies: x itself, but for margins."""
@@ -184,7 +188,7 @@ class Line:
         """What was seen, as a function on the weights' line: what touches an end covers its margin."""
         function = self.on_rows(function, at)
         a, b = self.span
-        if function.edges[0] < a or function.edges[-1] > b:
+        if function.edges.item(0) < a or function.edges.item(-1) > b:
             rows = f", {self.n_rows} rows laid end to end" if self.n_rows > 1 else ""
             raise ValueError(
                 f"the function told must lie inside [{a:g}, {b:g}]{rows}, "

@@ -19,7 +19,7 @@ from semibandit.weights.drift import Drift
 from semibandit.weights.exponential import ExponentialDensity, ExponentialPieces
 from semibandit.weights.interval_tree import IntervalTree
 from semibandit.weights.local import LocalPieces, WholeSoFar
-from semibandit.weights.steps import Learned, Rule, Seen, united
+from semibandit.weights.steps import Learned, Rule, Seen, Step, united
 
 __all__ = [
     "Cells",
@@ -31,6 +31,7 @@ __all__ = [
     "LocalPieces",
     "Rule",
     "Seen",
+    "Step",
     "Weights",
     "WholeSoFar",
     "dyadic_cells",
@@ -60,7 +61,7 @@ class Weights(Protocol):
         """The logarithm of the share of the mass between consecutive edges."""
         ...
 
-    def learn(self, seen: Seen, rule: Rule) -> Learned:
+    def learn(self, seen: Seen | Step, rule: Rule) -> Learned:
         """One step of Algorithm 1, which may change the weights in place."""
         ...
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semibandit._jit import inner, kernel
+from semibandit.weights import _told
 from semibandit.weights._pieces import COUNT, EDGE, LOSS, MASS, RAISED, SUM, cut, dot, join, last_at, weigh
 
 # What is known of all losses paid: their number, mean and sum of squared deviations (by Welford's
@@ -67,12 +68,14 @@ def baseline(a: Any, n: int, cells: Cells, tree: Any, outlook: Outlook) -> Any:
     deviation = max(outlook.deviation, LEAST_DEVIATION * outlook.mean)
     hope, doubt = outlook.optimism * deviation, outlook.doubt * deviation
     out = np.empty(n)
-    c = 0
-    for i in range(n):
-        while cells.edges[c + 1] <= a[EDGE, i]:
-            c += 1
-        leaf = cells.leaf[c]
-        out[i] = nodes[leaf] if outlook.by_piece else nodes[leaf] - hope / math.sqrt(tree[0, leaf] + 1.0)
+    start = 0
+    for c in range(cells.leaf.size):
+        leaf, end = cells.leaf[c], cells.edges[c + 1]
+        of_cell = nodes[leaf] if outlook.by_piece else nodes[leaf] - hope / math.sqrt(tree[0, leaf] + 1.0)
+        # Where the next cell begins: many are a single piece.
+        stop = start + 1 if a[EDGE, start + 1] == end else last_at(a[EDGE], start, n, end)
+        out[start:stop] = of_cell
+        start = stop
     if outlook.by_piece:  # in loops of their own, which the processor works off several pieces at a time
         for i in range(n):
             out[i] = (a[LOSS, i] + k * out[i]) / (a[COUNT, i] + k) - hope / (a[COUNT, i] + 1.0)
@@ -254,7 +257,10 @@ def surprises(first: Any, losses: Any, sets: Any, n_sets: int, base: Any, asked:
 
 
 @inner
-def paired(surprise: Any, times: Any, p: Any, explore: float, deviation: float, sums: Any) -> Any:
+def paired(
+    first: Any, losses: Any, sets: Any, base: Any, asked: Any, times: Any, p: Any, explore: float,
+    deviation: float, sums: Any,
+) -> Any:  # fmt: skip
     """By what to multiply loss - b on each set, and what to take off then; adds the round to `sums`.
 
     One look divides by its chance p. Of several, each makes an estimate of its own, and the mean counts. The
@@ -264,11 +270,12 @@ def paired(surprise: Any, times: Any, p: Any, explore: float, deviation: float, 
     of squares (both less what is usual), of loss - b, and the number of rounds.
     """
     factors = np.zeros((2, p.size))
-    draws = times.sum()
+    draws = _told.looks(times)
     if draws == 1:
         for k in range(p.size):
             factors[0, k] = 1.0 / (p[k] + explore)
         return factors
+    surprise = surprises(first, losses, sets, p.size, base, asked)
     usual = sums[SURPRISE] / (sums[PAIRED] + 1.0)
     prior = FIRST_LOOKS * deviation * deviation
     theta = SHARED
@@ -328,13 +335,11 @@ def count_paid(sums: Any, paid: float) -> None:
 def learn(
     a: Any,
     n: int,
-    edges: Any,
-    losses: Any,
-    sets: Any,
-    times: Any,
-    p: Any,
-    asked: Any,
+    lo: float,
+    hi: float,
     paid: float,
+    told: Any,
+    asked: Any,
     cell_edges: Any,
     leaf: Any,
     tree: Any,
@@ -348,15 +353,19 @@ def learn(
     rate: float,
     whole: bool,
     budget: int,
-) -> tuple[int, float, float]:
+) -> tuple[int, float, float, float]:
     """One round on the n pieces of `a`, which has room for a cut at each edge. O(P).
 
-    Completes `p`, the chances of the sets, and adds to the tree and to `sums`. `asked` are shares of the
-    pieces, cut already, at the time of the draw, where that is past; with none given, of today.
-    Returns the number of pieces, the mixability gap, and the mean by which the floor has raised estimates.
+    What was seen is in the table `told`, or a step from lo to hi if that is empty. Completes the chances of
+    the sets, and adds to the tree and to `sums`. `asked` are shares of the pieces, cut already, at the time
+    of the draw, where that is past; with none given, of today. Returns the number of pieces, the mixability
+    gap, the mean by which the floor has raised estimates, and the chance of the first set.
     Takes the numbers of an `Outlook` and of a `Rule` one by one, as named tuples take long to hand over.
     """
     cells = Cells(cell_edges, leaf)
+    told = _told.completed(told, lo, hi, paid, whole)
+    edges, losses = told[_told.EDGE], told[_told.LOSS, :-1]
+    sets, times, p = _told.sets_in(told)
     first = np.empty(edges.size, np.int64)
     n = cut(a, n, edges, sets, first)
     prompt = asked.size == 0
@@ -365,11 +374,10 @@ def learn(
         asked = np.empty(n)
         for i in range(n):
             asked[i] = a[MASS, i] / before
-    complete(p, times.sum(), first, sets, asked)
+    complete(p, _told.looks(times), first, sets, asked)
     deviation = math.sqrt(sums[SQUARES] / max(sums[TOLD], 1.0))
     values = baseline(a, n, cells, tree, Outlook(sums[MEAN], deviation, by_piece, shrink, optimism, doubt))
-    surprise = surprises(first, losses, sets, p.size, values, asked)
-    factors = paired(surprise, times, p, explore, deviation, sums)
+    factors = paired(first, losses, sets, values, asked, times, p, explore, deviation, sums)
     most = 0.0 if whole else COARSE * (1.0 + sums[TOLD]) ** (-1.0 / 3.0)
     smooth = Smooth(cells, tree.shape[1], most, floor)
     expected, raised = estimate(a, n, first, losses, sets, factors, values, asked, smooth)
@@ -385,4 +393,4 @@ def learn(
         gap = expected + log_mixed(values, asked, rate) / rate
     if n > budget:
         n, _ = join(a, n, 3 * budget // 4, cells.edges, rate)
-    return n, max(gap, 0.0), raised
+    return n, float(max(gap, 0.0)), float(raised), float(p[0])

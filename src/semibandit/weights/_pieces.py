@@ -31,10 +31,7 @@ _WHOLE = 1.5 * 2.0**52  # numbers that are added to it lose what is behind the p
 @kernel
 def weigh(a: Any, n: int, rate: float) -> None:
     """Compute all masses. O(P)."""
-    least = a[SUM, 0]
-    for i in range(1, n):
-        least = min(least, a[SUM, i])
-    mass = a[MASS]
+    least, mass = least_of(a[SUM], n), a[MASS]
     for i in range(n):
         mass[i] = rate * (least - a[SUM, i])
     exponentials(mass, n)
@@ -106,6 +103,20 @@ def sum_of(x: Any, n: int) -> float:
     return (s0 + s1) + (s2 + s3)
 
 
+@inner
+def least_of(x: Any, n: int) -> float:
+    """The least entry, in four strands as well."""
+    s0 = s1 = s2 = s3 = x[0]
+    for i in range(0, n - 3, 4):
+        s0 = min(s0, x[i])
+        s1 = min(s1, x[i + 1])
+        s2 = min(s2, x[i + 2])
+        s3 = min(s3, x[i + 3])
+    for i in range(n - n % 4, n):
+        s0 = min(s0, x[i])
+    return float(min(min(s0, s1), min(s2, s3)))
+
+
 @kernel
 def draw(a: Any, n: int, u: float) -> float:
     """The point below which there is a share u of the mass. O(P)."""
@@ -164,12 +175,25 @@ def cut(a: Any, n: int, edges: Any, sets: Any, first: Any) -> int:
         if first[j] < 0:
             first[j] = -first[j]
             i = first[j] - cuts
-            for row in range(ROWS):
-                for column in range(end, i - 1, -1):
-                    a[row, column + cuts] = a[row, column]
+            move(a, i, end + 1, cuts)
             divide(a, i, i + cuts, edges[j])
             end, cuts = i, cuts - 1
     return after
+
+
+@inner
+def move(a: Any, start: int, stop: int, by: int) -> None:
+    """Copy columns some places to the right; by way of another array, as the places overlap.
+
+    So the processor moves several entries at a time, in slices, which need no look at the sign of an index.
+    """
+    kept = np.empty(stop - start)
+    for row in range(ROWS):
+        old, new = a[row, start:stop], a[row, start + by : stop + by]
+        for i in range(kept.size):
+            kept[i] = old[i]
+        for i in range(kept.size):
+            new[i] = kept[i]
 
 
 @inner

@@ -7,6 +7,7 @@ import numpy as np
 
 from semibandit._jit import inner, kernel
 from semibandit.weights import _scaled as scaled
+from semibandit.weights import _told
 from semibandit.weights import _tree_kernels as tree
 
 # The draw has 53 bits: a set of less mass is reached by rounding only. The floor keeps estimates finite.
@@ -41,31 +42,35 @@ def chances(sets: Any, shares: Any, draws: int, p: Any) -> None:
 
 @kernel
 def learn(
-    t: tree.Nodes,
-    edges: Any,
-    losses: Any,
-    sets: Any,
+    nodes: Any,
+    lo: float,
+    hi: float,
+    paid: float,
+    told: Any,
     shares: Any,
-    draws: int,
-    p: Any,
-    factors: Any,
     shift: float,
     explore: float,
     floor: float,
     rate: float,
-) -> tuple[float, float]:
+    whole: bool,
+) -> tuple[float, float, float, float]:
     """Multiply the weights of the pieces that were seen by exp(-rate · estimate).
 
-    `shares` are those of the pieces at the time of the draw, where that is past; with none given they are
-    today's. Completes `p` (see `chances`) and leaves in `factors`, zeros before, the log factors by which the
-    weights have moved. (To return arrays takes much longer, as it does to hand over named tuples.) Returns
-    the mixability gap of the step, and by how much the floor has raised an estimate at most.
+    What was seen is in the table `told`, or a step from lo to hi if that is empty. `shares` are those of the
+    pieces at the time of the draw, where that is past; with none given they are today's. Completes the
+    chances of the sets, and the log factors by which the weights have moved. (To return arrays takes much
+    longer, as it does to hand over named tuples.) Returns the mixability gap of the step, by how much the
+    floor has raised an estimate at most, and of the first set and piece the chance and the factor.
     """
+    t = tree.opened(nodes)
+    told = _told.completed(told, lo, hi, paid, whole)
+    edges, losses, factors = told[_told.EDGE], told[_told.LOSS, :-1], told[_told.FACTOR, :-1]
+    sets, times, p = _told.sets_in(told)
     prompt = shares.size == 0
     if prompt:
         shares = np.zeros(losses.size)
         share_out(t, edges, sets, shares)
-    chances(sets, shares, draws, p)
+    chances(sets, shares, _told.looks(times), p)
     mean = mixed = clipped = 0.0
     m0, e0 = tree.grand_total(t)
     for i in range(losses.size):
@@ -82,4 +87,4 @@ def learn(
         log_mixed = scaled.log(m1 / m0, e1 - e0)
     else:
         log_mixed = math.log1p(max(mixed, 2.0**-53 - 1.0))
-    return float(max(mean + log_mixed / rate, 0.0)), float(clipped)
+    return float(max(mean + log_mixed / rate, 0.0)), float(clipped), float(p[0]), float(factors[0])

@@ -45,6 +45,12 @@ class Nodes(NamedTuple):
     whole: npt.NDArray[np.int64]
 
 
+@inner
+def opened(whole: Any) -> Nodes:
+    """The rows of a tree from one view of them: a named tuple would take long to hand over."""
+    return Nodes(whole.view(np.float64), whole)
+
+
 # -- one node -------------------------------------------------------------------------------------
 
 
@@ -185,8 +191,9 @@ def cut(t: Nodes, x: float) -> None:
 
 
 @kernel
-def draw(t: Nodes, u: float) -> float:
+def draw(whole: Any, u: float) -> float:
     """The point below which a share u of the mass lies (Draw). O(log P)."""
+    t = opened(whole)
     node = t.whole[HEAD, ROOT]
     right = t.real[HEAD, HI]
     share = u
@@ -267,10 +274,10 @@ def multiply(t: Nodes, lo: float, hi: float, m: float, tail: float, e: int) -> N
     right = np.empty((height + 1, 2))
     slot = np.empty((height + 1, 2), np.int64)  # of a node at `level`, cut by an end of the interval
     n_cut = np.zeros(height + 1, np.int64)
+    cut_in = np.empty(2, np.int64)
     node[height, 0], right[height, 0] = t.whole[HEAD, ROOT], t.real[HEAD, HI]
     n_here = 1
     for level in range(height, -1, -1):
-        cut_in = np.empty(2, np.int64)
         for which in range(n_here):
             v = node[level, which]
             for i in range(find(t, v, lo), t.whole[v, USED]):

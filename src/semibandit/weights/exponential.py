@@ -18,7 +18,7 @@ from semibandit.weights import _scaled as scaled
 from semibandit.weights._step import chances
 from semibandit.weights.cells import Cells
 from semibandit.weights.splitting import split_log
-from semibandit.weights.steps import Learned, Rule, Seen
+from semibandit.weights.steps import Learned, Rule, Seen, Step
 
 __all__ = ["ExponentialDensity", "ExponentialPieces"]
 
@@ -88,8 +88,9 @@ class ExponentialPieces:
         """The weights themselves: a step makes new ones."""
         return self
 
-    def learn(self, seen: Seen, rule: Rule) -> Learned:
+    def learn(self, seen: Seen | Step, rule: Rule) -> Learned:
         """One step of Algorithm 1: new weights, multiplied by exp(-rate · estimate). O(P)."""
+        seen = seen.in_arrays()
         told = seen.sets >= 0
         shares, p = seen.late_shares(), seen.chances()
         if not shares.size:
@@ -97,13 +98,13 @@ class ExponentialPieces:
             mant, expo = k.integrate_all(self._pieces, seen.edges[:-1][told], seen.edges[1:][told])
             shares[told] = k.ratios(mant, expo, *self._total())
         chances(seen.sets, shares, seen.draws, p)
-        exact = (np.column_stack(seen.losses) - rule.shift) / (p[seen.sets] + rule.explore)[:, None]
+        exact = (np.column_stack(seen.losses) - rule.shift()) / (p[seen.sets] + rule.explore)[:, None]
         exact[~told] = np.nan
         pieces, mean = k.learn(self._pieces, *_raised(seen.edges, exact, rule.floor), rule.rate)
         after = ExponentialPieces._of(pieces)
         gap = mean + (after.log_total() - self.log_total()) / rule.rate
         clipped = max(float(rule.floor - np.nanmin(exact)), 0.0)
-        return Learned(after, p, max(float(gap), 0.0), most_clipped=clipped)
+        return Learned(after, tuple(p.tolist()), max(float(gap), 0.0), most_clipped=clipped)
 
     def _intervals(self, lo: Any, hi: Any) -> tuple[FloatArray, FloatArray]:
         lo = np.atleast_1d(np.asarray(lo, dtype=np.float64))

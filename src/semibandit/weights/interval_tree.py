@@ -17,15 +17,17 @@ from semibandit.weights import _scaled as scaled
 from semibandit.weights import _tree_kernels as k
 from semibandit.weights._invariants import FAULTS, first_fault
 from semibandit.weights._step import learn
+from semibandit.weights._told import FACTOR
 from semibandit.weights.cells import Cells
 from semibandit.weights.exponential import ExponentialPieces
 from semibandit.weights.splitting import split_log
-from semibandit.weights.steps import Learned, Rule, Seen
+from semibandit.weights.steps import Learned, Rule, Seen, Step
 
 __all__ = ["IntervalTree"]
 
 # New trees fill their nodes to two thirds, as random insertions would in the long run.
 _FILL = 2 * k.FANOUT // 3
+_AT_ONCE = 16  # intervals that room is made for, if only one is told
 
 
 class IntervalTree:
@@ -43,6 +45,9 @@ class IntervalTree:
     >>> tree.draw(0.5)
     0.25
     """
+
+    finest_rate_step = 0.5  # the rate moves by powers of two: another one costs O(P)
+    _spare = 0  # intervals that there is room for, at least
 
     def __init__(self, lo: float, hi: float) -> None:
         lo = _validate.number("lo", lo)
@@ -78,6 +83,14 @@ class IntervalTree:
 
     def _reserve(self, n_intervals: int) -> None:
         """Make room for two cuts per interval, each of which may split a node per level and the root."""
+        self._spare -= n_intervals
+        if self._spare < 0:
+            # For some more at once, in which the root is split once at most, to look at the tree less often.
+            at_once = max(n_intervals, _AT_ONCE)
+            self._reserve_nodes(at_once)
+            self._spare = at_once - n_intervals
+
+    def _reserve_nodes(self, n_intervals: int) -> None:
         whole = self._nodes.whole
         used = whole.item(k.HEAD, k.N_NODES)
         needed = used + 2 * n_intervals * (whole.item(k.HEAD, k.HEIGHT) + 3)
@@ -96,7 +109,7 @@ class IntervalTree:
             u = _validate.number("u", u)
             if not 0.0 <= u < 1.0:
                 raise ValueError(f"u must be in [0, 1), got {u!r}")
-        return k.draw(self._nodes, u)
+        return k.draw(self._nodes.whole, u)
 
     def integrate(self, lo: Any, hi: Any) -> float:
         """The logarithm of the integral over [lo, hi), or over a union of intervals given as arrays."""
@@ -137,21 +150,22 @@ class IntervalTree:
         """The tree itself: its steps can be undone."""
         return self
 
-    def learn(self, seen: Seen, rule: Rule) -> Learned:
+    def learn(self, seen: Seen | Step, rule: Rule) -> Learned:
         """One step of Algorithm 1, in place: multiply by exp(-rate · estimate). O(m log P) for m pieces.
 
         Losses with a slope turn the weights into `ExponentialPieces`.
         """
-        left, right = seen.losses
-        if left is not right:
+        if seen.sloped:
             steps, logs = self.pieces()
             return ExponentialPieces(steps, logs, logs).learn(seen, rule)
-        self._reserve(left.size)
-        factors, p = np.zeros(left.size), seen.chances()
-        gap, clipped = learn(
-            self._nodes, seen.edges, left, seen.sets, seen.late_shares(), seen.draws, p, factors, *rule
-        )
-        return Learned(self, p, gap, factors, most_clipped=clipped)
+        told = seen.table()
+        self._reserve(seen.n_edges - 1)
+        gap, clipped, p, factor = learn(
+            self._nodes.whole, seen.lo, seen.hi, seen.paid, told, seen.late_shares(),
+            rule.shift(), rule.explore, rule.floor, rule.rate, seen.whole,
+        )  # fmt: skip
+        factors = told[FACTOR, :-1] if told.size else (factor,)
+        return Learned(self, seen.chances_in(told, p), gap, factors, most_clipped=clipped)
 
     # -- the whole function ----------------------------------------------------------------------
 
@@ -214,11 +228,6 @@ class IntervalTree:
     def alike(self) -> float:
         """Logarithms of the weight this close are equal but for rounding."""
         return 1e-9
-
-    @property
-    def finest_rate_step(self) -> float:
-        """The rate moves by powers of two: another rate costs O(P)."""
-        return 0.5
 
     def raised_to(self, power: float) -> IntervalTree:
         """A new tree with the function to a positive power, for a change of the learning rate. O(P)."""

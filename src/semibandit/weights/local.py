@@ -22,7 +22,7 @@ from semibandit.weights.cells import Cells, n_nodes
 from semibandit.weights.drift import Drift
 from semibandit.weights.interval_tree import IntervalTree
 from semibandit.weights.splitting import moved, parts
-from semibandit.weights.steps import Learned, Rule, Seen
+from semibandit.weights.steps import Learned, Rule, Seen, Step
 
 __all__ = ["LocalPieces", "WholeSoFar"]
 
@@ -61,6 +61,8 @@ class LocalPieces:
     drift
         How fast the best parameter is believed to move; None: it does not.
     """
+
+    finest_rate_step = 0.97  # the rate may follow its formula closely: another one costs no more than a round
 
     def __init__(
         self,
@@ -151,24 +153,24 @@ class LocalPieces:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(k.shares(self._a, self._n, edges)))
 
-    def learn(self, seen: Seen, rule: Rule) -> Learned:
+    def learn(self, seen: Seen | Step, rule: Rule) -> Learned:
         """One round of Algorithm 1 with the local baseline in place of the rule's shift. O(P)."""
-        if seen.losses[0] is not seen.losses[1]:
-            seen = self._in_steps(seen)
+        if seen.sloped:
+            seen = self._in_steps(seen.in_arrays())
         drift, before = self._drift, self._tree
         if drift is not None:
             drift, before = drift.told(self._leaf(seen.home), seen.paid, seen.whole), before.copy()
-        asked = _NONE
+        told, asked = seen.table(), _NONE
         if seen.shares_at_ask is not None:
             asked = seen.shares_at_ask(self._cut(seen.edges, seen.sets))
-        p = seen.chances()
-        self._make_room(seen.edges.size)
-        self._n, gap, raised = _local_kernels.learn(
-            self._a, self._n, seen.edges, seen.losses[0], seen.sets, seen.times, p, asked, seen.paid,
-            self._cells.edges, self._cells.leaf, self._tree, self._sums,
-            *self._outlook(drift, seen.single), *rule[1:], seen.whole, self._budget,
+        self._make_room(seen.n_edges)
+        cells = self._cells
+        self._n, gap, raised, p = _local_kernels.learn(
+            self._a, self._n, seen.lo, seen.hi, seen.paid, told, asked,
+            cells.edges, cells.leaf, self._tree, self._sums, *self._outlook(drift, seen.single),
+            rule.explore, rule.floor, rule.rate, seen.whole, self._budget,
         )  # fmt: skip
-        learned = Learned(self, p, float(gap), None, float(raised))
+        learned = Learned(self, seen.chances_in(told, p), gap, None, raised)
         return learned if drift is None else self._moved(drift.remembering(self._tree - before), learned)
 
     def _in_steps(self, seen: Seen) -> Seen:
@@ -262,11 +264,6 @@ class LocalPieces:
     def alike(self) -> float:
         """Weights within a factor of e are as good as each other: expectations differ from cell to cell."""
         return 1.0
-
-    @property
-    def finest_rate_step(self) -> float:
-        """The rate may follow its formula closely: another rate costs no more than a round."""
-        return 0.97
 
     def raised_to(self, power: float) -> LocalPieces:
         """The function for another learning rate. O(P)."""
@@ -383,7 +380,7 @@ class WholeSoFar(IntervalTree):
         weights.__dict__.update(tree.__dict__, _cells=self._cells, _budget=self._budget)
         return weights
 
-    def learn(self, seen: Seen, rule: Rule) -> Learned:
+    def learn(self, seen: Seen | Step, rule: Rule) -> Learned:
         """One step: of Hedge if everything was seen, or of `LocalPieces` from here on."""
         return super().learn(seen, rule) if seen.whole else self._in_part(rule.rate).learn(seen, rule)
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 import numpy as np
 
 from semibandit._validate import FloatArray, IntArray
 from semibandit.functions import PiecewiseLinear
+from semibandit.weights import _told
 
 if TYPE_CHECKING:
     from semibandit.weights import Weights
 
-__all__ = ["Learned", "Rule", "Seen", "united"]
+__all__ = ["Learned", "Rule", "Seen", "Step", "united"]
 
 _NONE = np.empty(0)
+_NO_TABLE = np.empty((_told.ROWS, 0))
 _ONCE = np.ones(1, np.int64)
 
 
@@ -38,6 +40,44 @@ class Seen(msgspec.Struct, frozen=True, gc=False):
     shares_at_ask: Callable[[FloatArray], FloatArray] | None = None  # between edges, where a tell is late
     single: bool = False  # only the loss at a point was told, and is taken to hold nearby
 
+    @property
+    def n_edges(self) -> int:
+        """The number of edges."""
+        return self.edges.size
+
+    @property
+    def lo(self) -> float:
+        """Where the first piece begins."""
+        return float(self.edges[0])
+
+    @property
+    def hi(self) -> float:
+        """Where the last piece ends."""
+        return float(self.edges[-1])
+
+    @property
+    def sloped(self) -> bool:
+        """Whether losses vary within a piece."""
+        return self.losses[0] is not self.losses[1]
+
+    def in_arrays(self) -> Seen:
+        """The same."""
+        return self
+
+    def table(self) -> FloatArray:
+        """A fresh table of steps, as kernels take it (see `_told`)."""
+        table = np.zeros((_told.ROWS, self.edges.size))
+        table[_told.EDGE] = self.edges
+        table[_told.LOSS, :-1] = self.losses[0]
+        table[_told.SET, :-1] = self.sets
+        table[_told.TIMES, : self.times.size] = self.times
+        table[_told.CHANCE, : self.times.size] = self.chances()
+        return table
+
+    def chances_in(self, table: FloatArray, first: float) -> tuple[float, ...]:
+        """The probabilities that the sets are seen, from the table that a kernel has completed."""
+        return tuple(table[_told.CHANCE, : self.times.size].tolist())
+
     def chances(self) -> FloatArray:
         """A fresh array of the probabilities that the sets are seen; negative: still to be computed."""
         if self.p is not None:
@@ -51,10 +91,51 @@ class Seen(msgspec.Struct, frozen=True, gc=False):
         return _NONE if self.shares_at_ask is None else self.shares_at_ask(self.edges)
 
 
-class Rule(NamedTuple):
-    """How losses become estimates: max((loss - shift) / (p + explore), floor), learned at a rate."""
+class Step(msgspec.Struct, frozen=True, gc=False):
+    """What most rounds show: one loss between two edges. A `Seen` in plain numbers, quick to hand over."""
 
-    shift: float
+    lo: float
+    hi: float
+    paid: float
+    home: float
+    whole: bool = False
+    single: bool = False
+
+    n_edges: ClassVar[int] = 2
+    sloped: ClassVar[bool] = False
+    shares_at_ask: ClassVar[None] = None
+
+    def in_arrays(self) -> Seen:
+        """The same, as it is told together with other looks, or late."""
+        edges, losses = np.array((self.lo, self.hi)), np.array((self.paid,))
+        sets = np.zeros(1, np.int64)
+        return Seen(edges, (losses, losses), sets, self.paid, self.home, self.whole, single=self.single)
+
+    @property
+    def edges(self) -> FloatArray:
+        """The two edges."""
+        return np.array((self.lo, self.hi))
+
+    def table(self) -> FloatArray:
+        """An empty one: kernels take the numbers."""
+        return _NO_TABLE
+
+    def chances_in(self, table: FloatArray, first: float) -> tuple[float, ...]:
+        """The probability that the only set is seen, which a kernel returns."""
+        return (first,)
+
+    def late_shares(self) -> FloatArray:
+        """Nothing: what is told late is told `in_arrays`."""
+        return _NONE
+
+
+class Rule(msgspec.Struct, frozen=True, gc=False):
+    """How losses become estimates: max((loss - shift) / (p + explore), floor), learned at a rate.
+
+    The shift is a function, as weights with a baseline of their own never ask for it.
+    """
+
+    shift: Callable[[], float]
     explore: float
     floor: float
     rate: float
@@ -71,9 +152,9 @@ class Learned(msgspec.Struct, frozen=True, gc=False):
     """
 
     weights: Weights
-    p: FloatArray
+    p: tuple[float, ...]
     gap: float
-    factors: FloatArray | None = None
+    factors: Sequence[float] | FloatArray | None = None
     clipped: float = 0.0
     most_clipped: float = 0.0
     kept: float = 1.0
@@ -81,21 +162,22 @@ class Learned(msgspec.Struct, frozen=True, gc=False):
     remembered: float = 1.0
 
 
-def united(looks: list[tuple[float, Seen]]) -> Seen:
+def united(looks: list[tuple[float, Seen | Step]]) -> Seen | Step:
     """What several looks at one instance have shown together, each set once.
 
     A look is where it stands on the line, and what it has shown. Sets form a partition: a look that stands in
     a set seen before has shown the same set again.
     """
-    first = looks[0][1]
     if len(looks) == 1:
-        return first
-    whole = next((seen for _, seen in looks if seen.whole), None)
+        return looks[0][1]
+    spelled = [(home, seen.in_arrays()) for home, seen in looks]
+    first = spelled[0][1]
+    whole = next((seen for _, seen in spelled if seen.whole), None)
     if whole is not None:
         return msgspec.structs.replace(whole, paid=first.paid)
     distinct: list[Seen] = []
     times: list[int] = []
-    for home, seen in looks:
+    for home, seen in spelled:
         known = next((i for i, other in enumerate(distinct) if _covers(other, home)), None)
         if known is None:
             distinct.append(seen)
