@@ -225,7 +225,7 @@ def refine(a: Any, start: int, end: int, asked: Any, most: float, values: Any) -
 @inner
 def place(a: Any, i: int, start: int, end: int) -> float:
     """Where a piece begins in the cell from one piece to another, from 0 to the number of parts."""
-    return PARTS * min((a[EDGE, i] - a[EDGE, start]) / (a[EDGE, end] - a[EDGE, start]), 1.0)
+    return float(PARTS * min((a[EDGE, i] - a[EDGE, start]) / (a[EDGE, end] - a[EDGE, start]), 1.0))
 
 
 @inner
