@@ -1,11 +1,13 @@
 """A cache that cannot be written or read costs time, and nothing else."""
 
+import gc
 import os
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from numba.core.errors import TypingError
 
 from semibandit._jit import inner, kernel, uncounted
 
@@ -85,6 +87,46 @@ def test_parts_without_counts_are_called_by_kernels_alone():
     assert twice(np.array([1.0, 3.0])) == 6.0
     with pytest.raises(TypeError, match="cannot be called from Python"):
         largest(np.ones(2))
+
+
+def test_a_kernel_may_have_closures():
+    @kernel
+    def thrice(x):
+        def plus(y):
+            return x + y
+
+        return plus(plus(x))
+
+    assert thrice(2.0) == 6.0
+
+
+def test_an_operation_is_typed_by_its_arguments():
+    """What is remembered of one kind of number, or of one array, is not taken for another."""
+
+    @kernel
+    def halves(x, y):
+        return x // 2, x / 2, y[0] + x
+
+    for x, y in ((3, 4.0), (3.0, 4), (3, 4)):
+        got = halves(x, np.array([y]))
+        assert got == (x // 2, x / 2, y + x)
+        assert list(map(type, got)) == [type(x), float, type(x + y)]
+
+
+def test_compiling_leaves_the_collector_and_the_timers_of_llvm_as_they_were():
+    from llvmlite.binding import ffi
+
+    timers = list(ffi.lib._lock._cblist)
+
+    @kernel
+    def wrong(x):
+        return x.no_such_thing
+
+    for argument in (1, 2.0):
+        with pytest.raises(TypingError):
+            wrong(argument)
+        assert ffi.lib._lock._cblist == timers
+        assert gc.isenabled()
 
 
 @pytest.mark.parametrize("inside", ["known", "unknown"])

@@ -11,12 +11,25 @@ from __future__ import annotations
 
 import copy
 import gc
-from collections.abc import Callable
-from typing import Any
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
 
+import numba
+from llvmlite.binding import ffi
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.environment import Environment
+from numba.core.types import Function
+from numba.core.typing.context import BaseContext
+from numba.core.untyped_passes import InlineClosureLikes
+
+if numba.version_info.short not in {(0, 68)}:
+    raise ImportError(f"the inside of numba {numba.__version__} is not known")
+
+_TIMERS = ffi.lib._lock._cblist  # called before and after each call into LLVM
+_lookup_global = BaseContext._lookup_global
 
 
 class Part(CompilerBase):
@@ -25,12 +38,17 @@ class Part(CompilerBase):
     def __init__(
         self, typing: Any, target: Any, library: Any, args: Any, result: Any, flags: Any, *more: Any
     ):
-        super().__init__(typing, target, library, args, result, _Flags(flags), *more)
+        super().__init__(_Typing(typing), target, library, args, result, _Flags(flags), *more)
+        self.state.targetctx.get_abi_sizeof = _Sizes(self.state.targetctx)  # a copy for this function
 
     def define_pipelines(self) -> list[Any]:
         state = self.state
         state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
-        return [DefaultPassBuilder.define_nopython_pipeline(state)]
+        pipeline = DefaultPassBuilder.define_nopython_pipeline(state)
+        if not any(map(inspect.iscode, state.func_id.code.co_consts)):  # no closures to look for
+            pipeline.passes = [each for each in pipeline.passes if each[0] is not InlineClosureLikes]
+            pipeline.finalize()
+        return [pipeline]
 
 
 class Door(CompilerBase):
@@ -40,14 +58,9 @@ class Door(CompilerBase):
 
     def compile_extra(self, function: Callable[..., Any]) -> Any:
         args = tuple(self.state.args)
-        collects = gc.isenabled()
-        gc.disable()  # it would look a thousand times at what the compiler still needs
-        try:
+        with _undisturbed():
             self.part.compile(args)
             return self._with_door(self.part.overloads[args])
-        finally:
-            if collects:
-                gc.enable()
 
     def _with_door(self, part: Any) -> Any:
         target, described = self.state.targetctx, copy.copy(part.fndesc)
@@ -87,6 +100,61 @@ class _PartLibrary(JITCodeLibrary):
 
     def set_env(self, name: str, environment: Any) -> None:
         """There is no machine code yet that could need it."""
+
+
+class _Typing:
+    """numba's context of types, which remembers: dozens of ways to type an operation are tried only once."""
+
+    _known: ClassVar[dict[tuple[int, Any], tuple[Any, Any]]] = {}
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    def resolve_function_type(self, function: Any, args: Any, kws: Any) -> Any:
+        kind = _lookup_global(self._context, function) or function
+        if kws or not isinstance(kind, Function):
+            return self._context.resolve_function_type(function, args, kws)
+        key = id(kind), args
+        if key not in self._known:
+            signature = self._context.resolve_function_type(function, args, kws)
+            # What is itself compiled from Python is compiled for the flags of its caller.
+            known: dict[Any, Any] = getattr(kind, "_impl_keys", {})
+            if signature is None or known.get(signature.args) is not kind.typing_key:
+                return signature
+            self._known[key] = kind, signature  # the type stays, so that its id is not used again
+        return self._known[key][1]
+
+
+class _Sizes:
+    """Bytes that a type takes; numba writes, and LLVM reads, a program for each question."""
+
+    _known: ClassVar[dict[str, int]] = {}
+
+    def __init__(self, target: Any) -> None:
+        self._ask = target.get_abi_sizeof
+
+    def __call__(self, kind: Any) -> int:
+        name = str(kind)
+        if name not in self._known:
+            self._known[name] = self._ask(kind)
+        return self._known[name]
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Without what is done thousands of times for nothing: garbage is looked for, calls to LLVM are timed."""
+    timers, collects = _TIMERS.copy(), gc.isenabled()
+    _TIMERS.clear()
+    gc.disable()
+    try:
+        yield
+    finally:
+        _TIMERS[:] = timers
+        if collects:
+            gc.enable()
 
 
 class _Flags(Flags):

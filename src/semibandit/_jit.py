@@ -14,7 +14,7 @@ Door: Any
 Part: Any
 try:
     from semibandit._compiler import Door, Part
-except ImportError:  # numba has changed inside: it compiles in its own way, which takes twice as long
+except (ImportError, AttributeError):  # another numba: its own way takes twice as long
     Door = Part = None
 
 P = ParamSpec("P")
@@ -134,7 +134,7 @@ class _ForgivingCache:
         if not _ForgivingCache._told:
             _ForgivingCache._told = True
             if sys.stderr is not None and sys.stderr.isatty():
-                print("semibandit: compiling, once on this machine; a minute or so ...", file=sys.stderr)
+                print("semibandit: compiling, once on this machine; half a minute or so ...", file=sys.stderr)
 
     @staticmethod
     def _warn(error: Exception) -> None:

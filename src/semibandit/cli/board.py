@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -68,9 +69,12 @@ class Board:
 
     def run(self, feedbacks: Sequence[str]) -> None:
         """Play a game for each kind of feedback, and find the best fixed parameter."""
+        # The game whose density is drawn through time; it is not kept of the others.
+        self.pictured = next(kind for kind in ("semi-bandit", *FEEDBACK) if kind in feedbacks)
         with self._progress() as progress:
-            self._compile(feedbacks)
-            self.problems = [Kept(problem) for problem in _watched(progress, "instances", self.case.stream)]
+            with self._compiled(feedbacks):
+                watched = _watched(progress, "instances", self.case.stream)
+                self.problems = [Kept(problem) for problem in watched]
             self._meet(self.problems[0])
             # Full feedback comes first, as the time that whole loss functions take is measured there. They
             # are then kept: for the best parameter in hindsight, for dispersion, for the pictures.
@@ -87,6 +91,7 @@ class Board:
     def rehearse(self, feedback: str) -> None:
         """Play a game with one kind of feedback, unseen: what it needs is compiled then."""
         self.problems = [Kept(problem) for problem in self.case.stream]
+        self.pictured = feedback
         self._meet(self.problems[0])
         self._play(feedback, Progress(disable=True))
         self.learners[feedback].recommend()
@@ -94,13 +99,15 @@ class Board:
             mean_loss(self.problems, maximize=self.maximize)
             dispersion.measure(self.problems)
 
-    def _compile(self, feedbacks: Sequence[str]) -> None:
-        """On the first run, have everything compiled on all processors."""
+    @contextmanager
+    def _compiled(self, feedbacks: Sequence[str]) -> Iterator[None]:
+        """On the first run, have everything compiled on all processors; waits for it at the end."""
         with compiled_beside(
             feedbacks, provable=self.provable, probes=self.probes, drift=self.drift
         ) as needed:
             if needed:
                 exercise(self.case.stream[0])
+            yield
 
     def _meet(self, first: Any) -> None:
         """Take from an instance what all have in common."""
@@ -126,7 +133,7 @@ class Board:
         ):
             # Families that count their runs know better: a walk from tree to tree is many.
             known = row if earlier is None else replace(row, runs=problem.n_runs - earlier)
-            history.append(known, learner)
+            history.append(known, learner if feedback == self.pictured else None)
             total += row.loss
             progress.update(task, advance=1, note=f"mean {self._word} {total / len(history):.4g}")
         self.histories[feedback], self.learners[feedback] = history, learner
@@ -159,8 +166,7 @@ class Board:
             self.write_csv(csv)
             self.console.print(f"wrote {csv}")
         if png is not None:
-            shown = "semi-bandit" if "semi-bandit" in self.histories else next(iter(self.histories))
-            chosen = self.learners[shown].recommend()
+            chosen = self.learners[self.pictured].recommend()
             interval = self.space.interval
             trees = (interval.lo, chosen.rho, interval.hi) if hasattr(self.problems[0], "tree") else ()
             plots.overview(

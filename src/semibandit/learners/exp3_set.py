@@ -245,6 +245,8 @@ class Exp3Set(Learner):
         i = min(max(int(np.searchsorted(edges, home, side="right")) - 1, 0), edges.size - 2)
         lo, hi = float(edges[i]), float(edges[i + 1])
         most = math.log(4.0) - math.log1p(self.n_told) / 3.0
+        if most > 0.0:  # no share is larger
+            return lo, hi
         for _ in range(_POINT_HALVINGS):
             middle = self._line.halfway(lo, hi)
             if not lo < middle < hi or self._epoch.weights.log_shares(np.array([lo, hi]))[0] <= most:
