@@ -15,7 +15,7 @@ __all__ = ["Drift", "PageTest"]
 # Found by experiment (docs/learner.md).
 _FORGETTING = 2.0**-6  # of the short memory, in each round
 _SHARE = 2.0**-10  # of the mass, in each round, where the world is sure to move
-_LEAST_SHARE = 2.0**-20
+_LEAST_SHARE = 2.0**-20  # where whole functions are seen
 _MOVED = 0.1  # the prior probability that the short memory is right
 _SURE = 0.5  # the probability of the short memory from which on the world is taken to move
 _FAST = 0.01  # forgetting that counts as fast
@@ -26,7 +26,7 @@ _SHARE_AT_ALARM, _KEPT_AT_ALARM, _GAPS_AT_ALARM = 0.25, 0.03, 0.1
 _SPEED_AFTER, _FADING = 0.25, 1e-3
 _SLACK = 0.25  # deviations by which losses may exceed their mean
 _LARGEST = 3.0  # deviations for which a single loss counts
-_FEWEST = 50  # rounds, before which a mean says little
+_FEWEST = 100  # rounds, before which a mean says little
 
 
 class PageTest(NamedTuple):
@@ -34,8 +34,8 @@ class PageTest(NamedTuple):
 
     A running sum counts, in deviations, by how much losses exceed their mean and a slack of a quarter of a
     deviation; it does not fall below 0. exp(sum / 2) is then the likelihood of a rise by half a deviation
-    some rounds ago, over that of none. It must exceed the number of rounds: so in t rounds without a change
-    there are some ln t false alarms at most, and in fact far fewer, as a learner pays less and less.
+    some rounds ago, over that of none, and must exceed twice the number of rounds: the more of them there
+    were, the more sums had the chance to be large. False alarms so become rarer as time goes on.
     """
 
     rounds: float = 0.0
@@ -46,7 +46,7 @@ class PageTest(NamedTuple):
     @property
     def alarm(self) -> bool:
         """Whether the last loss has given one; with the next loss the test begins anew."""
-        return self.rounds >= _FEWEST and 2.0 * _SLACK * self.excess > math.log(self.rounds)
+        return self.rounds >= _FEWEST and 2.0 * _SLACK * self.excess > math.log(2.0 * self.rounds)
 
     def after(self, loss: float) -> PageTest:
         """The test after another loss was paid."""
@@ -70,8 +70,8 @@ class Drift(NamedTuple):
     short one, the world moves.
 
     Where a part is seen, nobody knows what would have been paid elsewhere, and `PageTest` watches what was
-    paid. Until it gives an alarm next to nothing is different from a world that stands still. At an alarm the
-    learner begins anew with a part of the mass, and is ready for more to come for some thousand rounds.
+    paid. Until it gives an alarm nothing is different from a world that stands still. At an alarm the learner
+    begins anew with a part of the mass, and is ready for more to come for some thousand rounds.
     """
 
     share_given: float  # nan: to be found out
@@ -109,7 +109,7 @@ class Drift(NamedTuple):
         """The share of the mass that is spread in a round."""
         if self._given:
             return self.share_given
-        return _SHARE_AT_ALARM if self._anew else max(_SHARE * self.speed, _LEAST_SHARE)
+        return _SHARE_AT_ALARM if self._anew else max(_SHARE * self.speed, _LEAST_SHARE * self.whole)
 
     @property
     def kept(self) -> float:

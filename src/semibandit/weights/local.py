@@ -180,7 +180,8 @@ class LocalPieces:
     def _moved(self, drift: Drift, learned: Learned) -> Learned:
         """Spread a share of the mass after a step, and forget a part of the past."""
         self._drift, keep = drift, drift.remembered
-        k.spread(self._a, self._n, drift.share, self._rate)
+        if drift.share > 0.0:
+            k.spread(self._a, self._n, drift.share, self._rate)
         self._a[[k.COUNT, k.LOSS], : self._n] *= keep
         self._tree *= keep
         self._sums[_FORGOTTEN] *= keep
