@@ -74,6 +74,9 @@ def test_an_alarm_spreads_mass_and_forgets_once():
     assert 0.0 < drift.share < 1e-3
     assert 0.99 < drift.remembered < 1.0
     assert 0.99 * speed < drift.speed < speed
+    for loss in losses(rng, 10_000, 0.3):
+        drift = drift.told(1, loss, False)
+    assert (drift.share, drift.kept, drift.remembered, drift.speed) == calm
 
 
 def test_states_with_and_without_a_test():

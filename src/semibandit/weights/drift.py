@@ -24,6 +24,7 @@ _MEMORY_PER_SHARE = 16.0
 # world is taken to move at some speed, which fades.
 _SHARE_AT_ALARM, _KEPT_AT_ALARM, _GAPS_AT_ALARM = 0.25, 0.03, 0.1
 _SPEED_AFTER, _FADING = 0.25, 1e-3
+_CALM = 1e-4  # a speed that counts as none: a share must not fade until rounding makes it none
 _SLACK = 0.25  # deviations by which losses may exceed their mean
 _LARGEST = 3.0  # deviations for which a single loss counts
 _FEWEST = 100  # rounds, before which a mean says little
@@ -131,7 +132,8 @@ class Drift(NamedTuple):
             belief, error, weight = _weigh(self.memory, self.belief, self.error, self.weight, leaf, paid)
             return self._replace(belief=belief, error=error, weight=weight, whole=True)
         test = self.test.after(paid)
-        alarmed = _SPEED_AFTER if test.alarm else (1.0 - _FADING) * self.alarmed
+        faded = (1.0 - _FADING) * self.alarmed
+        alarmed = _SPEED_AFTER if test.alarm else faded if faded > _CALM else 0.0
         return self._replace(test=test, alarmed=alarmed, whole=False)
 
     def remembering(self, increments: FloatArray) -> Drift:
