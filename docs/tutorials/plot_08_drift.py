@@ -46,9 +46,9 @@ for season, ax in zip((0, 1), axes, strict=True):
 # The learner as it is, and with ``drift``
 # ----------------------------------------
 #
-# ``drift="auto"`` keeps two memories, one for ever and one of some 64 rounds, and finds out which of them
-# predicts better what is paid. When the short one does, the past is forgotten. If you know how often the
-# best value moves you may say so instead: ``drift=0.002`` is one move in 500 rounds.
+# ``drift="auto"`` watches what is paid. When losses have risen above their mean beyond chance, most of the
+# past is forgotten, and a part of the weight is spread anew. If you know how often the best value moves you
+# may say so instead: ``drift=0.002`` is one move in 500 rounds.
 
 DRIFTS = {"no drift": None, "drift='auto'": "auto", "drift=0.002": 0.002}
 histories = {
@@ -103,8 +103,8 @@ ax.legend(frameon=False)
 # ---------------------------------
 #
 # Whoever is ready to forget learns more slowly, and gives no certificate. So ``drift`` is off unless you
-# ask for it. Here is the first season, twice as long. A fixed share forgets all the time; "auto" finds
-# out that there is nothing to forget, which costs little on this stream, and more on some others.
+# ask for it. Here is the first season, twice as long. A fixed share forgets all the time; "auto" plays as
+# without drift until there is an alarm, and false ones are rare.
 
 rng = np.random.default_rng(1)
 still = [make(SEASONS[0], rng) for _ in range(2 * LENGTH)]

@@ -66,7 +66,9 @@ class Exp3Set(Learner):
     drift
         None: the best parameter stays. A number in (0, 1): in each round this share of the weight is spread
         over the space, and the past is forgotten 16 times as fast (fixed share; Balcan, Dick, Sharma 2020).
-        "auto": the share is found out by comparing a long and a short memory. Needs the local baseline.
+        "auto": it is found out whether anything moves. Told parts of functions, the learner plays as with
+        None until the losses paid have risen beyond chance, and then begins anew with a part of the weight;
+        told whole functions, a long and a short memory are compared. Needs the local baseline.
     prior
         A density to start from, such as `density()` of an older learner; one part in a hundred of it is made
         even, so that no place is lost. In a regret bound ln(1/π(B)) takes the place of ln(|C|/2r).

@@ -19,7 +19,7 @@ from semibandit.weights import _local_kernels
 from semibandit.weights import _pieces as k
 from semibandit.weights._tree_kernels import WORDS, Nodes
 from semibandit.weights.cells import Cells, n_nodes
-from semibandit.weights.drift import Drift
+from semibandit.weights.drift import Drift, PageTest
 from semibandit.weights.interval_tree import IntervalTree
 from semibandit.weights.splitting import moved, parts
 from semibandit.weights.steps import Learned, Rule, Seen, Step
@@ -28,6 +28,7 @@ __all__ = ["LocalPieces", "WholeSoFar"]
 
 _HEADER = 14  # numbers before the arrays in a state
 _PAIRS = 4  # and after them, but in states of earlier versions
+_TESTED = 2.0  # there is a drift, and what it has tested for; in states of earlier versions 1, and it has not
 _NONE = np.empty(0)
 _SHORT_GAME = 7.0  # the logarithm of some thousand rounds
 _ROOM = 24  # for pieces that a round may add
@@ -184,12 +185,13 @@ class LocalPieces:
 
     def _moved(self, drift: Drift, learned: Learned) -> Learned:
         """Spread a share of the mass after a step, and forget a part of the past."""
-        self._drift, keep = drift, 1.0 - drift.forgetting
-        k.spread(self._a, self._n, drift.share, self._rate)
+        self._drift, keep = drift, drift.remembered
+        if drift.share > 0.0:
+            k.spread(self._a, self._n, drift.share, self._rate)
         self._a[[k.COUNT, k.LOSS], : self._n] *= keep
         self._tree *= keep
         self._sums[_FORGOTTEN] *= keep
-        return replace(learned, kept=1.0 - drift.share, speed=drift.speed, remembered=keep)
+        return replace(learned, kept=drift.kept, speed=drift.speed, remembered=keep)
 
     def _leaf(self, x: float) -> int:
         cell = int(np.searchsorted(self._cells.edges, x, side="right")) - 1
@@ -304,10 +306,10 @@ class LocalPieces:
         """All numbers in a row; `from_state` restores the weights to the bit."""
         cells, drift = self._cells, self._drift
         sizes = len(self), cells.leaf.size, self._tree.shape[1], self._budget
-        moving = (0.0,) * 5 if drift is None else (1.0, drift.share_given, *drift[2:5])
+        moving = (0.0,) * 5 if drift is None else (_TESTED, drift.share_given, *drift[2:5])
         paid, pairs = np.split(self._sums, [_local_kernels.PRODUCTS])
         header = np.array([*sizes, cells.along_rows, self._rate, *paid, *moving], np.float64)
-        memory = np.empty(0) if drift is None else drift.memory.ravel()
+        memory = _NONE if drift is None else np.array([*drift.memory.ravel(), *drift.test, drift.alarmed])
         leaf = cells.leaf.astype(np.float64)
         arrays = cells.edges, leaf, self._pieces.ravel(), self._tree.ravel(), memory, pairs
         return np.concatenate((header, *arrays))
@@ -321,18 +323,21 @@ class LocalPieces:
         if not np.isfinite(header[:10]).all():
             raise ValueError("local weights are broken: header")
         n, n_cells, nodes, budget = (int(x) for x in header[:4])
-        sizes = (n_cells + 1, n_cells, k.ROWS * (n + 1), 2 * nodes, 4 * nodes * bool(header[9]))
+        remembered, tested = 4 * nodes * bool(header[9]), 5 * (header[9] == _TESTED)
+        sizes = (n_cells + 1, n_cells, k.ROWS * (n + 1), 2 * nodes, remembered, tested)
         if min(n, n_cells, nodes) < 1 or state.size - _HEADER - sum(sizes) not in (0, _PAIRS):
             raise ValueError("local weights are broken: sizes")
-        edges, leaf, pieces, tree, memory, pairs = np.split(state[_HEADER:], np.cumsum(sizes))
+        edges, leaf, pieces, tree, memory, found, pairs = np.split(state[_HEADER:], np.cumsum(sizes))
         weights = cls.__new__(cls)
         weights._cells = Cells(edges.copy(), leaf.astype(np.int64), bool(header[4]))
         weights._rate, weights._budget = header[5], budget
         weights._sums = np.concatenate((header[6:9], pairs if pairs.size else np.zeros(_PAIRS)))
         weights._tree = tree.reshape(2, nodes).copy()
-        weights._drift = (
-            Drift(header[10], memory.reshape(2, 2, nodes).copy(), *header[11:]) if header[9] else None
-        )
+        weights._drift = None
+        if header[9]:
+            *test, alarmed = found.tolist() or (*PageTest(), 0.0)
+            drift = Drift(header[10], memory.reshape(2, 2, nodes).copy(), *header[11:])
+            weights._drift = drift._replace(test=PageTest(*test), alarmed=alarmed)
         weights._take(pieces.reshape(k.ROWS, n + 1))
         weights._check()
         return weights
