@@ -62,12 +62,14 @@ def first_calls(only: str | None) -> None:
 
 def compare(other: Path) -> None:
     """How long the demo takes with an empty cache and with a full one, here over there."""
-    job = DEMO.format(words=WORDS)
     with tempfile.TemporaryDirectory() as here, tempfile.TemporaryDirectory() as there:
+        job = DEMO.format(words=[*WORDS, "--png", str(Path(here) / "demo.png")])
         ours, theirs = seconds(job, here), seconds(job, there, other / "src")
         warm, before = seconds(job, here), seconds(job, there, other / "src")
-    note("demo, cold, on the clock, over that of the other checkout", ours[0] / theirs[0])
-    at_most("demo, cold, of the processor", ours[1] / theirs[1], round(TARGET, 2))
+    at_most(
+        "demo, cold, on the clock, over that of the other checkout", ours[0] / theirs[0], round(TARGET, 2)
+    )
+    note("demo, cold, of the processor", ours[1] / theirs[1])
     note("demo, warm, on the clock", warm[0] / before[0])
     note("demo, warm, of the processor", warm[1] / before[1])
 

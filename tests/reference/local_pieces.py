@@ -93,7 +93,7 @@ class FlatLocal:
         b = max(mean - 0.5 * deviation, 0.0)
         for node in self.path(piece):
             seen = self.seen_in.get(node, [])
-            k = (8 if single else 4) if self.rows else 5 if single else 1
+            k = (8 if single else 4) if self.rows else 5 if single else 2
             b = (sum(seen) + k * b) / (len(seen) + k)
         hope = max(deviation, 0.3 * mean)
         if self.rows:  # statistics of cells alone
@@ -101,7 +101,7 @@ class FlatLocal:
         b = (piece.losses + k * b) / (piece.count + k)
         doubt = 1.2 * math.sqrt(max(math.log(len(self.paid) + 1) - 7, 0)) if single else 0.0
         looks = piece.count + 1
-        return max(b - hope * max((1.0 if single else 0.7) / looks, doubt / math.sqrt(looks)), 0.0)
+        return max(b - hope * max((1.0 if single else 0.6) / looks, doubt / math.sqrt(looks)), 0.0)
 
     def slope(self):
         """Of the regression of one look on the others; to begin with 0.8, with the weight of 60 looks."""

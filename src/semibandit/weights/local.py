@@ -137,7 +137,7 @@ class LocalPieces:
             shrink, hope = (8.0, 0.5) if single else (4.0, 0.2)
             return False, shrink, hope * (1.0 - 0.5 * speed), 0.0
         if not single:
-            return True, 1.0, 0.7 * (1.0 - 0.7 * speed), 0.0
+            return True, 2.0, 0.6 * (1.0 - 0.7 * speed), 0.0
         # Single losses are few and noisy: neighbours count for more, and bad luck must not lock a piece out.
         # In a long game that takes confidence bounds; in a short one they would cost more than they save.
         late = max(math.log1p(self._sums[_local_kernels.TOLD]) - _SHORT_GAME, 0.0)
