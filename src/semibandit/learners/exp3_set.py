@@ -15,6 +15,8 @@ from semibandit.learners.rates import AdaptiveRate, Rate
 from semibandit.learners.trials import Epoch, Trial
 from semibandit.spaces import Boxes, Space
 from semibandit.weights import (
+    COARSE,
+    HALVINGS,
     Drift,
     IntervalTree,
     LocalPieces,
@@ -28,7 +30,6 @@ from semibandit.weights import (
 __all__ = ["Exp3Set"]
 
 _BUDGET = 512  # pieces with a local baseline: more of them made no stream better
-_POINT_HALVINGS = 6  # of the cell that a single loss speaks for, at most
 
 
 class Exp3Set(Learner):
@@ -246,10 +247,10 @@ class Exp3Set(Learner):
             edges = edges[::2]
         i = min(max(int(np.searchsorted(edges, home, side="right")) - 1, 0), edges.size - 2)
         lo, hi = float(edges[i]), float(edges[i + 1])
-        most = math.log(4.0) - math.log1p(self.n_told) / 3.0
+        most = math.log(COARSE) - math.log1p(self.n_told) / 3.0
         if most > 0.0:  # no share is larger
             return lo, hi
-        for _ in range(_POINT_HALVINGS):
+        for _ in range(HALVINGS):
             middle = self._line.halfway(lo, hi)
             if not lo < middle < hi or self._epoch.weights.log_shares(np.array([lo, hi]))[0] <= most:
                 break

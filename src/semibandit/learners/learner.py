@@ -37,7 +37,7 @@ class Learner(AskTell):
     def density(self) -> Any:
         """The density that the next parameter is drawn from. O(P).
 
-        A step function; an `ExponentialDensity`, which can be called and integrated as well, once the
+        A step function; an `ExponentialDensity`, which can be called and integrated as well, once a
         learner has been told a piecewise linear loss.
         """
         return self._epoch.weights.density()

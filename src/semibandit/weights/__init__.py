@@ -14,7 +14,7 @@ import numpy.typing as npt
 from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise
 from semibandit.spaces import Line
-from semibandit.weights.cells import Cells, dyadic_cells, n_nodes
+from semibandit.weights.cells import COARSE, HALVINGS, Cells, dyadic_cells, n_nodes
 from semibandit.weights.drift import Drift
 from semibandit.weights.exponential import ExponentialDensity, ExponentialPieces
 from semibandit.weights.interval_tree import IntervalTree
@@ -22,6 +22,8 @@ from semibandit.weights.local import LocalPieces, WholeSoFar
 from semibandit.weights.steps import Learned, Rule, Seen, Step, united
 
 __all__ = [
+    "COARSE",
+    "HALVINGS",
     "Cells",
     "Drift",
     "ExponentialDensity",

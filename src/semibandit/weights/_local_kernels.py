@@ -15,6 +15,7 @@ import numpy.typing as npt
 from semibandit._jit import inner, kernel
 from semibandit.weights import _told
 from semibandit.weights._pieces import COUNT, EDGE, LOSS, MASS, RAISED, SUM, cut, dot, join, last_at, weigh
+from semibandit.weights.cells import COARSE, HALVINGS
 
 # What is known of all losses paid: their number, mean and sum of squared deviations (by Welford's
 # recurrence), then what looks at one instance have in common, see `paired`.
@@ -25,8 +26,7 @@ SHARED = 0.8  # the part of what other looks say of the hardness of an instance 
 FIRST_LOOKS = 60.0  # with the weight of so many looks
 LEAST_DEVIATION = 0.3  # of the mean: losses that are all alike must be told from unseen ones
 SMALLEST_SHARE = 2.0**-64
-PARTS = 64  # of a cell, at most
-COARSE = 4.0  # times t^(-1/3) in round t: the share that a cell may hold
+PARTS = 2**HALVINGS  # of a cell, at most
 
 
 class Cells(NamedTuple):
@@ -51,13 +51,25 @@ class Smooth(NamedTuple):
     """Over what estimates are averaged, and what they are raised to at least."""
 
     cells: Cells
+    starts: npt.NDArray[np.int64]  # the piece that begins each cell
     nodes: int  # of the tree
     most: float  # the share that a cell holds at most, if it is not to be finer; 0: nothing is averaged
     floor: float
 
 
 @inner
-def baseline(a: Any, n: int, cells: Cells, tree: Any, outlook: Outlook) -> Any:
+def begin(a: Any, n: int, cells: Cells) -> Any:
+    """The piece that begins each cell, and the number of pieces."""
+    starts = np.zeros(cells.edges.size, np.int64)
+    for c in range(cells.leaf.size):
+        start, end = starts[c], cells.edges[c + 1]
+        # Many cells are a single piece.
+        starts[c + 1] = start + 1 if a[EDGE, start + 1] == end else last_at(a[EDGE], start, n, end)
+    return starts
+
+
+@inner
+def baseline(a: Any, n: int, cells: Cells, starts: Any, tree: Any, outlook: Outlook) -> Any:
     """The loss expected of each piece, shrunk to its cell, that to its parent and so on, and lowered."""
     nodes = np.empty(tree.shape[1])
     k = outlook.shrink
@@ -68,14 +80,10 @@ def baseline(a: Any, n: int, cells: Cells, tree: Any, outlook: Outlook) -> Any:
     deviation = max(outlook.deviation, LEAST_DEVIATION * outlook.mean)
     hope, doubt = outlook.optimism * deviation, outlook.doubt * deviation
     out = np.empty(n)
-    start = 0
     for c in range(cells.leaf.size):
-        leaf, end = cells.leaf[c], cells.edges[c + 1]
+        leaf = cells.leaf[c]
         of_cell = nodes[leaf] if outlook.by_piece else nodes[leaf] - hope / math.sqrt(tree[0, leaf] + 1.0)
-        # Where the next cell begins: many are a single piece.
-        stop = start + 1 if a[EDGE, start + 1] == end else last_at(a[EDGE], start, n, end)
-        out[start:stop] = of_cell
-        start = stop
+        out[starts[c] : starts[c + 1]] = of_cell
     if outlook.by_piece:  # in loops of their own, which the processor works off several pieces at a time
         for i in range(n):
             out[i] = (a[LOSS, i] + k * out[i]) / (a[COUNT, i] + k) - hope / (a[COUNT, i] + 1.0)
@@ -139,57 +147,65 @@ def estimate(
     """Add b + (loss - b) / p to the sums where it was seen, b elsewhere; relative to the mean of b.
 
     1/p, and what is to be taken off for several looks, are the two rows of `factors`; `asked` are the shares
-    at the time of the draw. Leaves in `base` what was added; returns the mean of it, and the mean by which
-    the floor has raised the estimates.
+    at the time of the draw. (loss - b) / p is averaged over cells. Leaves in `base` what was added; returns
+    the mean of it, and the mean by which the floor has raised the estimates.
     """
+    (edges, leaf), starts = smooth.cells, smooth.starts
     level = dot(asked, base, n)
-    exact = np.zeros(n)
+    exact, touched = np.zeros(n), np.zeros(smooth.nodes, np.bool_)
     for j in range(sets.size):
         if sets[j] >= 0:
             factor, less = factors[0, sets[j]], factors[1, sets[j]]
             for i in range(first[j], first[j + 1]):
                 exact[i] = (losses[j] - base[i]) * factor - less
-    even = averages(a, n, exact, asked, smooth)
+            c = last_at(edges, 0, leaf.size, a[EDGE, first[j]])
+            while c < leaf.size and starts[c] < first[j + 1]:
+                touched[leaf[c]] = True
+                c += 1
+    even = averages(a, exact, asked, touched, smooth)
     mean = raised = 0.0
+    for c in range(leaf.size):
+        if touched[leaf[c]]:
+            for i in range(starts[c], starts[c + 1]):
+                added = max(even[i], smooth.floor)
+                a[RAISED, i] += added - exact[i]
+                raised += asked[i] * (added - even[i])
+                mean += asked[i] * added
+                base[i] += added
     for i in range(n):
-        added = max(even[i], smooth.floor)
-        a[RAISED, i] += added - exact[i]
-        raised += asked[i] * (added - even[i])
-        mean += asked[i] * added
-        base[i] += added - level
+        base[i] -= level
         a[SUM, i] += base[i]
     return mean, raised
 
 
 @inner
-def averages(a: Any, n: int, exact: Any, asked: Any, smooth: Smooth) -> Any:
+def averages(a: Any, exact: Any, asked: Any, touched: Any, smooth: Smooth) -> Any:
     """The mean of the estimates over each cell by the shares, as pieces of a cell are much alike.
 
     A narrow set has a small p, and an estimate that varies as much as 1/p; its mean over a cell varies no
     more than that of a look at the cell. Where much is played cells are finer: one that holds more than the
     share `most` falls into those of single rows, and these are halved. The cells depend on the past alone.
     """
+    out = exact.copy()
     if smooth.most <= 0.0:
-        return exact
-    edges, leaf = smooth.cells
+        return out
+    leaf, starts = smooth.cells.leaf, smooth.starts
     share, total = np.zeros(smooth.nodes), np.zeros(smooth.nodes)
-    i = 0
     for c in range(leaf.size):
-        while i < n and a[EDGE, i] < edges[c + 1]:
-            share[leaf[c]] += asked[i]
-            total[leaf[c]] += asked[i] * exact[i]
-            i += 1
-    out = np.empty(n)
-    i = 0
+        if touched[leaf[c]]:
+            for i in range(starts[c], starts[c + 1]):
+                share[leaf[c]] += asked[i]
+                total[leaf[c]] += asked[i] * exact[i]
     for c in range(leaf.size):
-        start, node = i, leaf[c]
-        fine = share[node] > smooth.most
-        mean = total[node] / share[node] if share[node] > 0.0 else 0.0
-        while i < n and a[EDGE, i] < edges[c + 1]:
-            out[i] = exact[i] if fine else mean
-            i += 1
-        if fine and total[node] != 0.0:
-            refine(a, start, i, asked, smooth.most, out)
+        node = leaf[c]
+        if not touched[node]:
+            continue
+        if share[node] > smooth.most:
+            refine(a, starts[c], starts[c + 1], asked, smooth.most, out)
+        else:
+            mean = total[node] / share[node] if share[node] > 0.0 else 0.0
+            for i in range(starts[c], starts[c + 1]):
+                out[i] = mean
     return out
 
 
@@ -199,13 +215,20 @@ def refine(a: Any, start: int, end: int, asked: Any, most: float, values: Any) -
 
     An average is that of all within a part; a piece in several parts gets its part of each.
     """
+    ends = np.empty(PARTS + 1)
+    for part in range(PARTS):
+        ends[part] = a[EDGE, start] + (a[EDGE, end] - a[EDGE, start]) * (part / PARTS)
+    ends[PARTS] = a[EDGE, end]
     share, total = np.zeros(PARTS), np.zeros(PARTS)
-    for i in range(start, end):
-        left, right = place(a, i, start, end), place(a, i + 1, start, end)
-        for part in range(int(left), math.ceil(right)):
-            inside = asked[i] * overlap(left, right, part)
+    i = start
+    for part in range(PARTS):
+        while i < end:
+            inside = asked[i] * overlap(a[EDGE, i], a[EDGE, i + 1], ends[part], ends[part + 1])
             share[part] += inside
             total[part] += inside * values[i]
+            if a[EDGE, i + 1] > ends[part + 1]:
+                break  # it goes on in the next part
+            i += 1
     part = 0
     while part < PARTS:
         size = PARTS
@@ -215,23 +238,23 @@ def refine(a: Any, start: int, end: int, asked: Any, most: float, values: Any) -
         for each in range(part, part + size):
             total[each] = sought / held if held > 0.0 else 0.0
         part += size
-    for i in range(start, end):
-        left, right = place(a, i, start, end), place(a, i + 1, start, end)
-        values[i] = 0.0
-        for part in range(int(left), math.ceil(right)):
-            values[i] += overlap(left, right, part) * total[part]
+    i = start
+    for part in range(PARTS):
+        while i < end:
+            before = 0.0 if a[EDGE, i] >= ends[part] else values[i]
+            here = overlap(a[EDGE, i], a[EDGE, i + 1], ends[part], ends[part + 1])
+            values[i] = before + here * total[part]
+            if a[EDGE, i + 1] > ends[part + 1]:
+                break
+            i += 1
 
 
 @inner
-def place(a: Any, i: int, start: int, end: int) -> float:
-    """Where a piece begins in the cell from one piece to another, from 0 to the number of parts."""
-    return float(PARTS * min((a[EDGE, i] - a[EDGE, start]) / (a[EDGE, end] - a[EDGE, start]), 1.0))
-
-
-@inner
-def overlap(left: float, right: float, part: int) -> float:
-    """How much of the piece between two places is in a part."""
-    return (min(right, part + 1.0) - max(left, float(part))) / (right - left) if right > left else 1.0
+def overlap(lo: float, hi: float, left: float, right: float) -> float:
+    """How much of a piece is between two places; all of it as a rule."""
+    if left <= lo and hi <= right:
+        return 1.0
+    return (min(hi, right) - max(lo, left)) / (hi - lo)
 
 
 @inner
@@ -376,10 +399,12 @@ def learn(
             asked[i] = a[MASS, i] / before
     complete(p, _told.looks(times), first, sets, asked)
     deviation = math.sqrt(sums[SQUARES] / max(sums[TOLD], 1.0))
-    values = baseline(a, n, cells, tree, Outlook(sums[MEAN], deviation, by_piece, shrink, optimism, doubt))
+    starts = begin(a, n, cells)
+    outlook = Outlook(sums[MEAN], deviation, by_piece, shrink, optimism, doubt)
+    values = baseline(a, n, cells, starts, tree, outlook)
     factors = paired(first, losses, sets, values, asked, times, p, explore, deviation, sums)
     most = 0.0 if whole else COARSE * (1.0 + sums[TOLD]) ** (-1.0 / 3.0)
-    smooth = Smooth(cells, tree.shape[1], most, floor)
+    smooth = Smooth(cells, starts, tree.shape[1], most, floor)
     expected, raised = estimate(a, n, first, losses, sets, factors, values, asked, smooth)
     if whole:
         remember_whole(a, first, losses, cells, tree)

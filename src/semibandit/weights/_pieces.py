@@ -5,7 +5,7 @@ Row by row, a column for each of n pieces, one more for the end of the line, and
     EDGE      where the piece begins
     PRIOR     its mass before anything was learned
     SUM       the sum of the estimates of its loss; its weight is prior · exp(-rate · sum)
-    RAISED    by how much clips and joins have made SUM larger than an unbiased estimate
+    RAISED    by how much clips, joins and averages have made SUM larger than an unbiased estimate
     COUNT     the number of rounds that have seen the piece
     LOSS      the sum of the losses that they have seen there
     MASS      prior · exp(-rate · (sum - level)); the level, the least sum, stands behind the last sum, and

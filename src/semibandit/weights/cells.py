@@ -10,9 +10,14 @@ import numpy as np
 from semibandit._validate import FloatArray, IntArray
 from semibandit.spaces import Line, Space
 
-__all__ = ["Cells", "dyadic_cells", "n_nodes"]
+__all__ = ["COARSE", "HALVINGS", "Cells", "dyadic_cells", "n_nodes"]
 
 _HALVINGS = 3  # of each parameter, in the mean; twice as many where there is but one
+
+# What is seen of a place speaks for its cell, which is halved while it holds more than a share of
+# COARSE·t^(-1/3) of the mass in round t, at most so many times: fine where much is played.
+COARSE = 4.0
+HALVINGS = 6
 
 
 class Cells(NamedTuple):

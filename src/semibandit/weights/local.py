@@ -20,6 +20,7 @@ from semibandit.weights import _pieces as k
 from semibandit.weights._tree_kernels import WORDS, Nodes
 from semibandit.weights.cells import Cells, n_nodes
 from semibandit.weights.drift import Drift, PageTest
+from semibandit.weights.exponential import ExponentialPieces
 from semibandit.weights.interval_tree import IntervalTree
 from semibandit.weights.splitting import moved, parts
 from semibandit.weights.steps import Learned, Rule, Seen, Step
@@ -31,6 +32,7 @@ _PAIRS = 4  # and after them, but in states of earlier versions
 _TESTED = 2.0  # there is a drift, and what it has tested for; in states of earlier versions 1, and it has not
 _NONE = np.empty(0)
 _SHORT_GAME = 7.0  # the logarithm of some thousand rounds
+_FINEST_PIECES = 64  # with losses that have a slope no piece holds more than such a part of the mass for long
 _ROOM = 24  # for pieces that a round may add
 _CHANGING = "_a", "_tree", "_sums"  # what a step changes in place
 _FORGOTTEN = [i for i in range(_local_kernels.SUMS) if i != _local_kernels.MEAN]
@@ -155,9 +157,15 @@ class LocalPieces:
             return np.asarray(np.log(k.shares(self._a, self._n, edges)))
 
     def learn(self, seen: Seen | Step, rule: Rule) -> Learned:
-        """One round of Algorithm 1 with the local baseline in place of the rule's shift. O(P)."""
+        """One round of Algorithm 1 with the local baseline in place of the rule's shift. O(P).
+
+        Whole functions with a slope turn the weights into `ExponentialPieces`, which learn them exactly.
+        """
         if seen.sloped:
-            seen = self._in_steps(seen.in_arrays())
+            if seen.whole:
+                logs = self.log()
+                return ExponentialPieces(logs.edges, logs.values, logs.values).learn(seen, rule)
+            seen = self._in_steps(seen.in_arrays(), rule.explore)
         drift, before = self._drift, self._tree
         if drift is not None:
             drift, before = drift.told(self._leaf(seen.home), seen.paid, seen.whole), before.copy()
@@ -174,13 +182,26 @@ class LocalPieces:
         learned = Learned(self, seen.chances_in(told, p), gap, None, raised)
         return learned if drift is None else self._moved(drift.remembering(self._tree - before), learned)
 
-    def _in_steps(self, seen: Seen) -> Seen:
-        """Losses with a slope by their means over the pieces, on which the weights do not differ."""
-        inner = self._a[k.EDGE, : self._n + 1]
-        edges = np.union1d(seen.edges, inner[(seen.edges[0] < inner) & (inner < seen.edges[-1])])
+    def _in_steps(self, seen: Seen, explore: float) -> Seen:
+        """Losses with a slope by their means over the pieces, which are halved where much is played.
+
+        A place may be better than the mean by half of what the loss varies over the piece: the estimates
+        count as raised by so much, in expectation.
+        """
+        starts, mass = self._a[k.EDGE, : self._n + 1], self._a[k.MASS, : self._n]
+        heavy = mass * _FINEST_PIECES > self._a[k.MASS, self._n]
+        cuts = np.concatenate((starts, 0.5 * (starts[:-1] + starts[1:])[heavy]))
+        edges = np.union1d(seen.edges, cuts[(seen.edges[0] < cuts) & (cuts < seen.edges[-1])])
         left, right = PiecewiseLinear.trusted(seen.edges, *seen.losses).spread(edges)
-        losses = 0.5 * (left + right)
         sets = seen.sets[np.searchsorted(seen.edges, edges[:-1], side="right") - 1]
+        pieces = np.searchsorted(self._cut(edges, sets), edges[:-1])
+        there = sets >= 0
+        shares = k.shares(self._a, self._n, edges)
+        if seen.shares_at_ask is not None:
+            shares = seen.shares_at_ask(edges)
+        looks = seen.times / seen.times.sum() / (np.bincount(sets[there], shares[there]) + explore)
+        self._a[k.RAISED, pieces[there]] += 0.5 * np.abs(right - left)[there] * looks[sets[there]]
+        losses = 0.5 * (left + right)
         return replace(seen, edges=edges, losses=(losses, losses), sets=sets)
 
     def _moved(self, drift: Drift, learned: Learned) -> Learned:
@@ -245,10 +266,10 @@ class LocalPieces:
 
     def lead(self) -> float:
         """By how many losses a place is ahead, at most: by its density, and by what was added to its sum."""
-        _, prior, _, raised, _, _, mass = self._pieces[:, :-1]
-        there = (mass > 0.0) & (prior > 0.0)
-        odds = mass[there] / prior[there] * (prior.sum() / mass.sum())
-        return float((np.log(odds) / self._rate + raised[there]).max())
+        _, prior, total, raised, _, _, mass = self._pieces
+        # ln(density / prior) from the sums, as masses far behind are rounded to 0.
+        ahead = total[-1] - total[:-1] - math.log(mass[-1] / prior[:-1].sum()) / self._rate
+        return float((ahead + raised[:-1])[prior[:-1] > 0.0].max())
 
     def log(self) -> PiecewiseConstant:
         """The logarithm of the weight, relative to the largest one. O(P)."""
