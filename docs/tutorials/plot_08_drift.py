@@ -104,7 +104,7 @@ ax.legend(frameon=False)
 #
 # Whoever is ready to forget learns more slowly, and gives no certificate. So ``drift`` is off unless you
 # ask for it. Here is the first season, twice as long. A fixed share forgets all the time; "auto" plays as
-# without drift until there is an alarm, and false ones are rare.
+# without drift until there is an alarm, and false ones come in few games.
 
 rng = np.random.default_rng(1)
 still = [make(SEASONS[0], rng) for _ in range(2 * LENGTH)]

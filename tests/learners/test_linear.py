@@ -5,12 +5,13 @@ import math
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import semibandit as sb
 from reference import linear_hedge as reference
 from semibandit.weights.exponential import ExponentialPieces
 
-# A scalar baseline: with lines, a local one is not there.
+# A scalar baseline: with a local one, what is seen in part is learned by means over pieces.
 Exp3Set = functools.partial(sb.Exp3Set, baseline="low")
 
 SPACE = sb.Interval(0, 1)
@@ -233,3 +234,55 @@ def test_extreme_rates(rate):
     steep = learner._epoch.weights.raised_to(1e300)
     assert steep.log().edges.tolist() == [0.0, 0.5, 1.0]
     assert 0 <= steep.draw(0.5) < 1
+
+
+def test_a_slope_is_learned_to_its_end_with_a_local_baseline():
+    """No edge ever falls into the first half: pieces become fine by halving alone."""
+    halves = sb.PiecewiseLinear([0, 0.5], [0.0], [0.5]), sb.PiecewiseLinear([0.5, 1], [0.5], [1.0])
+    learner = sb.Exp3Set(SPACE, seed=0)
+    paid = 0.0
+    for _ in range(3000):
+        trial = learner.ask()
+        paid += trial.rho
+        learner.tell(trial, halves[trial.rho >= 0.5])
+    assert paid < 6.0  # with pieces of a 64th it would be 23 at least
+    assert learner.certificate().value >= paid * (1 - 1e-9)
+    assert learner.recommend().rho < 1e-3
+
+
+def test_slopes_are_unbiased_but_for_what_counts_as_raised():
+    """Over all sets that may be seen, sums minus what was raised move by no more than the loss anywhere."""
+    rng = np.random.default_rng(3)
+    learner = sb.Exp3Set(SPACE, seed=0)
+    for _ in range(30):
+        trial = learner.ask()
+        learner.tell(trial, random_function(rng).piece(trial.rho))
+    weights, rule = learner._epoch.weights, learner._rule(False)
+    function = random_function(rng)
+    grid = np.linspace(0, 0.9999, 501)
+
+    def sums(weights):
+        edges, _, total, raised = weights._pieces[:4]
+        at = np.searchsorted(edges, grid, side="right") - 1
+        return (total - raised)[at], total[at]
+
+    moved = np.zeros((2, grid.size))
+    for lo, hi in zip(function.edges[:-1], function.edges[1:], strict=True):
+        rho = 0.5 * (lo + hi)
+        seen = learner._read(learner._trial(0, (rho,)), 0, rho, function.piece(rho))
+        p = float(np.exp(weights.log_shares(np.array([lo, hi])))[0])
+        learned = weights.apart().learn(seen, replace(rule, floor=-math.inf))
+        moved += p * (np.array(sums(learned.weights)) - np.array(sums(weights)))
+    losses = np.array([function(x) for x in grid])
+    beyond = moved[0] - losses
+    level = beyond.max()  # estimates are relative to the mean of what was expected
+    exact = moved[0] - losses - level
+    assert exact.max() <= 1e-9
+    width = np.diff(weights._pieces[0]).max()
+    steepest = max(
+        abs(r - l) / (b - a)
+        for l, r, a, b in zip(
+            function.left, function.right, function.edges[:-1], function.edges[1:], strict=True
+        )
+    )
+    assert exact.min() >= -2.0 * steepest * width

@@ -168,6 +168,19 @@ def test_estimates_are_unbiased_but_for_what_clips_have_raised(space, looks):
     assert clipped > 0.0
 
 
+def test_a_lead_counts_places_whose_mass_is_rounded_to_nothing():
+    weights = fresh(SPACES[0], rate=40.0)
+    pieces = weights._pieces
+    far = pieces[k.EDGE, :-1] >= 0.5
+    pieces[k.SUM, :-1] += 100.0 * far
+    pieces[k.RAISED, :-1] += 130.0 * far
+    k.weigh(weights._a, len(weights), 40.0)
+    assert (pieces[k.MASS, :-1][far] == 0.0).all()
+    assert weights.lead() == pytest.approx(30.0 + np.log(2.0) / 40.0)
+    pieces[k.RAISED, :-1][far] -= 40.0
+    assert weights.lead() == pytest.approx(np.log(2.0) / 40.0)
+
+
 def test_joins_keep_masses_cells_and_what_is_unbiased():
     rng = np.random.default_rng(3)
     wide, narrow = fresh(SPACES[0]), fresh(SPACES[0], budget=130)

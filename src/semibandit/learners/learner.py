@@ -37,8 +37,8 @@ class Learner(AskTell):
     def density(self) -> Any:
         """The density that the next parameter is drawn from. O(P).
 
-        A step function; an `ExponentialDensity`, which can be called and integrated as well, once a
-        learner has been told a piecewise linear loss.
+        A step function; an `ExponentialDensity`, which can be called and integrated as well, once the
+        learner has been told a whole piecewise linear loss, or any without a local baseline.
         """
         return self._epoch.weights.density()
 
