@@ -346,7 +346,9 @@ def listed(functions: Iterable[Any], kind: type[F]) -> list[F]:
         raise ValueError("functions must hold at least one function, got none")
     if not all(issubclass(each, kind) for each in set(map(type, functions))):
         i = next(i for i, function in enumerate(functions) if not isinstance(function, kind))
-        names = " or ".join(each.__name__ for each in kind.__subclasses__() or [kind])
+        names = " or ".join(
+            each.__name__ for each in (Piecewise.__subclasses__() if kind is Piecewise else [kind])
+        )
         raise TypeError(f"functions[{i}] must be a {names}, got {functions[i]!r}")
     return functions
 
