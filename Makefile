@@ -17,7 +17,7 @@ help:
 	@echo "make figures the figures of the documentation, from their commands; ONLY=knapsack for those of a page"
 
 demo: $(VENV)/.demo
-	$(BIN)/semibandit play knapsack --kind spanner --rounds 3000 --seed 0 --png demo.png
+	$(BIN)/semibandit play knapsack --kind spanner --rho-max 2 --rounds 3000 --seed 0 --png demo.png
 
 test: $(VENV)/.check
 	$(BIN)/python -m pytest -n 2 --dist worksteal
