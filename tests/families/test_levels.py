@@ -213,7 +213,7 @@ def odd(count):
     "problem",
     [
         sb.streams.clustering("elongated", 1, per_class=8, partition="loss")[0],
-        sb.Linkage(distances(9, 0, 3), jumbled, "single-average", partition="loss"),
+        sb.Linkage(distances(7, 0, 3), jumbled, "single-average", partition="loss"),
         sb.streams.digits_two_metrics(1, (2, 3, 5), n_rows=4, partition="loss")[0],
         sb.Knapsack(*knapsack(0), partition="loss"),
         sb.IndependentSet(*graph(0), adaptive=True, partition="loss"),

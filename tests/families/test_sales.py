@@ -8,6 +8,7 @@ import pytest
 import semibandit as sb
 
 RNG = np.random.default_rng(11)
+ROUNDS = 800  # of a game
 BUYERS = {
     "one": [0.4],
     "random": RNG.random(7),
@@ -107,10 +108,10 @@ def test_best_price_in_hindsight_is_a_point_that_sells():
 @pytest.mark.parametrize("stream", [sb.streams.posted_price, sb.streams.second_price])
 @pytest.mark.parametrize("loss", ["normalised", "utility"])
 def test_games(stream, loss):
-    problems = stream(1500, loss=loss, seed=1)
+    problems = stream(ROUNDS, loss=loss, seed=1)
     options = {"high": problems[0].high, "maximize": problems[0].maximize, "seed": 0}
     space = problems[0].space
-    at_random = np.random.default_rng(0).random(1500)
+    at_random = np.random.default_rng(0).random(ROUNDS)
     chance = np.array([problem.loss(rho) for problem, rho in zip(problems, at_random, strict=True)])
     for feedback in ("full", "semi-bandit", "bandit"):
         learner = (
@@ -120,7 +121,7 @@ def test_games(stream, loss):
         )
         history = sb.play(learner, problems, feedback)
         sign = -1 if problems[0].maximize else 1
-        by_chance = sign * (chance.sum() - 1500 * history.best().mean_loss)
+        by_chance = sign * (chance.sum() - ROUNDS * history.best().mean_loss)
         assert 0 < history.regret()[-1] < 0.5 * by_chance, feedback
         assert history.densities()[2].sum(axis=1) == pytest.approx(1)
         assert abs(learner.recommend().rho - history.best().rho) < 0.2

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from statistics import fmean
 
 NAN = math.nan
 
@@ -86,10 +87,15 @@ class FlatLocal:
         for i, part in self.within(stretches):
             out[i] += part * total / held if held else 0.0
 
-    def expected(self, piece, single):
+    def moments(self):
+        """Mean and deviation of what was paid."""
+        if not self.paid:
+            return 0.0, 0.0
+        mean = fmean(self.paid)
+        return mean, math.sqrt(fmean((x - mean) ** 2 for x in self.paid))
+
+    def expected(self, piece, single, mean, deviation):
         """The baseline of a piece: means shrunk from the root down, with optimism."""
-        mean = sum(self.paid) / len(self.paid) if self.paid else 0.0
-        deviation = math.sqrt(sum((x - mean) ** 2 for x in self.paid) / len(self.paid)) if self.paid else 0.0
         b = max(mean - 0.5 * deviation, 0.0)
         for node in self.path(piece):
             seen = self.seen_in.get(node, [])
@@ -105,8 +111,7 @@ class FlatLocal:
 
     def slope(self):
         """Of the regression of one look on the others; to begin with 0.8, with the weight of 60 looks."""
-        mean = sum(self.paid) / len(self.paid) if self.paid else 0.0
-        prior = 60 * sum((x - mean) ** 2 for x in self.paid) / len(self.paid) if self.paid else 0.0
+        prior = 60 * self.moments()[1] ** 2
         products, squares = sum(x * y for x, y in self.pairs), sum(y * y for _, y in self.pairs)
         return min(max((products + 0.8 * prior) / (squares + prior), 0.0), 1.0) if squares + prior else 0.8
 
@@ -117,7 +122,8 @@ class FlatLocal:
                 self.cut(lo)
                 self.cut(hi)
         shares = self.shares()
-        base = [self.expected(piece, single) for piece in self.pieces]
+        moments = self.moments()
+        base = [self.expected(piece, single, *moments) for piece in self.pieces]
         level = sum(s * b for s, b in zip(shares, base, strict=True))
         estimates = [b - level for b in base]
         draws = sum(times)
