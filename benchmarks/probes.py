@@ -77,18 +77,18 @@ def compare(
 
 
 def solver_problems(rounds: int, solver: Any) -> list[Boxed]:
-    """Programs like those of examples/tune_solver.py, smaller, so that a run takes a second."""
+    """Programs like those of examples/tune_solver.py, smaller, so that a run takes a quarter of a second."""
     from tune_solver import EFFORT, generate, solve
 
     class Program:
         space = EFFORT
 
         def __init__(self, t: int) -> None:
-            self.program = generate(0, t, 18)
+            self.program = generate(0, t, 16)
 
     def run(problem: Program, effort: float) -> tuple[Any, float]:
         work = solver.submit(solve, problem.program, effort).result()
-        return work, min(work.iterations / 2500.0, 1.0)
+        return work, min(work.iterations / 2000.0, 1.0)
 
     return [Boxed(Program(t), run) for t in range(rounds)]
 
