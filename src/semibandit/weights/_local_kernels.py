@@ -25,7 +25,6 @@ SUMS = 7
 SHARED = 0.8  # the part of what other looks say of the hardness of an instance that is believed at first
 FIRST_LOOKS = 60.0  # with the weight of so many looks
 LEAST_DEVIATION = 0.3  # of the mean: losses that are all alike must be told from unseen ones
-SMALLEST_SHARE = 2.0**-64
 PARTS = 2**HALVINGS  # of a cell, at most
 
 
@@ -309,7 +308,7 @@ def paired(
         total += times[k] * surprise[k]
     for k in range(p.size):
         chance = -math.expm1(math.log1p(-p[k]) / draws) if p[k] < 1.0 else 1.0
-        factors[0, k] = times[k] / draws / (max(chance, SMALLEST_SHARE) + explore)
+        factors[0, k] = times[k] / draws / (max(chance, _told.SMALLEST_SHARE) + explore)
         factors[1, k] = factors[0, k] * theta * (total - surprise[k]) / (draws - 1)
         elsewhere = draws - times[k]
         if elsewhere > 0:  # looks at the same set are alike, whatever the instance
@@ -331,18 +330,13 @@ def log_mixed(values: Any, asked: Any, rate: float) -> float:
 
 
 @inner
-def complete(p: Any, draws: int, first: Any, sets: Any, asked: Any) -> None:
-    """Write the chances that the sets are seen by one of several draws; what is not negative stays."""
-    for k in range(p.size):
-        if p[k] < 0.0:
-            share = 0.0
-            for j in range(sets.size):
-                if sets[j] == k:
-                    for i in range(first[j], first[j + 1]):
-                        share += asked[i]
-            share = min(share, 1.0)
-            p[k] = share if draws == 1 or share == 1.0 else -math.expm1(draws * math.log1p(-share))
-        p[k] = max(p[k], SMALLEST_SHARE)
+def shares_of(first: Any, sets: Any, asked: Any) -> Any:
+    """The share of the mass of each piece that was told."""
+    shares = np.zeros(sets.size)
+    for j in range(sets.size):
+        if sets[j] >= 0:
+            shares[j] = sum_between(asked, first[j], first[j + 1])
+    return shares
 
 
 @inner
@@ -397,7 +391,7 @@ def learn(
         asked = np.empty(n)
         for i in range(n):
             asked[i] = a[MASS, i] / before
-    complete(p, _told.looks(times), first, sets, asked)
+    _told.chances(sets, shares_of(first, sets, asked), _told.looks(times), p)
     deviation = math.sqrt(sums[SQUARES] / max(sums[TOLD], 1.0))
     starts = begin(a, n, cells)
     outlook = Outlook(sums[MEAN], deviation, by_piece, shrink, optimism, doubt)
