@@ -15,7 +15,7 @@ import numpy.typing as npt
 from semibandit._jit import inner, kernel
 from semibandit.weights import _told
 from semibandit.weights._pieces import COUNT, EDGE, LOSS, MASS, RAISED, SUM, cut, dot, join, last_at, weigh
-from semibandit.weights.cells import COARSE, HALVINGS
+from semibandit.weights.cells import HALVINGS
 
 # What is known of all losses paid: their number, mean and sum of squared deviations (by Welford's
 # recurrence), then what looks at one instance have in common, see `paired`.
@@ -368,6 +368,7 @@ def learn(
     explore: float,
     floor: float,
     rate: float,
+    coarse: float,
     whole: bool,
     budget: int,
 ) -> tuple[int, float, float, float]:
@@ -375,7 +376,8 @@ def learn(
 
     What was seen is in the table `told`, or a step from lo to hi if that is empty. Completes the chances of
     the sets, and adds to the tree and to `sums`. `asked` are shares of the pieces, cut already, at the time
-    of the draw, where that is past; with none given, of today. Returns the number of pieces, the mixability
+    of the draw, where that is past; with none given, of today. A cell is halved for the averages from a share
+    of `coarse`·t^(-1/3) on; 0: nothing is averaged. Returns the number of pieces, the mixability
     gap, the mean by which the floor has raised estimates, and the chance of the first set.
     Takes the numbers of an `Outlook` and of a `Rule` one by one, as named tuples take long to hand over.
     """
@@ -397,7 +399,7 @@ def learn(
     outlook = Outlook(sums[MEAN], deviation, by_piece, shrink, optimism, doubt)
     values = baseline(a, n, cells, starts, tree, outlook)
     factors = paired(first, losses, sets, values, asked, times, p, explore, deviation, sums)
-    most = 0.0 if whole else COARSE * (1.0 + sums[TOLD]) ** (-1.0 / 3.0)
+    most = coarse * (1.0 + sums[TOLD]) ** (-1.0 / 3.0)
     smooth = Smooth(cells, starts, tree.shape[1], most, floor)
     expected, raised = estimate(a, n, first, losses, sets, factors, values, asked, smooth)
     if whole:
