@@ -156,7 +156,8 @@ class FlatLocal:
             for node, parts in touched.items():
                 mean = sum(w * loss for w, loss in parts) / sum(w for w, _ in parts)
                 self.seen_in.setdefault(node, []).append(mean)
-        for i, average in enumerate(self.averages(exact, shares)):
+        even = exact if single and not self.rows else self.averages(exact, shares)
+        for i, average in enumerate(even):
             clipped = max(average, -1.0 / self.rate) if clip else average
             self.pieces[i].raised += clipped - exact[i]
             estimates[i] += clipped

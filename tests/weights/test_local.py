@@ -51,8 +51,7 @@ def seen_part(edges, losses, sets, paid, times=(1,), single=False):
     for i, members in enumerate(sets):
         shown[members] = i
     values = np.where(shown >= 0, losses, np.nan)
-    times = np.array(times)
-    return Seen(edges, (values, values), shown, paid, 0.0, draws=int(times.sum()), times=times, single=single)
+    return Seen(edges, (values, values), shown, paid, 0.0, times=np.array(times), single=single)
 
 
 @pytest.mark.parametrize("space", SPACES, ids=repr)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from semibandit._jit import inner, kernel
 from semibandit.weights import _told
 from semibandit.weights._pieces import COUNT, EDGE, LOSS, MASS, RAISED, SUM, cut, dot, join, last_at, weigh
-from semibandit.weights.cells import COARSE, HALVINGS
+from semibandit.weights.cells import HALVINGS
 
 # What is known of all losses paid: their number, mean and sum of squared deviations (by Welford's
 # recurrence), then what looks at one instance have in common, see `paired`.
@@ -25,7 +25,6 @@ SUMS = 7
 SHARED = 0.8  # the part of what other looks say of the hardness of an instance that is believed at first
 FIRST_LOOKS = 60.0  # with the weight of so many looks
 LEAST_DEVIATION = 0.3  # of the mean: losses that are all alike must be told from unseen ones
-SMALLEST_SHARE = 2.0**-64
 PARTS = 2**HALVINGS  # of a cell, at most
 
 
@@ -309,7 +308,7 @@ def paired(
         total += times[k] * surprise[k]
     for k in range(p.size):
         chance = -math.expm1(math.log1p(-p[k]) / draws) if p[k] < 1.0 else 1.0
-        factors[0, k] = times[k] / draws / (max(chance, SMALLEST_SHARE) + explore)
+        factors[0, k] = times[k] / draws / (max(chance, _told.SMALLEST_SHARE) + explore)
         factors[1, k] = factors[0, k] * theta * (total - surprise[k]) / (draws - 1)
         elsewhere = draws - times[k]
         if elsewhere > 0:  # looks at the same set are alike, whatever the instance
@@ -331,18 +330,13 @@ def log_mixed(values: Any, asked: Any, rate: float) -> float:
 
 
 @inner
-def complete(p: Any, draws: int, first: Any, sets: Any, asked: Any) -> None:
-    """Write the chances that the sets are seen by one of several draws; what is not negative stays."""
-    for k in range(p.size):
-        if p[k] < 0.0:
-            share = 0.0
-            for j in range(sets.size):
-                if sets[j] == k:
-                    for i in range(first[j], first[j + 1]):
-                        share += asked[i]
-            share = min(share, 1.0)
-            p[k] = share if draws == 1 or share == 1.0 else -math.expm1(draws * math.log1p(-share))
-        p[k] = max(p[k], SMALLEST_SHARE)
+def shares_of(first: Any, sets: Any, asked: Any) -> Any:
+    """The share of the mass of each piece that was told."""
+    shares = np.zeros(sets.size)
+    for j in range(sets.size):
+        if sets[j] >= 0:
+            shares[j] = sum_between(asked, first[j], first[j + 1])
+    return shares
 
 
 @inner
@@ -374,6 +368,7 @@ def learn(
     explore: float,
     floor: float,
     rate: float,
+    coarse: float,
     whole: bool,
     budget: int,
 ) -> tuple[int, float, float, float]:
@@ -381,7 +376,8 @@ def learn(
 
     What was seen is in the table `told`, or a step from lo to hi if that is empty. Completes the chances of
     the sets, and adds to the tree and to `sums`. `asked` are shares of the pieces, cut already, at the time
-    of the draw, where that is past; with none given, of today. Returns the number of pieces, the mixability
+    of the draw, where that is past; with none given, of today. A cell is halved for the averages from a share
+    of `coarse`·t^(-1/3) on; 0: nothing is averaged. Returns the number of pieces, the mixability
     gap, the mean by which the floor has raised estimates, and the chance of the first set.
     Takes the numbers of an `Outlook` and of a `Rule` one by one, as named tuples take long to hand over.
     """
@@ -397,13 +393,13 @@ def learn(
         asked = np.empty(n)
         for i in range(n):
             asked[i] = a[MASS, i] / before
-    complete(p, _told.looks(times), first, sets, asked)
+    _told.chances(sets, shares_of(first, sets, asked), _told.looks(times), p)
     deviation = math.sqrt(sums[SQUARES] / max(sums[TOLD], 1.0))
     starts = begin(a, n, cells)
     outlook = Outlook(sums[MEAN], deviation, by_piece, shrink, optimism, doubt)
     values = baseline(a, n, cells, starts, tree, outlook)
     factors = paired(first, losses, sets, values, asked, times, p, explore, deviation, sums)
-    most = 0.0 if whole else COARSE * (1.0 + sums[TOLD]) ** (-1.0 / 3.0)
+    most = coarse * (1.0 + sums[TOLD]) ** (-1.0 / 3.0)
     smooth = Smooth(cells, starts, tree.shape[1], most, floor)
     expected, raised = estimate(a, n, first, losses, sets, factors, values, asked, smooth)
     if whole:

@@ -10,9 +10,6 @@ from semibandit.weights import _scaled as scaled
 from semibandit.weights import _told
 from semibandit.weights import _tree_kernels as tree
 
-# The draw has 53 bits: a set of less mass is reached by rounding only. The floor keeps estimates finite.
-SMALLEST_SHARE = 2.0**-64
-
 
 @inner
 def share_out(t: tree.Nodes, edges: Any, sets: Any, shares: Any) -> None:
@@ -22,22 +19,6 @@ def share_out(t: tree.Nodes, edges: Any, sets: Any, shares: Any) -> None:
         if sets[i] >= 0:
             m, e = tree.integrate(t, edges[i], edges[i + 1])
             shares[i] = min(scaled.ratio(m, e, m0, e0), 1.0)
-
-
-@kernel
-def chances(sets: Any, shares: Any, draws: int, p: Any) -> None:
-    """Write the probability that each set is seen by one of several draws; what is not negative stays."""
-    for k in range(p.size):
-        if p[k] < 0.0:
-            share = 0.0
-            for i in range(sets.size):
-                if sets[i] == k:
-                    share += shares[i]
-            share = min(share, 1.0)
-            if draws > 1:
-                share = -math.expm1(draws * math.log1p(-share)) if share < 1.0 else 1.0
-            p[k] = share
-        p[k] = max(p[k], SMALLEST_SHARE)
 
 
 @kernel
@@ -70,7 +51,7 @@ def learn(
     if prompt:
         shares = np.zeros(losses.size)
         share_out(t, edges, sets, shares)
-    chances(sets, shares, _told.looks(times), p)
+    _told.chances(sets, shares, _told.looks(times), p)
     mean = mixed = clipped = 0.0
     m0, e0 = tree.grand_total(t)
     for i in range(losses.size):

@@ -12,14 +12,18 @@ A column for each piece, and one for the end of the last:
 Most rounds show one loss between two edges. They are told by these numbers, with an empty table.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 
-from semibandit._jit import inner
+from semibandit._jit import inner, kernel
 
 EDGE, LOSS, SET, FACTOR, TIMES, CHANCE = range(6)
 ROWS = 6
+
+# The draw has 53 bits: a set of less mass is reached by rounding only. The floor keeps estimates finite.
+SMALLEST_SHARE = 2.0**-64
 
 
 @inner
@@ -52,3 +56,19 @@ def looks(times: Any) -> int:
     for i in range(times.size):
         n += int(times[i])
     return n
+
+
+@kernel
+def chances(sets: Any, shares: Any, draws: int, p: Any) -> None:
+    """Write the probability that each set is seen by one of several draws; what is not negative stays."""
+    for k in range(p.size):
+        if p[k] < 0.0:
+            share = 0.0
+            for i in range(sets.size):
+                if sets[i] == k:
+                    share += shares[i]
+            share = min(share, 1.0)
+            if draws > 1:
+                share = -math.expm1(draws * math.log1p(-share)) if share < 1.0 else 1.0
+            p[k] = share
+        p[k] = max(p[k], SMALLEST_SHARE)

@@ -15,7 +15,7 @@ from semibandit.functions import Piecewise, PiecewiseLinear
 from semibandit.spaces import Line
 from semibandit.weights import _exponential_kernels as k
 from semibandit.weights import _scaled as scaled
-from semibandit.weights._step import chances
+from semibandit.weights._told import chances
 from semibandit.weights.cells import Cells
 from semibandit.weights.splitting import split_log
 from semibandit.weights.steps import Learned, Rule, Seen, Step
@@ -97,7 +97,7 @@ class ExponentialPieces:
             shares = np.zeros(told.size)
             mant, expo = k.integrate_all(self._pieces, seen.edges[:-1][told], seen.edges[1:][told])
             shares[told] = k.ratios(mant, expo, *self._total())
-        chances(seen.sets, shares, seen.draws, p)
+        chances(seen.sets, shares, int(seen.times.sum()), p)
         exact = (np.column_stack(seen.losses) - rule.shift()) / (p[seen.sets] + rule.explore)[:, None]
         exact[~told] = np.nan
         pieces, mean = k.learn(self._pieces, *_raised(seen.edges, exact, rule.floor), rule.rate)

@@ -18,7 +18,7 @@ from semibandit.spaces import Line
 from semibandit.weights import _local_kernels
 from semibandit.weights import _pieces as k
 from semibandit.weights._tree_kernels import WORDS, Nodes
-from semibandit.weights.cells import Cells, n_nodes
+from semibandit.weights.cells import COARSE, Cells, n_nodes
 from semibandit.weights.drift import Drift, PageTest
 from semibandit.weights.exponential import ExponentialPieces
 from semibandit.weights.interval_tree import IntervalTree
@@ -145,6 +145,12 @@ class LocalPieces:
         late = max(math.log1p(self._sums[_local_kernels.TOLD]) - _SHORT_GAME, 0.0)
         return True, 5.0, 1.0 - 0.7 * speed, 1.2 * math.sqrt(late)
 
+    def _coarse(self, seen: Seen | Step) -> float:
+        """The share from which on cells are halved, in the first round; 0: nothing is averaged over them."""
+        # A single loss speaks for a cell as it is; on rows there are neighbours beside it that are alike.
+        exact = seen.whole or (seen.single and not self._cells.along_rows)
+        return 0.0 if exact else COARSE
+
     # -- draw, integrate, learn ------------------------------------------------------------------
 
     def draw(self, u: float) -> float:
@@ -177,7 +183,7 @@ class LocalPieces:
         self._n, gap, raised, p = _local_kernels.learn(
             self._a, self._n, seen.lo, seen.hi, seen.paid, told, asked,
             cells.edges, cells.leaf, self._tree, self._sums, *self._outlook(drift, seen.single),
-            rule.explore, rule.floor, rule.rate, seen.whole, self._budget,
+            rule.explore, rule.floor, rule.rate, self._coarse(seen), seen.whole, self._budget,
         )  # fmt: skip
         learned = Learned(self, seen.chances_in(told, p), gap, None, raised)
         return learned if drift is None else self._moved(drift.remembering(self._tree - before), learned)

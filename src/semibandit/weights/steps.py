@@ -34,8 +34,7 @@ class Seen(msgspec.Struct, frozen=True, gc=False):
     paid: float  # the loss at the parameter that was played
     home: float  # the place of that parameter
     whole: bool = False  # everything was seen: no more was to be known
-    draws: int = 1  # parameters looked at in the round; a set is seen if one of them falls into it
-    times: IntArray = _ONCE  # how many of them fell into each set
+    times: IntArray = _ONCE  # how many looks of the round fell into each set
     p: FloatArray | None = None  # the probability that each set is seen, where it is on record
     shares_at_ask: Callable[[FloatArray], FloatArray] | None = None  # between edges, where a tell is late
     single: bool = False  # only the loss at a point was told, and is taken to hold nearby
@@ -198,7 +197,6 @@ def united(looks: list[tuple[float, Seen | Step]]) -> Seen | Step:
         sets,
         first.paid,
         first.home,
-        draws=len(looks),
         times=np.array(times),
         single=all(seen.single for seen in distinct),
     )
