@@ -19,18 +19,20 @@ def losses(rng, n, mean, deviation=0.1):
 def alarms(played):
     """The rounds that give an alarm, by the test and by the definition of its sum."""
     test, found, slow = PageTest(), [], []
-    since, excess = [], 0.0
+    since, excess, shortfall = [], 0.0, 0.0
     for t, loss in enumerate(played):
         test = test.after(loss)
         if test.alarm:
             found.append(t)
-        if len(since) >= 100:
+        if len(since) >= 100 and np.std(since) > 0.0:
             deviations = (loss - np.mean(since)) / np.std(since)
-            excess = max(excess + min(max(deviations, -3.0), 3.0) - 0.25, 0.0)
+            deviations = min(max(deviations, -3.0), 3.0)
+            excess = max(excess + deviations - 0.125, 0.0)
+            shortfall = max(shortfall - deviations - 1.5, 0.0)
         since.append(loss)
-        if len(since) >= 100 and math.exp(0.5 * excess) > 2 * len(since):
+        if len(since) >= 100 and math.exp(0.25 * max(excess, shortfall)) > len(since):
             slow.append(t)
-            since, excess = [], 0.0
+            since, excess, shortfall = [], 0.0, 0.0
     assert found == slow
     return found
 
@@ -39,8 +41,16 @@ def alarms(played):
 def test_losses_that_rise_give_an_alarm_soon(seed):
     rng = np.random.default_rng(seed)
     first, second, *_ = alarms(losses(rng, 400, 0.3) + losses(rng, 300, 0.4) + losses(rng, 300, 0.5))
-    assert 400 < first < 430
-    assert 700 < second < 730
+    assert 400 < first < 450
+    assert 700 < second < 750
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_losses_give_an_alarm_where_they_fall_by_much(seed):
+    rng = np.random.default_rng(seed)
+    first, *_ = alarms(losses(rng, 400, 0.8) + losses(rng, 100, 0.5))
+    assert 400 < first < 440
+    assert not [t for t in alarms(losses(rng, 400, 0.8) + losses(rng, 100, 0.7)) if t >= 400]
 
 
 def test_alarms_without_a_change_are_rare():
@@ -49,12 +59,17 @@ def test_alarms_without_a_change_are_rare():
     assert sum(map(len, games)) <= 3
 
 
-@pytest.mark.parametrize("played", [[0.4] * 500, [0.9] * 100 + [0.2] * 400])
-def test_losses_that_are_alike_or_fall_give_no_alarm(played):
-    test = PageTest()
-    for loss in played:
-        test = test.after(loss)
-        assert not test.alarm
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
+def test_losses_of_nothing_or_all_give_no_alarm(p):
+    rng = np.random.default_rng(3)
+    assert not alarms((rng.random(2000) < p).astype(float).tolist())
+
+
+@pytest.mark.parametrize("rounds", [30, 100, 300])
+def test_losses_that_are_alike_or_fall_by_learning_give_no_alarm(rounds):
+    assert not alarms([0.4] * 500)
+    noise = np.random.default_rng(4).normal(0.0, 0.1, 1000)
+    assert not alarms((0.3 + 0.4 * np.exp(-np.arange(1000) / rounds) + noise).tolist())
 
 
 def test_an_alarm_spreads_mass_and_forgets_once():
@@ -89,8 +104,13 @@ def test_states_with_and_without_a_test():
     assert restore(state).state().tobytes() == state.tobytes()
     assert restore(state)._drift.test == drift.test
     # As versions without the test wrote it: another mark, and no numbers of the test before those of pairs.
-    older = np.concatenate((state[:-9], state[-4:]))
+    older = np.concatenate((state[:-10], state[-4:]))
     older[9] = 1.0
     again = restore(older)._drift
     assert (again.test, again.alarmed) == (PageTest(), 0.0)
     assert (again.memory == drift.memory).all()
+    # And as those that tested for rises alone.
+    older = np.concatenate((state[:-6], state[-5:]))
+    older[9] = 2.0
+    again = restore(older)._drift
+    assert (again.test, again.alarmed) == (drift.test._replace(shortfall=0.0), 0.125)

@@ -23,43 +23,50 @@ _MEMORY_PER_SHARE = 16.0
 # After an alarm: at once, this share is spread, and so much of statistics and of the gaps is kept; then the
 # world is taken to move at some speed, which fades.
 _SHARE_AT_ALARM, _KEPT_AT_ALARM, _GAPS_AT_ALARM = 0.25, 0.03, 0.1
-_SPEED_AFTER, _FADING = 0.25, 1e-3
+_SPEED_AFTER, _FADING = 0.5, 1e-3
 _CALM = 1e-4  # a speed that counts as none: a share must not fade until rounding makes it none
-_SLACK = 0.25  # deviations by which losses may exceed their mean
+_RISE, _FALL = 0.125, 1.5  # deviations by which losses may exceed their mean, and fall below it
 _LARGEST = 3.0  # deviations for which a single loss counts
 _FEWEST = 100  # rounds, before which a mean says little
 
 
 class PageTest(NamedTuple):
-    """Page's test (1954) whether losses have become larger than they were on average since the last alarm.
+    """Page's test (1954) whether losses are no longer what they were on average since the last alarm.
 
-    A running sum counts, in deviations, by how much losses exceed their mean and a slack of a quarter of a
-    deviation; it does not fall below 0. exp(sum / 2) is then the likelihood of a rise by half a deviation
-    some rounds ago, over that of none, and must exceed twice the number of rounds: the more of them there
+    A running sum counts, in deviations, by how much losses exceed their mean and a slack of an eighth of a
+    deviation; it does not fall below 0. exp(sum / 4) is then the likelihood of a rise by a quarter of a
+    deviation some rounds ago, over that of none, and must exceed the number of rounds: the more of them there
     were, the more sums had the chance to be large. False alarms so become rarer as time goes on.
+
+    Another sum, of which the same is asked, counts by how much losses fall below their mean. Its slack is
+    large: losses also fall as a learner learns, and where the level of all losses does.
     """
 
     rounds: float = 0.0
     mean: float = 0.0
     squares: float = 0.0  # of deviations from the mean, in sum
     excess: float = 0.0
+    shortfall: float = 0.0
 
     @property
     def alarm(self) -> bool:
         """Whether the last loss has given one; with the next loss the test begins anew."""
-        return self.rounds >= _FEWEST and 2.0 * _SLACK * self.excess > math.log(2.0 * self.rounds)
+        most = max(self.excess, self.shortfall)
+        return self.rounds >= _FEWEST and 2.0 * _RISE * most > math.log(self.rounds)
 
     def after(self, loss: float) -> PageTest:
         """The test after another loss was paid."""
         if self.alarm:
             return PageTest().after(loss)
         rounds, above = self.rounds + 1.0, loss - self.mean
-        excess = 0.0
+        excess = shortfall = 0.0
         if rounds > _FEWEST and self.squares > 0.0:
             deviations = above / math.sqrt(self.squares / self.rounds)
-            excess = max(self.excess + max(min(deviations, _LARGEST), -_LARGEST) - _SLACK, 0.0)
+            deviations = max(min(deviations, _LARGEST), -_LARGEST)
+            excess = max(self.excess + deviations - _RISE, 0.0)
+            shortfall = max(self.shortfall - deviations - _FALL, 0.0)
         mean = self.mean + above / rounds
-        return PageTest(rounds, mean, self.squares + above * (loss - mean), excess)
+        return PageTest(rounds, mean, self.squares + above * (loss - mean), excess, shortfall)
 
 
 class Drift(NamedTuple):
@@ -106,6 +113,11 @@ class Drift(NamedTuple):
         return max(0.0, (self.belief - _SURE) / (1.0 - _SURE)) if self.whole else self.alarmed
 
     @property
+    def urgency(self) -> float:
+        """The speed that the rate is told: after an alarm it may rise with forgotten gaps, but no further."""
+        return self.speed if self._given or self.whole else min(self.speed, _CALM)
+
+    @property
     def share(self) -> float:
         """The share of the mass that is spread in a round."""
         if self._given:
@@ -115,7 +127,10 @@ class Drift(NamedTuple):
     @property
     def kept(self) -> float:
         """The part of the past's mixability gaps that still counts for the rate."""
-        return _GAPS_AT_ALARM if self._anew else 1.0 - self.share
+        if self._anew:
+            return _GAPS_AT_ALARM
+        # After an alarm gaps are forgotten with the statistics: the rate is that of a game as short.
+        return 1.0 - self.share if self._given or self.whole else self.remembered
 
     @property
     def remembered(self) -> float:

@@ -29,7 +29,8 @@ __all__ = ["LocalPieces", "WholeSoFar"]
 
 _HEADER = 14  # numbers before the arrays in a state
 _PAIRS = 4  # and after them, but in states of earlier versions
-_TESTED = 2.0  # there is a drift, and what it has tested for; in states of earlier versions 1, and it has not
+_TESTED = 3.0  # there is a drift with a test; in states of earlier versions 1 without one, 2 of rises alone
+_FOUND = {2.0: 5, _TESTED: 6}  # numbers of the test, and the speed since the last alarm
 _NONE = np.empty(0)
 _SHORT_GAME = 7.0  # the logarithm of some thousand rounds
 _FINEST_PIECES = 64  # with losses that have a slope no piece holds more than such a part of the mass for long
@@ -218,7 +219,7 @@ class LocalPieces:
         self._a[[k.COUNT, k.LOSS], : self._n] *= keep
         self._tree *= keep
         self._sums[_FORGOTTEN] *= keep
-        return replace(learned, kept=drift.kept, speed=drift.speed, remembered=keep)
+        return replace(learned, kept=drift.kept, speed=drift.urgency, remembered=keep)
 
     def _leaf(self, x: float) -> int:
         cell = int(np.searchsorted(self._cells.edges, x, side="right")) - 1
@@ -350,7 +351,7 @@ class LocalPieces:
         if not np.isfinite(header[:10]).all():
             raise ValueError("local weights are broken: header")
         n, n_cells, nodes, budget = (int(x) for x in header[:4])
-        remembered, tested = 4 * nodes * bool(header[9]), 5 * (header[9] == _TESTED)
+        remembered, tested = 4 * nodes * bool(header[9]), _FOUND.get(header[9], 0)
         sizes = (n_cells + 1, n_cells, k.ROWS * (n + 1), 2 * nodes, remembered, tested)
         if min(n, n_cells, nodes) < 1 or state.size - _HEADER - sum(sizes) not in (0, _PAIRS):
             raise ValueError("local weights are broken: sizes")
