@@ -35,7 +35,7 @@ JOBS = {
     "dispersion": "sb.dispersion.measure(sb.streams.synthetic(9))",
 }
 DEMO = "import sys; from semibandit.cli import main; sys.argv[1:] = {words!r}; main()"
-WORDS = ["play", "knapsack", "--rounds", "3000", "--seed", "0"]
+WORDS = ["play", "knapsack", "--kind", "spanner", "--rho-max", "2", "--rounds", "3000", "--seed", "0"]
 
 
 def seconds(program: str, cache: str, source: Path = SOURCE) -> tuple[float, float]:
