@@ -24,7 +24,7 @@ def alarms(played):
         test = test.after(loss)
         if test.alarm:
             found.append(t)
-        if len(since) >= 100 and np.std(since) > 0.0:
+        if len(since) >= 100 and np.ptp(since) > 0.0:  # the deviation of numbers that are alike is rounding
             deviations = (loss - np.mean(since)) / np.std(since)
             deviations = min(max(deviations, -3.0), 3.0)
             excess = max(excess + deviations - 0.125, 0.0)
