@@ -46,9 +46,9 @@ for season, ax in zip((0, 1), axes, strict=True):
 # The learner as it is, and with ``drift``
 # ----------------------------------------
 #
-# ``drift="auto"`` watches what is paid. When losses have risen above their mean beyond chance, most of the
-# past is forgotten, and a part of the weight is spread anew. If you know how often the best value moves you
-# may say so instead: ``drift=0.002`` is one move in 500 rounds.
+# ``drift="auto"`` watches what is paid. When losses have risen above their mean beyond chance, or fallen far
+# below it, most of the past is forgotten, and a part of the weight is spread anew. If you know how often the
+# best value moves you may say so instead: ``drift=0.002`` is one move in 500 rounds.
 
 DRIFTS = {"no drift": None, "drift='auto'": "auto", "drift=0.002": 0.002}
 histories = {
