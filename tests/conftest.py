@@ -10,11 +10,13 @@ import semibandit
 settings.register_profile("semibandit", derandomize=True, deadline=None)
 settings.load_profile("semibandit")
 
-# numba looks at the file of a cached kernel, not at those of the kernels that it calls: after an edit to
-# one kernel module, machine code of another may be stale. Drop all of it then.
+# numba compares a cached kernel with its own file, not with the files of the kernels that it calls. After an
+# edit to any module with kernels, delete all cached machine code.
 _PACKAGE = Path(semibandit.__file__).parent
-_sources = [path.stat().st_mtime for path in _PACKAGE.rglob("*.py")]
+_kernels = [path for path in _PACKAGE.rglob("*.py") if "semibandit._jit" in path.read_text()]
 _indices = list(_PACKAGE.rglob("*.nbi"))
-if _indices and max(_sources) > min(path.stat().st_mtime for path in _indices):
+if _indices and max(path.stat().st_mtime for path in _kernels) > min(
+    path.stat().st_mtime for path in _indices
+):
     for path in [*_indices, *_PACKAGE.rglob("*.nbc")]:
         path.unlink(missing_ok=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from semibandit import dispersion, plots
-from semibandit.cli.first_run import compiled_beside, exercise
 from semibandit.cli.problems import Case
 from semibandit.cli.terminal import console
-from semibandit.game import FEEDBACK, History, Kept, mean_loss, rounds
+from semibandit.games import FEEDBACK, History, Kept, mean_loss, rounds
 from semibandit.learners import Exp3Grid, Exp3Set, Learner
 from semibandit.learners.certificates import Certificate
 
@@ -72,9 +70,8 @@ class Board:
         # The game whose density is drawn through time; it is not kept of the others.
         self.pictured = next(kind for kind in ("semi-bandit", *FEEDBACK) if kind in feedbacks)
         with self._progress() as progress:
-            with self._compiled(feedbacks):
-                watched = _watched(progress, "instances", self.case.stream)
-                self.problems = [Kept(problem) for problem in watched]
+            watched = _watched(progress, "instances", self.case.stream)
+            self.problems = [Kept(problem) for problem in watched]
             self._meet(self.problems[0])
             # Full feedback comes first, as the time that whole loss functions take is measured there. They
             # are then kept: for the best parameter in hindsight, for dispersion, for the pictures.
@@ -87,27 +84,6 @@ class Board:
             for feedback in FEEDBACK:
                 if feedback in feedbacks and feedback not in self.histories:
                     self._play(feedback, progress)
-
-    def rehearse(self, feedback: str) -> None:
-        """Play a game with one kind of feedback, unseen: what it needs is compiled then."""
-        self.problems = [Kept(problem) for problem in self.case.stream]
-        self.pictured = feedback
-        self._meet(self.problems[0])
-        self._play(feedback, Progress(disable=True))
-        self.learners[feedback].recommend()
-        if feedback == "full":
-            mean_loss(self.problems, maximize=self.maximize)
-            dispersion.measure(self.problems)
-
-    @contextmanager
-    def _compiled(self, feedbacks: Sequence[str]) -> Iterator[None]:
-        """On the first run, have everything compiled on all processors; waits for it at the end."""
-        with compiled_beside(
-            feedbacks, provable=self.provable, probes=self.probes, drift=self.drift
-        ) as needed:
-            if needed:
-                exercise(self.case.stream[0])
-            yield
 
     def _meet(self, first: Any) -> None:
         """Take from an instance what all have in common."""

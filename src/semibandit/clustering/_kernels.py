@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from semibandit._jit import kernel, uncounted
+from semibandit._jit import inner, kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.clustering.trees import Layout
 
@@ -146,7 +146,7 @@ def match(tree: Layout, counts: IntArray, spare: int) -> IntArray:
     return best
 
 
-@uncounted
+@inner
 def _extend(best: IntArray, p: int, q: int, counts: IntArray, spare: int) -> None:
     """Let a cluster hold the leaves from p to q."""
     for s in range(best.shape[1]):

@@ -15,8 +15,8 @@ arrays: no per-function counters, no random access.
 import numpy as np
 import numpy.typing as npt
 
-from semibandit._double_double import two_sum
 from semibandit._jit import kernel
+from semibandit._numerics import two_sum
 from semibandit._validate import FloatArray
 
 IntArray = npt.NDArray[np.int64]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from semibandit import _double_double as dd
+from semibandit import _numerics as dd
 from semibandit._jit import kernel
 from semibandit.functions._merge import order_of
 

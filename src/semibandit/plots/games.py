@@ -12,7 +12,7 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit.functions import Piecewise
-from semibandit.game import History
+from semibandit.games import History
 from semibandit.plots.figures import (
     BLUE,
     FEEDBACK,

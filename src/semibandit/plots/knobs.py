@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from semibandit.game import History
+from semibandit.games import History
 from semibandit.plots.figures import axes, axis, knob, require
 
 __all__ = ["along", "rows"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from semibandit import _validate
 from semibandit.functions import Piecewise
-from semibandit.game import History, mean_loss
+from semibandit.games import History, mean_loss
 from semibandit.plots import games, knobs, plane
 from semibandit.plots.figures import new_figure, require_games
 

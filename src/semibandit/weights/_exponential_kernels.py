@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from semibandit._double_double import two_product
 from semibandit._jit import kernel
+from semibandit._numerics import two_product
 from semibandit.weights._scaled import DEEPEST, LN2, LN2_TAIL, POWERS, normal, ratio
 
 FloatArray = npt.NDArray[np.float64]

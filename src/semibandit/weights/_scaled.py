@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from semibandit._double_double import two_product
 from semibandit._jit import inner, kernel
+from semibandit._numerics import two_product
 
 LN2 = math.log(2.0)
 LN2_TAIL = 2.3190468138462996e-17  # ln 2 is LN2 + LN2_TAIL to 107 bits

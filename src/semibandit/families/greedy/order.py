@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from semibandit import _double_double as dd
+from semibandit import _numerics as dd
 from semibandit._jit import inner, kernel
 from semibandit._validate import FloatArray, IntArray
 

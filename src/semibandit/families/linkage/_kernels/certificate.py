@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from semibandit._jit import inner, kernel, uncounted
+from semibandit._jit import inner, kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.exact import (
     LAST,
@@ -45,14 +45,14 @@ def merge_order(into: IntArray, lines: FloatArray, rho: float) -> IntArray:
     return order
 
 
-@uncounted
+@inner
 def merge_before(into: IntArray, lines: FloatArray, rho: float, x: int, y: int, e: FloatArray) -> bool:
     """Whether merge x comes before merge y at rho."""
     n = into.size + 1
     return before(rho, lines[x], pair_index(x, into[x], n), lines[y], pair_index(y, into[y], n), e)
 
 
-@uncounted
+@inner
 def merge_span(
     into: IntArray, lines: FloatArray, x: int, y: int, rho: float, lo: float, hi: float, e: FloatArray
 ) -> tuple[float, float]:
@@ -158,7 +158,7 @@ class _Check(NamedTuple):
     e: FloatArray  # room for an expansion
 
 
-@uncounted
+@inner
 def _set_ends(lines: FloatArray, order: IntArray, ends: FloatArray) -> None:
     """The rounded a and b of the merges by rank."""
     for t in range(order.size):
@@ -166,7 +166,7 @@ def _set_ends(lines: FloatArray, order: IntArray, ends: FloatArray) -> None:
         ends[0, t], ends[1, t] = value_at(line, 0.0), value_at(line, 1.0)
 
 
-@uncounted
+@inner
 def _set_values(a: FloatArray, b: FloatArray, rho: float, out: FloatArray) -> None:
     """The values of lines at rho, raised by the rounding error."""
     stay = 1.0 - rho
@@ -174,7 +174,7 @@ def _set_values(a: FloatArray, b: FloatArray, rho: float, out: FloatArray) -> No
         out[t] = (stay * a[t] + rho * b[t]) * (1.0 + SLACK)
 
 
-@uncounted
+@inner
 def _set_span(check: _Check, lo: float, hi: float) -> None:
     check.span[0], check.span[1] = lo, hi
     _set_values(check.ends[0], check.ends[1], lo, check.values[0])
@@ -183,14 +183,14 @@ def _set_span(check: _Check, lo: float, hi: float) -> None:
         _set_ending(check.ending, check.limits, check.values, i, check.ending[i])
 
 
-@uncounted
+@inner
 def _set_ending(ending: IntArray, limits: FloatArray, values: FloatArray, slot: int, rank: int) -> None:
     ending[slot] = rank
     limits[0, slot] = values[0, rank] if rank >= 0 else -1.0
     limits[1, slot] = values[1, rank] if rank >= 0 else -1.0
 
 
-@uncounted
+@inner
 def _close_pairs(
     a: FloatArray, b: FloatArray, ending: IntArray, limits_lo: FloatArray, limits_hi: FloatArray,
     own: int, own_lo: float, own_hi: float, lo: float, last: float,
@@ -208,7 +208,7 @@ def _close_pairs(
     return close
 
 
-@uncounted
+@inner
 def _check_closely(
     check: _Check,
     rows: Rows,
@@ -251,7 +251,7 @@ def _check_closely(
     return True
 
 
-@uncounted
+@inner
 def _check_all(check: _Check, rows: Rows, of_merge: IntArray, rho: float) -> bool:
     """Shrink the span to where all pairs are right; False if they are not at rho.
 

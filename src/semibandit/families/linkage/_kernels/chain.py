@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from semibandit._jit import inner, kernel, uncounted
+from semibandit._jit import inner, kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.exact import CLOSE, SLACK, before, copy_line, pair_index, value_at
 from semibandit.families.linkage._kernels.matrices import INF_BITS
@@ -32,7 +32,7 @@ def smallest(values: FloatArray) -> float:
     return float(box[0])
 
 
-@uncounted
+@inner
 def _row_values(
     kind: int, p: FloatArray, q: FloatArray, inverse: FloatArray, share: float, rho: float,
     penalty: FloatArray, out: FloatArray,
@@ -60,7 +60,7 @@ def _row_values(
     return int(low)
 
 
-@uncounted
+@inner
 def _only_one(bits: IntArray, limit: int) -> int:
     """The index of the only value up to a limit, both by their bits; or -1."""
     close, best = 0, 0
@@ -86,7 +86,7 @@ def _nearest_of(rows: Rows, r: int, x: int, rho: float, bits: IntArray, limit: i
     return best
 
 
-@uncounted
+@inner
 def nearest(
     rows: Rows, r: int, x: int, rho: float, penalty: FloatArray, values: FloatArray, line: FloatArray
 ) -> int:

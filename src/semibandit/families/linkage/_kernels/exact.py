@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from semibandit._double_double import two_product, two_sum
-from semibandit._jit import kernel, uncounted
+from semibandit._jit import inner, kernel
+from semibandit._numerics import two_product, two_sum
 from semibandit._validate import FloatArray
 
 # Values that differ relatively by more than this are ordered by their rounded evaluation: its error is at
@@ -25,7 +25,7 @@ LAST = 1.0 - 2.0**-53
 END = 2.0
 
 
-@uncounted
+@inner
 def _grow(e: FloatArray, m: int, x: float) -> int:
     """Add x to the expansion e[:m]; its new length."""
     k = 0
@@ -40,7 +40,7 @@ def _grow(e: FloatArray, m: int, x: float) -> int:
     return k
 
 
-@uncounted
+@inner
 def _grow_product(e: FloatArray, m: int, x: float, y: float) -> int:
     p, q = two_product(x, y)
     if q != 0.0:
@@ -50,7 +50,7 @@ def _grow_product(e: FloatArray, m: int, x: float, y: float) -> int:
     return m
 
 
-@uncounted
+@inner
 def _grow_line(e: FloatArray, m: int, line: FloatArray, factor: float, value: bool, rho: float) -> int:
     """Add factor · m · (a + rho · (b - a)), the line's value times its count, or that without the first a."""
     for j in range(4):
@@ -69,39 +69,39 @@ def _grow_line(e: FloatArray, m: int, line: FloatArray, factor: float, value: bo
     return m
 
 
-@uncounted
+@inner
 def _exact_sign(p: FloatArray, q: FloatArray, value: bool, rho: float, e: FloatArray) -> int:
     m = _grow_line(e, 0, p, q[4], value, rho)
     m = _grow_line(e, m, q, -p[4], value, rho)
     return 0 if m == 0 else (1 if e[m - 1] > 0.0 else -1)
 
 
-@uncounted
+@inner
 def copy_line(line: FloatArray, to: FloatArray) -> None:
     """Write a line over another one, which numba takes much longer to find out that it can do."""
     for k in range(5):
         to[k] = line[k]
 
 
-@uncounted
+@inner
 def same(p: FloatArray, q: FloatArray) -> bool:
     """Whether two lines are written alike (then they are equal)."""
     return bool(p[0] == q[0] and p[1] == q[1] and p[2] == q[2] and p[3] == q[3] and p[4] == q[4])
 
 
-@uncounted
+@inner
 def slope_sign(p: FloatArray, q: FloatArray, e: FloatArray) -> int:
     """The sign of the slope of p minus that of q, exactly."""
     return 0 if same(p, q) else _exact_sign(p, q, False, 1.0, e)
 
 
-@uncounted
+@inner
 def value_at(line: FloatArray, rho: float) -> float:
     """The value of a line at rho, rounded."""
     return float(((1.0 - rho) * (line[0] + line[1]) + rho * (line[2] + line[3])) / line[4])
 
 
-@uncounted
+@inner
 def _quotient(high: float, low: float, count: float) -> float:
     """(high + low) / count, with the rounding error of the division mended: a double comes back as it was."""
     x = high / count
@@ -121,13 +121,13 @@ def values_at(lines: FloatArray, rho: float) -> FloatArray:
     return out
 
 
-@uncounted
+@inner
 def pair_index(x: int, y: int, n: int) -> int:
     """Orders pairs of slots: by the smaller slot, then by the larger."""
     return min(x, y) * n + max(x, y)
 
 
-@uncounted
+@inner
 def before(rho: float, p: FloatArray, p_index: int, q: FloatArray, q_index: int, e: FloatArray) -> bool:
     """Whether p comes before q at rho: by value, then just right of rho (at 1: just left), then by index.
 
@@ -147,7 +147,7 @@ def before(rho: float, p: FloatArray, p_index: int, q: FloatArray, q_index: int,
     return p_index < q_index if sign == 0 else sign < 0
 
 
-@uncounted
+@inner
 def _first(
     flat: FloatArray,
     flat_index: int,
@@ -188,13 +188,13 @@ def _first(
     return float(np.int64(high).view(np.float64))
 
 
-@uncounted
+@inner
 def top(hi: float) -> float:
     """The largest parameter below hi; 1 for END."""
     return 1.0 if hi > 1.0 else np.nextafter(min(hi, LAST), 0.0)
 
 
-@uncounted
+@inner
 def narrow(
     winner: FloatArray,
     w_index: int,

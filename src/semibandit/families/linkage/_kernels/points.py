@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from semibandit import _double_double as dd
-from semibandit._jit import inner, uncounted
+from semibandit import _numerics as dd
+from semibandit._jit import inner
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.exact import SLACK, before, copy_line, pair_index, value_at
 from semibandit.families.linkage._kernels.matrices import INF_BITS
@@ -36,7 +36,7 @@ def single_points(n: int) -> Members:
     return Members(np.arange(n), nothing, nothing.copy(), np.empty((n - 1) // _BLOCK + 1, np.int64))
 
 
-@uncounted
+@inner
 def unite(members: Members, x: int, y: int) -> None:
     """The points of slot x go to y, behind its first. O(n)."""
     slot, after = members.slot, members.after
@@ -49,7 +49,7 @@ def unite(members: Members, x: int, y: int) -> None:
     after[y] = x
 
 
-@uncounted
+@inner
 def _line_to(kind: int, row: FloatArray, after: IntArray, slot: int, far: float, line: FloatArray) -> bool:
     """The exact line between a point, by its distances, and a cluster; False if a member is beyond `far`."""
     low, high, total, rest, count = np.inf, 0.0, 0.0, 0.0, 0
@@ -67,7 +67,7 @@ def _line_to(kind: int, row: FloatArray, after: IntArray, slot: int, far: float,
     return True
 
 
-@uncounted
+@inner
 def _block_minima(row: IntArray, point: int, minima: IntArray) -> None:
     """The smallest distance from a point in each block of its row, but for that to itself; all as bits."""
     for b in range(minima.size):
@@ -83,7 +83,7 @@ def _block_minima(row: IntArray, point: int, minima: IntArray) -> None:
             minima[b] = min(minima[b], row[i] & _UNSIGNED)
 
 
-@uncounted
+@inner
 def _first(row: IntArray, point: int, minima: IntArray) -> int:
     """The first of the points that are nearest to a point."""
     b = 0
@@ -95,13 +95,13 @@ def _first(row: IntArray, point: int, minima: IntArray) -> int:
     return int(i)
 
 
-@uncounted
+@inner
 def _how_far(value: float, low: float, rho: float) -> float:
     """No member of a cluster up to a value is farther than this, where none is closer than `low`."""
     return (value - (1.0 - rho) * low) / rho * (1.0 + SLACK)
 
 
-@uncounted
+@inner
 def nearest_to_point(
     rows: Rows, members: Members, point: int, search: int, rho: float, lines: FloatArray, e: FloatArray
 ) -> int:
@@ -120,7 +120,7 @@ def nearest_to_point(
     return int(best)
 
 
-@uncounted
+@inner
 def _nearest_of(
     kind: int, row: FloatArray, members: Members, point: int, first: int, search: int, rho: float,
     lines: FloatArray, e: FloatArray,

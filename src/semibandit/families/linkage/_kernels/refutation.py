@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from semibandit import _double_double as dd
-from semibandit._jit import inner, kernel, uncounted
+from semibandit import _numerics as dd
+from semibandit._jit import inner, kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.certificate import merge_before, merge_span
 from semibandit.families.linkage._kernels.exact import END, SLACK, narrow, pair_index, value_at
@@ -113,7 +113,7 @@ def _inversion(tree: Tree, lines: FloatArray, rho: float) -> tuple[bool, float, 
     return False, rho, rho
 
 
-@uncounted
+@inner
 def _n_close(a: FloatArray, b: FloatArray, limits: FloatArray, own: float, rho: float) -> int:
     """How many pairs of a row may come before both merges that end them."""
     stay = 1.0 - rho

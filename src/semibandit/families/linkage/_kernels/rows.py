@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from semibandit import _double_double as dd
-from semibandit._jit import inner, uncounted
+from semibandit import _numerics as dd
+from semibandit._jit import inner
 from semibandit._validate import FloatArray, IntArray
 
 # An index that cannot be negative needs no check for that.
@@ -78,7 +78,7 @@ def start_rows(rows: Rows) -> None:
         rows.free[i + 1] = rows.free.size - 1 - i
 
 
-@uncounted
+@inner
 def fetch(rows: Rows, slot: int, scratch: int, now: int) -> int:
     """The row of a slot after log[:now], as an index into the pool; that of a point is made in `scratch`."""
     r = rows.row_of[slot]
@@ -90,7 +90,7 @@ def fetch(rows: Rows, slot: int, scratch: int, now: int) -> int:
     return int(r)
 
 
-@uncounted
+@inner
 def _fetch_point(
     kind: int, D: FloatArray, pool: FloatArray, log: UnsignedArray, point: int, r: int, now: int
 ) -> int:
@@ -103,7 +103,7 @@ def _fetch_point(
     return r
 
 
-@uncounted
+@inner
 def _repeat(kind: int, pool: FloatArray, r: int, log: UnsignedArray, start: int, now: int) -> None:
     """The merges log[start:now] in row r. Minima and maxima may have taken in some of them before."""
     if kind == 0:
@@ -116,7 +116,7 @@ def _repeat(kind: int, pool: FloatArray, r: int, log: UnsignedArray, start: int,
         _repeat_sums(kind, pool[r, kind - 1], pool[r, 2 - kind], pool[r, 2], log, start, now)
 
 
-@uncounted
+@inner
 def _repeat_sums(
     kind: int, total: FloatArray, end: FloatArray, rest: FloatArray, log: UnsignedArray, start: int, now: int
 ) -> None:
@@ -126,7 +126,7 @@ def _repeat_sums(
         end[y] = max(end[x], end[y]) if kind == 1 else min(end[x], end[y])
 
 
-@uncounted
+@inner
 def fetch_to_keep(rows: Rows, slot: int, now: int) -> int:
     """The same; a point keeps its row, to be brought up to date next time, once there are rows for all."""
     if rows.row_of[slot] >= 0 or rows.sizes.size - now > rows.free.size - _SCRATCH:
@@ -136,14 +136,14 @@ def fetch_to_keep(rows: Rows, slot: int, now: int) -> int:
     return int(rows.row_of[slot])
 
 
-@uncounted
+@inner
 def _pop(free: IntArray) -> int:
     """An unused row."""
     free[0] -= 1
     return int(free[free[0] + 1])
 
 
-@uncounted
+@inner
 def _free_row(rows: Rows, slot: int) -> None:
     """The row of a slot, if it has one, may be used for another."""
     if rows.row_of[slot] >= 0:
@@ -152,7 +152,7 @@ def _free_row(rows: Rows, slot: int) -> None:
     rows.row_of[slot] = -1
 
 
-@uncounted
+@inner
 def join(rows: Rows, x: int, y: int, now: int) -> int:
     """Merge x into y as merge number `now`; the place of the new row. O(n).
 
@@ -178,19 +178,19 @@ def join(rows: Rows, x: int, y: int, now: int) -> int:
     return place
 
 
-@uncounted
+@inner
 def _minimum(p: FloatArray, q: FloatArray, out: FloatArray) -> None:
     for i in range(out.size):
         out[i] = p[i] if p[i] < q[i] else q[i]
 
 
-@uncounted
+@inner
 def _maximum(p: FloatArray, q: FloatArray, out: FloatArray) -> None:
     for i in range(out.size):
         out[i] = p[i] if p[i] > q[i] else q[i]
 
 
-@uncounted
+@inner
 def _join_sums(rows: Rows, x: int, y: int, now: int) -> int:
     """Sums can repeat a merge once only, so that both rows are brought up to date before."""
     p, q = rows.pool[fetch(rows, x, FIRST, now)], rows.pool[fetch(rows, y, SECOND, now)]
@@ -207,7 +207,7 @@ def _join_sums(rows: Rows, x: int, y: int, now: int) -> int:
     return place
 
 
-@uncounted
+@inner
 def read_line(rows: Rows, r: int, slot: int, other: int, line: FloatArray) -> None:
     """The exact line between a slot, whose row is r, and another."""
     row = rows.pool[r]
@@ -219,7 +219,7 @@ def read_line(rows: Rows, r: int, slot: int, other: int, line: FloatArray) -> No
         set_line(line, rows.kind, row[0, other], row[1, other], row[s, other], row[2, other], count)
 
 
-@uncounted
+@inner
 def set_line(
     line: FloatArray, kind: int, low: float, high: float, total: float, rest: float, count: float
 ) -> None:
@@ -234,7 +234,7 @@ def set_line(
         line[0], line[1] = dd.two_product(low, count)
 
 
-@uncounted
+@inner
 def set_averages(kind: int, row: FloatArray, inverse: FloatArray, slot: int, out: FloatArray) -> None:
     """The rounded averages of a slot's row, where the linkage has them."""
     if kind > 0:

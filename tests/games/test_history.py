@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import semibandit as sb
-from semibandit.game import Kept
+from semibandit.games import Kept
 
 
 def on_an_interval():
@@ -107,7 +107,7 @@ def test_blocks_are_found_once_until_a_round_is_added(monkeypatch):
         history.append(row)
     found = history.best_blocks(5)
     with monkeypatch.context() as patch:
-        patch.setattr("semibandit.game.history.best_blocks", None)
+        patch.setattr("semibandit.games.history.best_blocks", None)
         assert history.best_blocks(5) == found
         assert history.best_blocks(2) == (found.totals[:2], found.sequences[:2])
     history.append(whole.rows[-1])

@@ -6,8 +6,8 @@ import pytest
 
 import semibandit as sb
 from semibandit.functions.exact import ExactSum
-from semibandit.game import hindsight, search
-from semibandit.game.hindsight import Hindsight
+from semibandit.games import hindsight, search
+from semibandit.games.hindsight import Hindsight
 
 
 def brute_force(functions):

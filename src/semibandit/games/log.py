@@ -9,7 +9,7 @@ from itertools import chain, islice
 from typing import Any
 
 from semibandit import _validate
-from semibandit.game.engines import Chunk
+from semibandit.games.engines import Chunk
 
 __all__ = ["Log", "Reader", "Unreadable"]
 

@@ -10,10 +10,10 @@ from typing import Any
 from semibandit import _validate
 from semibandit.functions import Piecewise
 from semibandit.functions.exact import ExactSum
-from semibandit.game.engines import Advance, engine_for
-from semibandit.game.log import Log, Reader
-from semibandit.game.losses import finest_space
-from semibandit.game.search import Search
+from semibandit.games.engines import Advance, engine_for
+from semibandit.games.log import Log, Reader
+from semibandit.games.losses import finest_space
+from semibandit.games.search import Search
 from semibandit.spaces import Alpha, Interval, Line, Parameters, parameters_of, values_of
 
 __all__ = ["Hindsight", "best_for", "best_in_hindsight", "best_of", "mean_loss", "mean_of", "unwatched"]

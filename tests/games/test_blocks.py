@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import semibandit as sb
 from reference import blocks as reference
-from semibandit.game import blocks as module
+from semibandit.games import blocks as module
 
 STEPS, LINES = sb.PiecewiseConstant, sb.PiecewiseLinear
 

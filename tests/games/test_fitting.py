@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import semibandit as sb
-from semibandit.game import search
-from semibandit.game.guarantees import problems_needed, pseudo_dimension, uniform_radius
+from semibandit.games import search
+from semibandit.games.guarantees import problems_needed, pseudo_dimension, uniform_radius
 from semibandit.streams import Stream
 
 

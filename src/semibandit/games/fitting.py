@@ -12,13 +12,13 @@ from typing import Any
 from semibandit import _validate
 from semibandit.confidence import bernstein_radius
 from semibandit.functions import Piecewise
-from semibandit.game.checking import Check, Checked, Confidence, Range
-from semibandit.game.engines import Advance, Engine, engine_for
-from semibandit.game.guarantees import uniform_radius
-from semibandit.game.hindsight import Hindsight, best_of, mean_of, unwatched
-from semibandit.game.log import Log, Reader, Unreadable
-from semibandit.game.losses import finest_space, whole_loss
-from semibandit.game.search import Found, Search, Watch
+from semibandit.games.checking import Check, Checked, Confidence, Range
+from semibandit.games.engines import Advance, Engine, engine_for
+from semibandit.games.guarantees import uniform_radius
+from semibandit.games.hindsight import Hindsight, best_of, mean_of, unwatched
+from semibandit.games.log import Log, Reader, Unreadable
+from semibandit.games.losses import finest_space, whole_loss
+from semibandit.games.search import Found, Search, Watch
 from semibandit.spaces import Interval, Parameters, Space, call
 
 __all__ = ["Fit", "fit", "watching"]

@@ -11,10 +11,10 @@ import numpy as np
 
 from semibandit.functions import Piecewise
 from semibandit.functions.exact import ExactSum
-from semibandit.game.cells import Cells, Outline
-from semibandit.game.engines import Advance, Chunk, Engine, Tree
-from semibandit.game.log import Log, Reader, Unreadable
-from semibandit.game.losses import require_span, require_whole, whole_loss
+from semibandit.games.cells import Cells, Outline
+from semibandit.games.engines import Advance, Chunk, Engine, Tree
+from semibandit.games.log import Log, Reader, Unreadable
+from semibandit.games.losses import require_span, require_whole, whole_loss
 
 __all__ = ["Found", "Search", "Tally", "Watch"]
 

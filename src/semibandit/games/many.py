@@ -10,10 +10,10 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.game.engines import Chunk, engine_for
-from semibandit.game.fitting import watching
-from semibandit.game.hindsight import Hindsight, best_in_hindsight
-from semibandit.game.rounds import FEEDBACK, rounds
+from semibandit.games.engines import Chunk, engine_for
+from semibandit.games.fitting import watching
+from semibandit.games.hindsight import Hindsight, best_in_hindsight
+from semibandit.games.rounds import FEEDBACK, rounds
 from semibandit.spaces import call
 
 __all__ = ["Games", "play_many"]

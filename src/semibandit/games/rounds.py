@@ -8,7 +8,7 @@ from typing import Any
 
 from semibandit import _validate
 from semibandit.functions import Piecewise
-from semibandit.game.history import History, Round
+from semibandit.games.history import History, Round
 from semibandit.learners import Learner, Trial
 from semibandit.spaces import Boxes, Parameters, Space, call
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import semibandit as sb
 from semibandit.functions.exact import ExactSum
-from semibandit.game.cells import Cells, Outline, _bounds
+from semibandit.games.cells import Cells, Outline, _bounds
 
 GRID = st.lists(st.integers(1, 31).map(lambda k: k / 32), max_size=6, unique=True).map(sorted)
 

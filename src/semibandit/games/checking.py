@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from semibandit.functions import Piecewise
-from semibandit.game.engines import Chunk
-from semibandit.game.log import Reader, Unreadable
+from semibandit.games.engines import Chunk
+from semibandit.games.log import Reader, Unreadable
 from semibandit.spaces import Parameters, call
 
 __all__ = ["Check", "Checked", "Confidence", "Estimate", "Range"]

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from semibandit import _validate
 from semibandit._validate import FloatArray, IntArray
 from semibandit.functions import Piecewise
-from semibandit.game._block_kernels import NEVER, TOTAL_BITS, add_block
-from semibandit.game.hindsight import Hindsight, best_for
-from semibandit.game.losses import whole_functions
+from semibandit.games._block_kernels import NEVER, TOTAL_BITS, add_block
+from semibandit.games.hindsight import Hindsight, best_for
+from semibandit.games.losses import whole_functions
 
 __all__ = ["BestBlocks", "Block", "best_blocks"]
 

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from semibandit import _validate
 from semibandit._extras import needed
 from semibandit._validate import FloatArray
-from semibandit.game.blocks import BestBlocks, best_blocks
-from semibandit.game.hindsight import Hindsight, best_in_hindsight
+from semibandit.games.blocks import BestBlocks, best_blocks
+from semibandit.games.hindsight import Hindsight, best_in_hindsight
 from semibandit.learners import Learner
 from semibandit.spaces import Alpha, Line, Parameters, Space, call, parameters_of, values_of
 

@@ -8,8 +8,8 @@ import pytest
 
 import fit_workers
 import semibandit as sb
-from semibandit.game import engines
-from semibandit.game.engines import Chunk, Tree, engine_for
+from semibandit.games import engines
+from semibandit.games.engines import Chunk, Tree, engine_for
 from semibandit.streams import Stream
 
 OPTIONS = {"default": 0.5, "holdout": 0.2, "chunk": 5}
