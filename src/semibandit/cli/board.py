@@ -284,7 +284,7 @@ class _Theory:
         if self.regret is None:
             return "unknown", "Theorem 3"
         if self.regret.vacuous:
-            return "vacuous", "Theorem 3 (larger than T)"
+            return "vacuous", "Theorem 3 (above T)"
         return f"{self.regret.value:.0f}", f"Theorem 3, {self.measured.pieces:.3g} sets"
 
 

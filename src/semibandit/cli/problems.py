@@ -150,20 +150,20 @@ def knapsack(
         if not on_demand:
             options |= {"order": order, "skip_bad": skip_bad}
         found = streams.read_knapsacks(files, on_demand=on_demand, **options)
-        return _from_files(found, rounds, f"knapsacks from files, by {order}", default)
+        return _from_files(found, rounds, f"knapsacks from files, by {order}", default, "Lemma 8")
     stream = streams.knapsack(kind, rounds or 1000, n, seed, kappa or None, **options)
     title = f"{len(stream)} {kind} knapsacks with {n} items"
     bound = partial(_lemma_8, n=n, kappa=kappa) if kappa else None
     return Case(stream, title, default, "Lemma 8", bound, _BLOCKS if kind == "drifting" else None)
 
 
-def _from_files(found: Any, rounds: int | None, title: str, default: float) -> Case:
+def _from_files(found: Any, rounds: int | None, title: str, default: float, bound_name: str = "") -> Case:
     """Return the case of the first files, and name those that were skipped."""
     for bad in found.skipped:
         typer.echo(f"skipped {bad}", err=True)
     n = len(found) if rounds is None else min(rounds, len(found))
     skipped = f" ({len(found.skipped)} bad files skipped)" if found.skipped else ""
-    return Case(found.part(0, n), f"{n} {title}{skipped}", default)
+    return Case(found.part(0, n), f"{n} {title}{skipped}", default, bound_name)
 
 
 def _lemma_8(problems: Sequence[Any], n: int, kappa: float) -> DispersionFunction:

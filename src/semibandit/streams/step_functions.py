@@ -52,7 +52,8 @@ def synthetic(
     _validate.boolean("drift", drift)
     _validate.integer("rounds", rounds, low=1)
     _validate.number("gap", gap, low=0.0, high=0.8)
-    _validate.number("spread", spread, low=1e-12, high=1.0)
+    if _validate.number("spread", spread, low=0.0, high=1.0) == 0.0:
+        raise ValueError("spread must be above 0, got 0.0")
 
     def make(t: int, rng: np.random.Generator) -> Explicit:
         best = 0.15 + 0.7 * t / rounds if drift else _BEST
