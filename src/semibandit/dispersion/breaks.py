@@ -105,12 +105,14 @@ class Breaks:
         """
         from semibandit.dispersion import _kernels
 
-        lo, hi = 0.0, float(self.x[-1] - self.x[0]) if len(self) else 0.0
-        if self.worst(hi)[0] < k:
+        if len(self) == 0:
             return math.inf, math.nan
         if self.levels is None:
             span, at = _kernels.smallest_span(*self._sweep, k)
             return float(span), float(self.x[at])
+        lo, hi = 0.0, float(self.x[-1] - self.x[0])
+        if self.worst(hi)[0] < k:
+            return math.inf, math.nan
         if self.worst(lo)[0] >= k:
             return lo, self.worst(lo)[1]
         while lo < (middle := (lo + hi) / 2.0) < hi:
@@ -155,6 +157,10 @@ def collect(functions: Any, space: Space | None, lipschitz: float | None) -> Bre
     Without a space, it is the smallest interval that contains everything. An edge without a jump is no
     break, but separates two feedback sets.
     """
+    if lipschitz is not None:
+        lipschitz = _validate.number("lipschitz", lipschitz, low=0.0)
+    if space is not None and not isinstance(space, Space):
+        raise TypeError(f"space must be an Interval or Strips, got {space!r}")
     rows, T, high = _read(functions, space, lipschitz or 0.0)
     if T == 0:
         raise ValueError("functions must hold at least one function, got none")
@@ -194,8 +200,8 @@ def _read(
                     f"`losses` must return the loss as a PiecewiseConstant (or a PiecewiseLinear), "
                     f"got {item!r} from functions[{i}]"
                 )
-        several = own is not None and own.line.n_rows > 1 and isinstance(item, Piecewise)
-        parts = own.line.rows(item) if own is not None and several else [item]
+        on_rows = isinstance(item, Piecewise) and own is not None and own.line.n_rows > 1
+        parts = own.line.rows(item) if on_rows and own is not None else [item]
         read.append([_reading(i, part, lipschitz) for part in parts])
         if len(read[i]) != len(read[0]):
             raise ValueError(

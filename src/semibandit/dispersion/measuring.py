@@ -163,22 +163,13 @@ class Dispersion:
             finer = np.geomspace(shortest, self.eps[0], GRID // 2)[:-1]
         return Table(self.T, np.append(finer, self.eps), np.append(_counts(self.rows, finer), self.counts))
 
-    def regret(
-        self,
-        T: int | None = None,
-        *,
-        L: float | None = None,
-        H: float | None = None,
-        M: float | None = None,
-    ) -> Regret:
-        """Return the bound of Theorem 3 with the measured f, for T rounds of the same kind.
+    def regret(self, T: int | None = None, *, M: float | None = None) -> Regret:
+        """Return the bound of Theorem 3 with the measured f, L and H, for T rounds of the same kind.
 
         Parameters
         ----------
         T
             Number of rounds. Default: as many as were measured.
-        L, H
-            Lipschitz constant of the pieces, and largest loss. Default: as measured.
         M
             Average number of feedback sets in a round. Default: the average number of pieces.
 
@@ -187,14 +178,9 @@ class Dispersion:
         N rows form a line of N times the width, on which the ball around the best parameter lies in one row:
         R is N/2 times the width. The comparator is the best parameter in any row.
         """
-        return regret(
-            self.T if T is None else T,
-            self.pieces if M is None else M,
-            self.f,
-            len(self.rows) * self.space.width / 2.0,
-            L=self.lipschitz if L is None else L,
-            H=self.high if H is None else H,
-        )
+        T, M = self.T if T is None else T, self.pieces if M is None else M
+        R = len(self.rows) * self.space.width / 2.0
+        return regret(T, M, self.f, R, L=self.lipschitz, H=self.high)
 
     @property
     def dispersed(self) -> bool:
@@ -302,10 +288,6 @@ def measure(
     >>> measure(np.random.default_rng(0).random((10_000, 2)), Interval(0, 1))
     <Dispersion of 10000 functions, 20000 discontinuities in [0, 1]: beta = 0.78>
     """
-    if lipschitz is not None:
-        lipschitz = _validate.number("lipschitz", lipschitz, low=0.0)
-    if space is not None and not isinstance(space, Space):
-        raise TypeError(f"space must be an Interval or Strips, got {space!r}")
     return _dispersion(collect(functions, space, lipschitz), eps, prefixes, C)
 
 
