@@ -27,7 +27,9 @@ at most 610 (0.061 per round)
 vacuous: larger than T = 20
 """
 
-from semibandit.dispersion.bounds.families import (
+from semibandit.dispersion.bounds.polynomials import affine_root_density, root_density, root_probability
+from semibandit.dispersion.bounds.regret import WK, Beta, DispersionFunction, Regret, Table, regret, step_size
+from semibandit.dispersion.bounds.smoothed import (
     knapsack_critical_values,
     knapsack_dispersion,
     knapsack_regret,
@@ -37,8 +39,6 @@ from semibandit.dispersion.bounds.families import (
     metric_linkage_critical_values,
     metric_linkage_dispersion,
 )
-from semibandit.dispersion.bounds.polynomials import affine_root_density, root_density, root_probability
-from semibandit.dispersion.bounds.regret import WK, Beta, DispersionFunction, Regret, Table, regret, step_size
 from semibandit.dispersion.bounds.uniform import (
     segment_patterns,
     vc_segments,
