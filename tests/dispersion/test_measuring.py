@@ -171,7 +171,7 @@ class Laid:
 
 
 def step(points, seed):
-    """A step function that jumps at these points; what it is at its ends differs from one to another."""
+    """Return a step function that jumps at these points, with other values at its ends for each seed."""
     values = seed + np.arange(len(points) + 1) % 2
     return sb.PiecewiseConstant([0.0, *points, 1.0], values / 8)
 

@@ -18,7 +18,7 @@ from semibandit.spaces import Interval, Space
 __all__ = ["Breaks", "BreaksOfStream", "Samples", "collect"]
 
 _ROUNDING = 1e-6  # relative error of the slopes of narrow pieces
-_UNKNOWN = np.array([[-np.inf], [np.inf]])  # levels of a break that counts whatever the Lipschitz constant is
+_UNKNOWN = np.array([[-np.inf], [np.inf]])  # levels of a break of unknown height, which always counts
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,7 +65,7 @@ def require(name: str, value: Any, *methods: str) -> None:
 def require_games(histories: Any) -> None:
     """Raise a TypeError unless `histories` maps names to histories."""
     if not isinstance(histories, Mapping) or not histories:
-        raise TypeError(f"histories must be what play returns, or several of them by name, got {histories!r}")
+        raise TypeError(f"histories must be a History, or a mapping from names to them, got {histories!r}")
     for history in histories.values():
         require("histories", history, "regret", "densities")
 

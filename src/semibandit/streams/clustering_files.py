@@ -14,11 +14,11 @@ from semibandit import _validate
 from semibandit._validate import FloatArray, IntArray
 from semibandit.clustering import TargetDistance
 from semibandit.families.linkage.linkage import LINKAGES, PARTITIONS, Linkage
-from semibandit.streams.files import InstanceFileError, InstanceFiles, Where, finite_number, instance_files
+from semibandit.streams.files import InstanceFiles, LineError, Where, finite_number, instance_files, opened
 
 __all__ = ["read_clusterings"]
 
-_SUFFIXES = (".csv", ".tsv")
+_SUFFIXES = {".csv": ",", ".tsv": "\t"}  # with their separators
 _METRICS = ("euclidean", "cityblock", "chebyshev", "cosine")
 
 
@@ -80,41 +80,28 @@ def _problem(
 ) -> Linkage:
     from scipy.spatial.distance import pdist
 
-    points, labels = _read_points(path, label)
-    if standardise:
-        spread = points.std(axis=0)
-        points = points / np.where(spread > 0.0, spread, 1.0)
-    try:
+    with opened(path, _SUFFIXES) as file:
+        points, labels = _read_points(csv.reader(file, delimiter=_SUFFIXES[path.suffix.lower()]), label)
+        if standardise:
+            spread = points.std(axis=0)
+            points = points / np.where(spread > 0.0, spread, 1.0)
         return Linkage(pdist(points, metric), cost(labels), **options)
-    except ValueError as error:
-        raise InstanceFileError(path, None, str(error)) from None
 
 
-def _read_points(path: Path, label: str) -> tuple[FloatArray, IntArray]:
-    """Return the coordinates and the labels, numbered from 0, of the points in a file."""
-    if path.suffix.lower() not in _SUFFIXES:
-        raise InstanceFileError(path, None, f"suffix must be {' or '.join(_SUFFIXES)}, got {path.suffix!r}")
+def _read_points(rows: Any, label: str) -> tuple[FloatArray, IntArray]:
+    """Return the coordinates and the labels, numbered from 0, of the points in a table."""
+    header = [name.strip() for name in next(rows, [])]
+    if label not in header:
+        raise LineError(1, f"has no column {label!r}, only {', '.join(header) or 'nothing'}")
     points, labels = [], []
-    try:
-        with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-            rows = csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
-            header = [name.strip() for name in next(rows, [])]
-            if label not in header:
-                columns = ", ".join(header) or "nothing"
-                raise InstanceFileError(path, 1, f"has no column {label!r}, only {columns}")
-            for row in rows:
-                if not any(cell.strip() for cell in row):
-                    continue
-                if len(row) != len(header):
-                    reason = f"{len(header)} columns expected, got {len(row)}"
-                    raise InstanceFileError(path, rows.line_num, reason)
-                cells = list(zip(header, row, strict=True))
-                labels.append(cells.pop(header.index(label))[1].strip())
-                points.append([finite_number(path, rows.line_num, *cell) for cell in cells])
-    except OSError as error:
-        raise InstanceFileError(path, None, f"cannot be read: {error.strerror}") from None
-    except csv.Error as error:
-        raise InstanceFileError(path, None, f"not readable as a table: {error}") from None
+    for row in rows:
+        if not any(cell.strip() for cell in row):
+            continue
+        if len(row) != len(header):
+            raise LineError(rows.line_num, f"{len(header)} columns expected, got {len(row)}")
+        cells = list(zip(header, row, strict=True))
+        labels.append(cells.pop(header.index(label))[1].strip())
+        points.append([finite_number(rows.line_num, *cell) for cell in cells])
     if len(header) < 2 or not points:
-        raise InstanceFileError(path, None, f"has {len(points)} points with {len(header) - 1} coordinates")
+        raise LineError(None, f"has {len(points)} points with {len(header) - 1} coordinates")
     return np.array(points), np.unique(labels, return_inverse=True)[1]

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import csv
 import glob
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import numpy as np
 
 from semibandit import _validate
 from semibandit.streams.stream import Stream
 
-__all__ = ["InstanceFileError", "InstanceFiles", "Where", "find_files", "finite_number", "instance_files"]
+__all__ = [
+    "InstanceFileError",
+    "InstanceFiles",
+    "LineError",
+    "Where",
+    "find_files",
+    "finite_number",
+    "instance_files",
+    "opened",
+]
 
 P = TypeVar("P")
 Where = str | PathLike[str] | Iterable[str | PathLike[str]]
@@ -30,6 +41,31 @@ class InstanceFileError(ValueError):
     def __reduce__(self) -> Any:
         """Pickle by the arguments, so that errors of worker processes can be passed on."""
         return type(self), (self.path, self.line, self.reason)
+
+
+class LineError(ValueError):
+    """Raised by a parser for a line that cannot be used, or with line None for the whole file."""
+
+    def __init__(self, line: int | None, reason: str) -> None:
+        super().__init__(reason)
+        self.line = line
+
+
+@contextmanager
+def opened(path: Path, suffixes: Collection[str]) -> Iterator[TextIO]:
+    """Open a file, and turn every error of the block into an `InstanceFileError`."""
+    if path.suffix.lower() not in suffixes:
+        raise InstanceFileError(path, None, f"suffix must be {' or '.join(suffixes)}, got {path.suffix!r}")
+    try:
+        # Invalid bytes do no harm in names; in numbers they are errors of the line.
+        with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+            yield file
+    except OSError as error:
+        raise InstanceFileError(path, None, f"cannot be read: {error.strerror}") from None
+    except csv.Error as error:
+        raise InstanceFileError(path, None, f"not readable as a table: {error}") from None
+    except ValueError as error:
+        raise InstanceFileError(path, getattr(error, "line", None), str(error)) from None
 
 
 class InstanceFiles(Stream[P]):
@@ -117,12 +153,12 @@ def find_files(where: Where, suffixes: Collection[str]) -> list[Path]:
     return found
 
 
-def finite_number(path: Path, line: int, name: str, text: str) -> float:
+def finite_number(line: int, name: str, text: str) -> float:
     """Return the finite number that a cell of a file holds."""
     try:
         x = float(text)
     except ValueError:
         x = np.nan
     if not np.isfinite(x):
-        raise InstanceFileError(path, line, f"{name} must be a finite number, got {text.strip()!r}")
+        raise LineError(line, f"{name} must be a finite number, got {text.strip()!r}")
     return x

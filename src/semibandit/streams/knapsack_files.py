@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from semibandit import _validate
 from semibandit.families.greedy.knapsack import Knapsack
 from semibandit.spaces.interval import Interval
-from semibandit.streams.files import InstanceFileError, InstanceFiles, Where, finite_number, instance_files
+from semibandit.streams.files import InstanceFiles, LineError, Where, finite_number, instance_files, opened
 
-__all__ = ["InstanceFileError", "read_knapsacks"]
+__all__ = ["read_knapsacks"]
 
 _SECTIONS = ("META", "PROJECTS", "VOTES")
 
@@ -69,9 +69,10 @@ def read_knapsacks(
     dates: dict[Path, Any] = {}
 
     def check(path: Path) -> None:
-        dates[path] = _read(path, value).date
-        if order == "date" and dates[path] is None:
-            raise InstanceFileError(path, None, "has no date to order by")
+        with opened(path, _READERS) as file:
+            dates[path] = _READERS[path.suffix.lower()](file, value).date
+            if order == "date" and dates[path] is None:
+                raise LineError(None, "has no date to order by")
 
     def by_date(path: Path) -> Any:
         return dates[path], path.name
@@ -88,60 +89,40 @@ def read_knapsacks(
 
 
 def _problem(path: Path, value: str, options: dict[str, Any]) -> Knapsack:
-    content = _read(path, value)
-    try:
+    with opened(path, _READERS) as file:
+        content = _READERS[path.suffix.lower()](file, value)
         return Knapsack(content.values, content.sizes, content.capacity, **options)
-    except ValueError as error:
-        raise InstanceFileError(path, None, str(error)) from None
-
-
-def _read(path: Path, value: str) -> _Content:
-    reader = _READERS.get(path.suffix.lower())
-    if reader is None:
-        raise InstanceFileError(path, None, f"suffix must be {' or '.join(_READERS)}, got {path.suffix!r}")
-    try:
-        # Invalid bytes are harmless in names, and in numbers an error of their own.
-        with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-            return reader(path, file, value)
-    except OSError as error:
-        raise InstanceFileError(path, None, f"cannot be read: {error.strerror}") from None
 
 
 # -- .kp -------------------------------------------------------------------------------------------------
 
 
-def _read_kp(path: Path, file: Iterable[str], _: str) -> _Content:
+def _read_kp(file: Iterable[str], _: str) -> _Content:
     rows = [
         (line, text.split()) for line, text in enumerate(file, 1) if text.strip() and text.lstrip()[0] != "#"
     ]
     if not rows:
-        raise InstanceFileError(path, None, "is empty")
+        raise LineError(None, "is empty")
     head = rows.pop(0)
     if len(head[1]) == 1 and rows and len(rows[0][1]) == 1:  # n and the capacity on separate lines
         head = (rows[0][0], head[1] + rows.pop(0)[1])
     if len(head[1]) != 2:
-        raise InstanceFileError(
-            path, head[0], f"expected the number of items and the capacity, got {_shown(head[1])}"
-        )
-    n = _number(path, head[0], "number of items", head[1][0], above=0.0)
-    capacity = _number(path, head[0], "capacity", head[1][1], above=0.0)
+        raise LineError(head[0], f"expected the number of items and the capacity, got {_shown(head[1])}")
+    n = _number(head[0], "number of items", head[1][0], above=0.0)
+    capacity = _number(head[0], "capacity", head[1][1], above=0.0)
     if n != int(n):
-        raise InstanceFileError(path, head[0], f"number of items must be an integer, got {head[1][0]}")
+        raise LineError(head[0], f"number of items must be an integer, got {head[1][0]}")
     items = []
     for line, row in rows[: int(n)]:
         if len(row) != 2:
-            raise InstanceFileError(path, line, f"expected a value and a size, got {_shown(row)}")
-        items.append((_number(path, line, "value", row[0]), _number(path, line, "size", row[1], above=0.0)))
+            raise LineError(line, f"expected a value and a size, got {_shown(row)}")
+        items.append((_number(line, "value", row[0]), _number(line, "size", row[1], above=0.0)))
     if len(items) < n:
-        raise InstanceFileError(
-            path, (rows or [head])[-1][0], f"cut short: {int(n)} items announced, {len(items)} found"
-        )
+        raise LineError((rows or [head])[-1][0], f"cut short: {int(n)} items announced, {len(items)} found")
     extra = rows[int(n) :]
     # Some collections end with an optimal solution, one 0 or 1 for each item.
     if extra and not (len(extra) == 1 and len(extra[0][1]) == n and set(extra[0][1]) <= {"0", "1"}):
-        raise InstanceFileError(
-            path, extra[0][0], f"{int(n)} items announced, more found: {_shown(extra[0][1])}"
-        )
+        raise LineError(extra[0][0], f"{int(n)} items announced, more found: {_shown(extra[0][1])}")
     values, sizes = zip(*items, strict=True)
     return _Content(list(values), list(sizes), capacity, None)
 
@@ -149,13 +130,16 @@ def _read_kp(path: Path, file: Iterable[str], _: str) -> _Content:
 # -- Pabulib ---------------------------------------------------------------------------------------------
 
 
-def _read_pb(path: Path, file: Iterable[str], value: str) -> _Content:
+def _read_pb(file: Iterable[str], value: str) -> _Content:
     meta: dict[str, tuple[int, str]] = {}
     header: list[str] | None = None
     items: list[tuple[float, float]] = []
     section, last = "", 0
-    for line, row in _csv_rows(path, file):
-        last = line
+    reader = csv.reader(file, delimiter=";")
+    for row in reader:
+        if not any(cell.strip() for cell in row):
+            continue
+        last = line = reader.line_num
         if len(row) == 1 and row[0].strip().upper() in _SECTIONS:
             section = row[0].strip().upper()
             if section == "VOTES":
@@ -166,48 +150,32 @@ def _read_pb(path: Path, file: Iterable[str], value: str) -> _Content:
             header = [name.strip().lower() for name in row]
             for column in ("cost", value):
                 if column not in header:
-                    raise InstanceFileError(
-                        path, line, f"PROJECTS has no column {column!r}, only {', '.join(header)}"
-                    )
+                    raise LineError(line, f"PROJECTS has no column {column!r}, only {', '.join(header)}")
         elif section == "PROJECTS" and header is not None:
-            items.append(_project(path, line, header, row, value))
+            items.append(_project(line, header, row, value))
     if section != "VOTES":
-        raise InstanceFileError(
-            path, last or None, f"cut short: it ends in section {section or 'none'}, before VOTES"
-        )
-    capacity = _budget(path, meta, len(items), last)
+        raise LineError(last or None, f"cut short: it ends in section {section or 'none'}, before VOTES")
+    capacity = _budget(meta, len(items), last)
     return _Content([v for v, _ in items], [s for _, s in items], capacity, _date(meta))
 
 
-def _csv_rows(path: Path, file: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader(file, delimiter=";")
-    try:
-        for row in reader:
-            if any(cell.strip() for cell in row):
-                yield reader.line_num, row
-    except csv.Error as error:
-        raise InstanceFileError(path, reader.line_num, f"not readable as a table: {error}") from None
-
-
-def _project(path: Path, line: int, header: list[str], row: list[str], value: str) -> tuple[float, float]:
+def _project(line: int, header: list[str], row: list[str], value: str) -> tuple[float, float]:
     if len(row) < len(header):
-        raise InstanceFileError(
-            path, line, f"{len(header)} columns expected ({';'.join(header)}), got {len(row)}"
-        )
+        raise LineError(line, f"{len(header)} columns expected ({';'.join(header)}), got {len(row)}")
     cells = dict(zip(header, row, strict=False))
-    return _number(path, line, value, cells[value]), _number(path, line, "cost", cells["cost"], above=0.0)
+    return _number(line, value, cells[value]), _number(line, "cost", cells["cost"], above=0.0)
 
 
-def _budget(path: Path, meta: dict[str, tuple[int, str]], n_projects: int, last: int) -> float:
+def _budget(meta: dict[str, tuple[int, str]], n_projects: int, last: int) -> float:
     if "budget" not in meta:
-        raise InstanceFileError(path, None, "META has no budget")
+        raise LineError(None, "META has no budget")
     line, text = meta["budget"]
-    budget = _number(path, line, "budget", text, above=0.0)
+    budget = _number(line, "budget", text, above=0.0)
     if n_projects == 0:
-        raise InstanceFileError(path, last, "PROJECTS is empty")
+        raise LineError(last, "PROJECTS is empty")
     announced = meta.get("num_projects", (0, ""))[1]
     if announced.isdigit() and int(announced) != n_projects:
-        raise InstanceFileError(path, last, f"num_projects is {announced}, but {n_projects} were found")
+        raise LineError(last, f"num_projects is {announced}, but {n_projects} were found")
     return budget
 
 
@@ -222,11 +190,11 @@ def _date(meta: dict[str, tuple[int, str]]) -> tuple[int, int, int] | None:
     return None
 
 
-def _number(path: Path, line: int, name: str, text: str, above: float | None = None) -> float:
-    x = finite_number(path, line, name, text)
+def _number(line: int, name: str, text: str, above: float | None = None) -> float:
+    x = finite_number(line, name, text)
     if x <= above if above is not None else x < 0.0:
         expected = f"> {above:g}" if above is not None else ">= 0"
-        raise InstanceFileError(path, line, f"{name} must be {expected}, got {text.strip()}")
+        raise LineError(line, f"{name} must be {expected}, got {text.strip()}")
     return x
 
 
@@ -235,4 +203,4 @@ def _shown(row: list[str]) -> str:
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
-_READERS: dict[str, Callable[[Path, Iterable[str], str], _Content]] = {".kp": _read_kp, ".pb": _read_pb}
+_READERS: dict[str, Callable[[Iterable[str], str], _Content]] = {".kp": _read_kp, ".pb": _read_pb}

@@ -133,7 +133,7 @@ def test_zero_coefficients_change_nothing():
 @pytest.mark.parametrize(
     ("A", "b", "message"),
     [
-        ([[0, 0], [1, 0], [0, 1]], [0, 0, 0], "A and b must not give any x .* but x = "),
+        ([[0, 0], [1, 0], [0, 1]], [0, 0, 0], "A and b must not give an x .* but x = "),
         ([[1], [1]], [0, 0], "but x = -1 is one"),
         ([[0], [0]], [0, 0], "A and b must not both be zero"),
         ([[1], [1]], [0, 0, 1], "A must be a finite matrix with a row for each of the 3 entries of b"),

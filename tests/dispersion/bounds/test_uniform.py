@@ -78,7 +78,7 @@ def test_extreme_means():
 
 
 def horizontal_crossings(conics, y):
-    """Where the conics a·x² + b·xy + c·y² + d·x + e·y + f meet a horizontal line, nan where they do not."""
+    """Return the crossings of conics a·x² + b·xy + c·y² + d·x + e·y + f with a horizontal line, or nan."""
     a, b, c, d, e, f = conics.T
     p, q, r = a, b * y + d, c * y * y + e * y + f
     with np.errstate(invalid="ignore", divide="ignore"):

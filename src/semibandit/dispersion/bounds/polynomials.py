@@ -27,7 +27,7 @@ from semibandit._validate import FloatArray
 __all__ = ["affine_root_density", "root_density", "root_probability"]
 
 _ACCURACY = 1e-3  # relative error of the highest density, upwards
-_ALWAYS = "A and b must not give any x that is a root whatever the coefficients are, but x = {:.3g} is one"
+_ALWAYS = "A and b must not give an x that is a root for all coefficients, but x = {:.3g} is one"
 _NARROWEST = 2.0**-40  # half the width of the cells at which the search ends
 
 
