@@ -58,7 +58,7 @@ def test_the_bounds_are_those_of_the_lemma_at_the_best_rate(mean):
     rates = np.geomspace(1e-3, 50.0, 4000)
     for m, N, found in (
         (1, k, bounds.worst_interval(mean, T, K)),
-        (3, 2 * heights * (2 * k + 1), bounds.worst_segment(mean, T, K, degree=2)),
+        (3, 4 * heights * (2 * k + 1), bounds.worst_segment(mean, T, K, degree=2)),
     ):
         best = (m + (math.log(N) + mean * np.expm1(rates)) / rates).min()
         assert best * (1 - 1e-5) < found <= best * (1 + 1e-12)

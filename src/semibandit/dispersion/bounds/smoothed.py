@@ -203,7 +203,7 @@ def metric_linkage_dispersion(T: int, eps: float, *, n: int, B: float, kappa: fl
     Examples
     --------
     >>> round(metric_linkage_dispersion(10_000, 1e-9, n=5, B=1.0, kappa=2.0))
-    43
+    44
     """
     T, eps = _rounds(T, eps)
     B = _length(B)

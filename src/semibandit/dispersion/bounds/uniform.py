@@ -113,30 +113,31 @@ def worst_segment(mean: float, T: int, K: int, degree: int) -> float:
     ----------
     mean
         Bound on the expected number of functions that break on any *fixed* axis-aligned segment of the
-        length ε considered.
+        length ε considered, on any line that meets the space.
     T, K, degree
         Number of independent functions; each breaks on at most K algebraic curves of at most this degree.
 
     Notes
     -----
     The lemma of the module with m = 3. Take a worst horizontal segment, from its first to its last crossing
-    point, on the curves a and b, and move it up and down along these curves. It loses no curve before one of
-    these heights: a curve c inside turns, or meets a or b, or the segment becomes longer than ε. If there is
-    none, it can be moved to height 0. The height is thus determined by at most two of a, b and c, and the
-    segment of length ε that begins there on a by at most three. With k = T·K curves of degree d there are at
-    most d² heights for each pair of curves that meet, max(1, d·(d − 1)) for each curve that turns, and d²
-    for each of k² ordered pairs of curves at distance ε (Bézout). Each line has at most k·d crossing points.
+    point, on the curves a and b, and move it down along these curves. It loses no curve before one of these
+    heights: a curve c of the segment turns or has an asymptote, or c meets a or b, or the segment becomes
+    longer than ε, or the space ends. So the height is determined by at most two of a, b and c, and the
+    segment of length ε that begins on a, at that height or just above it, by at most three. With k = T·K
+    curves of degree d there are at most d² heights for each pair of curves that meet, max(1, d·(d − 1)) for
+    each curve that turns, and d² for each of k² ordered pairs of curves at distance ε (Bézout). Each line
+    has at most k·d crossing points.
 
     Examples
     --------
     >>> round(worst_segment(100.0, 10_000, K=1, degree=2))
-    191
+    192
     """
     mean, T, K = _arguments(mean, T, K)
     d = _validate.integer("degree", degree, low=1)
     k = T * K
     heights = (math.comb(k, 2) + k * k) * d * d + k * max(1, d * (d - 1)) + 1
-    return _worst(mean, T, candidates=2 * heights * (k * d + 1), m=3)
+    return _worst(mean, T, candidates=4 * heights * (k * d + 1), m=3)
 
 
 def _arguments(mean: float, T: int, K: int) -> tuple[float, int, int]:
