@@ -33,7 +33,7 @@ def test_drift_moves_the_best_parameter():
         ({"pieces": 0}, "pieces must be at least 1"),
         ({"gap": np.nan}, "gap must be in"),
         ({"gap": -1}, "gap must be in"),
-        ({"spread": 0}, "spread must be in"),
+        ({"spread": 0}, "spread must be above 0"),
         ({"spread": np.inf}, "spread must be"),
         ({"seed": -1}, "seed must be at least 0"),
     ],

@@ -169,7 +169,7 @@ def test_corollary_12_is_sublinear_and_of_the_form_of_the_paper():
 
 
 def metric_roots(d0, d1, merges, rho=None, alpha=None):
-    """The root in alpha at a given rho, or in rho at a given alpha."""
+    """Return the root in alpha at a given rho, or in rho at a given alpha."""
     if alpha is not None:
         return linkage_critical((1 - alpha) * d0 + alpha * d1, merges)
     values = []
