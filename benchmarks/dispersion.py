@@ -53,7 +53,7 @@ def sorting() -> None:
         0.1,
     )
     small = collect(breaks_of_all[:1000], UNIT, None).rows[0]
-    x, owner = small.start.tolist(), small.owner.tolist()
+    x, owner = small.x.tolist(), small.owner.tolist()
     at_least(
         "the textbook sliding window in Python over ours, for one ε of 100,000 discontinuities",
         1.0 / ratio(lambda: small.worst(1e-4), lambda: counters(x, owner, small.T, 1e-4)),

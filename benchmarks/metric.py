@@ -121,12 +121,13 @@ def dispersion(T: int = 3000, n: int = 4) -> None:
     whole = [problem.losses() for problem in problems]
     rows = [[space.line.row(function, i).edges[1:-1] for function in whole] for i in range(len(space))]
     columns = [[column_breaks(problem, rho) for problem in problems] for rho in (0.5,)]
-    plane = sb.dispersion.measure_plane(rows, columns, sb.Interval(0, 1))
+    along = [sb.dispersion.measure_rows(lines, sb.Interval(0, 1)) for lines in (rows, columns)]
     counts = []
     for eps in (1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3):
         bound = sb.dispersion.bounds.metric_linkage_dispersion(T, eps, n=n, B=1.0, kappa=1.0)
-        bounded = f"{bound:.0f}{' (all)' if bound >= T else ''}"
-        counts.append((f"{eps:g}", figure(plane.D(eps)), figure(plane.between(eps)), bounded))
+        bounded = "vacuous" if bound >= T else f"{bound:.0f}"
+        found = [lines.D(eps) for lines in along]
+        counts.append((f"{eps:g}", figure(max(found)), figure(sum(found)), bounded))
     head = ("ε", "most losses that break on a segment of length ε", "along a row and a column", "Theorem 14")
     table("theorem-14", head, counts)
     each = [np.mean([len(breaks) for line in lines for breaks in line]) for lines in (rows, columns)]

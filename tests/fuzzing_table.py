@@ -68,8 +68,8 @@ EXAMPLES: dict[Any, Any] = {
     "learning": 1.0,
     "dispersion": 1.0, "slope": 0.0, "pieces": 2.0, "high": 1.0, "prefixes": [2], "table": [[1]],
     ("dispersion.measure", "functions"): [[0.3], [0.5]],
-    ("dispersion.measure_plane", "rows"): [[[0.3], [0.5]]],
-    ("Dispersion", "rows"): (), ("bounds.interval_patterns", "points"): 4,
+    ("dispersion.measure_rows", "rows"): [[[0.3], [0.5]]],
+    ("Dispersion", "rows"): (), "H": 1.0, "vacuous": False,
     # studies
     "storage": "sqlite:///study.db", "event": 1,
     # plots
@@ -135,9 +135,8 @@ ALIASES: dict[Any, tuple[str, ...]] = {
     "parts": ("box",),
     ("semibandit.fit", "default"): ("rho",),
     ("semibandit.fit", "high"): ("losses",),
-    # `measure_plane` hands its lines to `measure`, and a reader names the file.
-    ("dispersion.measure_plane", "rows"): ("functions",),
-    ("dispersion.measure_plane", "columns"): ("functions",),
+    # `measure_rows` hands its lines to `measure`, and a reader names the file.
+    ("dispersion.measure_rows", "rows"): ("functions",),
     "where": ("suffix", "no usable"),
     ("semibandit.load", "path"): ("not a saved learner",),
     ("densities.share", "kappa_x"): ("kappa",),

@@ -1,13 +1,13 @@
 r"""The first knob
 ==============
 
-You have an algorithm with a knob, and instances that arrive one after another. For each of them you have
-to turn the knob *before* you see the instance. At the end of this page you will have learned a good value
-while doing so, and you will know what the learning has cost.
+You have an algorithm with a knob, and instances that arrive one after another. You must set the knob for
+each instance *before* you see it. This page learns a good value on the way, and measures the cost of
+learning.
 
-The algorithm here is the greedy one for knapsacks: sort the items by decreasing value / size\ :sup:`ρ`,
-and pack what fits. The knob is ρ. At ρ = 0 only the value counts, at ρ = 1 it is the value per size, and
-beyond that small items come first. Which ρ is best depends on the instances that you happen to get.
+The algorithm is the greedy one for knapsacks: sort the items by decreasing value / size\ :sup:`ρ`, and pack
+those that fit. The knob is ρ. At ρ = 0 only the value counts, at ρ = 1 the value per size, and for larger ρ
+small items come first. The best ρ depends on your instances.
 """
 
 import matplotlib.pyplot as plt
@@ -22,23 +22,21 @@ problems = list(sb.streams.knapsack("mixed", rounds=ROUNDS, n=50, seed=0))
 # One instance, one run
 # ---------------------
 #
-# Let us take the first instance and run the greedy algorithm once, at ρ = 1. Its loss is the share of the
-# attainable value that was missed, so 0 is perfect:
+# Run the greedy algorithm once on the first instance, at ρ = 1. Its loss is the share of the attainable
+# value that was missed, so 0 is perfect:
 
 problem = problems[0]
 print("loss at ρ = 1:", round(problem.loss(1.0), 4))
 
 # %%
-# The same run can tell more than that. As long as ρ moves so little that the same items are packed, the
-# loss stays the same; where that ends can be computed from the run. This is what ``reveal`` does: it
-# returns the loss on the *whole interval* around ρ.
+# The same run gives more information. The loss stays the same as long as the same items are packed, and the
+# run determines the interval of ρ on which they are. ``reveal`` returns the loss on this *whole interval*.
 
 seen = problem.reveal(1.0)
 print(seen)
 
 # %%
-# Drawn over the whole knob, the loss of this instance is a staircase. We pay for one run to compute one
-# point of it, and get the shaded step for free.
+# The loss of this instance is a step function of ρ. One run at ρ = 1 gives the whole shaded step.
 
 fig, ax = plt.subplots(figsize=(8, 4), layout="constrained")
 sb.plots.loss_function(problem, 1.0, ax)
@@ -47,8 +45,8 @@ sb.plots.loss_function(problem, 1.0, ax)
 # Learning, round by round
 # ------------------------
 #
-# A learner is asked for a value, and told what the run has shown. That is all there is to it. The learner
-# keeps a density over the knob, draws its next value from it, and moves weight away from what was bad.
+# Ask the learner for a value, and tell it the feedback of the run. The learner keeps a density over the
+# knob, draws the next value from it, and reduces the weight of bad values.
 
 learner = sb.Exp3Set(sb.Interval(0, 10), seed=0)
 paid = []
@@ -56,22 +54,22 @@ paid = []
 for problem in problems:
     trial = learner.ask()  # which ρ for the next instance?
     seen = problem.reveal(trial.rho)  # run the algorithm with it
-    learner.tell(trial, seen)  # what the run has shown
-    paid.append(seen(trial.rho))  # what we had to pay
+    learner.tell(trial, seen)  # the feedback of the run
+    paid.append(seen(trial.rho))  # the loss of this round
 
 recommended = learner.recommend()
-print(f"to deploy: ρ = {recommended.rho:.3f}, which stands for", np.round(recommended.interval, 3))
+print(f"to deploy: ρ = {recommended.rho:.3f}, best of the interval", np.round(recommended.interval, 3))
 print("mean loss there:", recommended.evidence)
 
 # %%
-# ``recommend`` is the value to deploy, with the interval that it stands for, and with the evidence: the
-# mean loss that was paid in that neighbourhood, its standard error, and in how many rounds.
+# ``recommend`` returns the value to deploy, its interval, and the evidence: the mean loss in that interval,
+# its standard error, and the number of rounds.
 #
-# What has it cost?
-# -----------------
+# The cost of learning
+# --------------------
 #
-# The yardstick is the best *fixed* ρ in hindsight, which nobody could know in advance. The package
-# computes it exactly, from the whole staircases of all instances:
+# Compare with the best *fixed* ρ in hindsight. The package computes it exactly, from the whole loss
+# functions of all instances:
 
 best = sb.best_in_hindsight(problems)
 fixed = sum(problem.loss(1.0) for problem in problems)
@@ -80,10 +78,9 @@ print(f"the learner, while learning  {sum(paid):7.1f}")
 print(f"the best fixed ρ = {best.rho:.3f}     {best.mean_loss * ROUNDS:7.1f}")
 
 # %%
-# The difference between the last two is the *regret*. A learner that never learned would have a regret
-# that grows in a straight line; here the curve flattens while the density gathers around the best ρ. The
-# loop above is so common that there is a function for it, ``sb.play``, which also keeps a history to draw
-# from.
+# The difference between the last two is the *regret*. Without learning the regret grows linearly; here the
+# curve flattens while the density concentrates around the best ρ. ``sb.play`` runs the loop above, and
+# returns a history to plot.
 
 history = sb.play(sb.Exp3Set(sb.Interval(0, 10), seed=0), problems)
 
@@ -97,32 +94,32 @@ sb.plots.density(history, right)
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# With the seed above both loops have made the same draws, so they have paid the same:
+# With the same seed both loops make the same draws, so their losses are equal:
 
 print(paid == history.loss.tolist())
 
 # %%
-# Can we trust it without the hindsight?
-# --------------------------------------
+# A bound without hindsight
+# -------------------------
 #
-# In practice you have no staircases of all instances, so you cannot compute the regret. But the learner
-# can bound it from what it has seen itself, together with a measure of how the steps of different
-# instances are spread over the knob (their *dispersion*):
+# In practice you do not have the loss functions of all instances, so you cannot compute the regret. The
+# learner bounds it from its own feedback and the *dispersion* of the stream, a measure of how the steps of
+# different instances spread over the knob:
 
 certificate = learner.certificate(sb.dispersion.measure(problems))
-print(f"regret, which we know here   {history.regret()[-1]:5.1f}")
-print(f"what the learner vouches for {certificate.value:5.1f}")
+print(f"regret, known here           {history.regret()[-1]:5.1f}")
+print(f"certified by the learner     {certificate.value:5.1f}")
 
 # %%
 # Try next
 # --------
 #
-# - Draw with another seed, ``sb.Exp3Set(..., seed=1)``: how much does the regret differ?
-# - Tell the learner less: ``learner.tell(trial, problem.loss(trial.rho))`` is a single loss, without an
-#   interval. ``sb.play(learner, problems, feedback="bandit")`` does that.
-# - Tell it more: ``sb.play(learner, problems, feedback="full")`` shows it the whole staircase of each
-#   instance, and ``sb.play(learner, problems, probes=3)`` three further looks at it. What does that do to
-#   the regret? (Make a new learner for each game: the one above has learned already.)
+# - Use another seed, ``sb.Exp3Set(..., seed=1)``: how much does the regret differ?
+# - Less feedback: ``learner.tell(trial, problem.loss(trial.rho))`` is a single loss, without an interval.
+#   ``sb.play(learner, problems, feedback="bandit")`` does that.
+# - More feedback: ``sb.play(learner, problems, feedback="full")`` reveals the whole loss function of each
+#   instance, and ``sb.play(learner, problems, probes=3)`` three further intervals. How does the regret
+#   change? (Make a new learner for each game.)
 # - Another stream, ``sb.streams.knapsack("uncorrelated", ...)``, has another best ρ.
 
 plt.show()

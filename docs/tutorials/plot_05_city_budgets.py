@@ -1,14 +1,14 @@
 """Real city budgets
 =================
 
-In many cities people vote on how a part of the budget is spent: there are projects with their costs,
-everybody approves of some, and the city has to choose projects that it can pay for. Most cities use a
-simple rule, or a variant of it: *by decreasing number of votes, take what the money is still enough for.*
-That is a greedy knapsack, and the rule has a hidden knob. This page turns it.
+In many cities people vote on how a part of the budget is spent. Projects have costs, voters approve of
+some of them, and the city chooses projects within the budget. Most cities use this rule or a variant of it:
+*by decreasing number of votes, fund each project that the remaining budget can pay for.* That is a greedy
+knapsack, and the rule has a hidden knob. This page tunes it.
 
-`Pabulib <https://pabulib.org>`_ collects the files of such votes. If you have some, name their folder in
-the environment variable ``PABULIB`` and run this page as a script: everything below is then about real
-cities. Otherwise it writes a small folder of invented ones, in the same format.
+`Pabulib <https://pabulib.org>`_ collects the files of such votes. To use real files, set the environment
+variable ``PABULIB`` to their folder and run this page as a script. Otherwise it generates a small folder of
+files in the same format.
 """
 
 import csv
@@ -26,14 +26,14 @@ import semibandit as sb
 # The files
 # ---------
 #
-# A ``.pb`` file has three parts: META with the budget, PROJECTS with a cost and the number of votes for
-# each, and VOTES with the ballots. Invented cities are made in the image of real ones: costs differ
-# widely, and large projects get more votes than small ones, but not in proportion to what they cost. The
-# funded projects are those of the rule above.
+# A ``.pb`` file has three parts: META with the budget, PROJECTS with the cost and the number of votes of each
+# project, and VOTES with the ballots. The generated votes resemble real ones: costs differ widely, and
+# expensive projects get more votes, but less than in proportion to their cost. The funded projects are those
+# of the rule above.
 
 
 def invent(folder: Path, cities: int = 150) -> None:
-    """Write files of invented votes, one a week, from 2018 on."""
+    """Write files of generated votes, one a week, from 2018 on."""
     rng = np.random.default_rng(0)
     first = np.datetime64("2018-01-07")
     for city in range(cities):
@@ -41,7 +41,7 @@ def invent(folder: Path, cities: int = 150) -> None:
         cost = np.round(np.exp(rng.normal(11.0, 1.0, n)), -2)
         votes = np.round(40.0 * (cost / 60_000.0) ** 0.35 * rng.lognormal(0.0, 0.7, n)) + 1.0
         left = budget = max(float(np.round(cost.sum() * rng.uniform(0.15, 0.4), -3)), float(cost.min()))
-        lines = ["META", "key;value", f"description;An invented vote, number {city}", "rule;greedy"]
+        lines = ["META", "key;value", f"description;Generated vote {city}", "rule;greedy"]
         lines += [f"budget;{budget:.0f}", f"num_projects;{n}", f"date_end;{first + 7 * city}"]
         lines += ["PROJECTS", "project_id;cost;votes;selected"]
         for i in np.lexsort((cost, -votes)).tolist():  # of equal votes the cheaper first
@@ -65,19 +65,18 @@ print(f"{len(cities)} votes in the order of their dates, {len(cities.skipped)} f
 # The rule that cities use
 # ------------------------
 #
-# ``sb.Knapsack`` takes items by decreasing value / size\ :sup:`ρ` while they fit. Here a project's value
-# is its number of votes, and its size is its cost. At **ρ = 0** the cost drops out of the score: projects
-# by decreasing votes, skipping what the money is not enough for. That is the rule which Pabulib calls
-# ``greedy``. At ρ = 1 it would be votes per money.
+# ``sb.Knapsack`` takes items by decreasing value / size\ :sup:`ρ` while they fit. The value of a project is
+# its number of votes, and its size is its cost. At **ρ = 0** the cost does not matter: projects by decreasing
+# votes, skipping those that are too expensive. Pabulib calls this rule ``greedy``. At ρ = 1 the order is by
+# votes per cost.
 #
-# Is it really the same? Files may say which rule was used, and which projects were selected. Let us
-# compare. Real cities have variants: ``greedy-threshold`` leaves out projects with few votes,
-# ``greedy-no-skip`` stops at the first project that does not fit, and where people give points instead of
-# approvals it is points that count (``read_knapsacks(..., value="score")``).
+# Files may contain the rule and the selected projects, so we can check this. Real cities have variants:
+# ``greedy-threshold`` leaves out projects with few votes, ``greedy-no-skip`` stops at the first project that
+# does not fit, and some count points instead of approvals (``read_knapsacks(..., value="score")``).
 
 
-def said(path: Path) -> tuple[str, list[bool] | None]:
-    """The rule that a file names, and the projects that were selected, if it tells."""
+def rule_of(path: Path) -> tuple[str, list[bool] | None]:
+    """Return the rule named in a file, and the selected projects if it lists them."""
     rule, selected, section, header = "unknown", [], "", []
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         for row in csv.reader(file, delimiter=";"):
@@ -94,7 +93,7 @@ def said(path: Path) -> tuple[str, list[bool] | None]:
 
 rules, told, same = Counter(), Counter(), Counter()
 for path, problem in zip(cities.paths, cities, strict=True):
-    rule, selected = said(path)
+    rule, selected = rule_of(path)
     rules[rule] += 1
     if selected is not None:
         told[rule] += 1
@@ -103,15 +102,13 @@ for rule, count in rules.most_common():
     print(f"{rule:<18} {count:4} votes, ρ = 0 gives what was selected in {same[rule]} of {told[rule]}")
 
 # %%
-# What is good?
-# -------------
+# The loss
+# --------
 #
-# We have to say what a choice is worth. Here it is the number of votes that the funded projects have, all
-# together: how often somebody gets what he wanted. The loss is 1 - this number / an upper bound on it
-# (what could be funded if projects were divisible). A city may well prefer something else, such as the
-# money that goes to what people approved of, or fairness between districts; that is a question for
-# citizens and not for an algorithm. But *if* it is votes that count, ρ = 0 is not a good rule: it spends
-# the money on a few expensive projects.
+# The value of a choice is the total number of votes of the funded projects. The loss is 1 - this number / an
+# upper bound on it (that of divisible projects). A city may prefer another objective, such as fairness
+# between districts; that is for citizens to decide. But *if* votes count, ρ = 0 is not a good rule: it spends
+# the budget on a few expensive projects.
 
 problem = cities[len(cities) // 2]
 fig, ax = plt.subplots(figsize=(9, 4), layout="constrained")
@@ -122,8 +119,8 @@ ax.set(xlim=(0, 3), title=f"One vote, {problem.values.size} projects; shaded: sa
 # Learning, vote by vote
 # ----------------------
 #
-# The votes come in the order of their dates. Before each of them the learner says which ρ to use, and it
-# sees what that ρ, and those around it, would have done. It starts with no idea at all.
+# The votes arrive in the order of their dates. Before each of them the learner chooses ρ; then it observes
+# the loss of this ρ and of the interval around it.
 
 learner = sb.Exp3Set(cities[0].space, seed=0)
 problems = list(cities)
@@ -137,9 +134,7 @@ print(f"ρ = {best.rho:.3f}, in hindsight  {best.mean_loss:.4f}")
 print(f"to deploy: ρ = {learned:.3f}")
 
 # %%
-# The left picture adds up the losses. The learner begins with values that are as bad as any, and is below
-# the city's rule soon. To the right, the mean loss over all votes, which is exact, with the three values
-# on it.
+# Left: cumulative losses. Right: the exact mean loss over all votes, with the three values.
 
 mean = sb.PiecewiseConstant.sum([problem.losses() for problem in problems])
 fig, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
@@ -148,7 +143,7 @@ left.plot(np.cumsum(history.loss), color="tab:blue", label="the learner")
 left.plot(
     np.cumsum(history.loss) - history.regret(), color="tab:orange", label=f"ρ = {best.rho:.3f}, in hindsight"
 )
-left.set(xlabel="vote", ylabel="losses so far", title="What was missed, added up")
+left.set(xlabel="vote", ylabel="losses so far", title="Cumulative loss")
 left.legend(frameon=False)
 right.stairs(mean.values / len(problems), mean.edges, baseline=None, color="black")
 for rho, colour, name in (
@@ -168,7 +163,7 @@ right.legend(frameon=False)
 # One vote, two rules
 # -------------------
 #
-# What does it mean for a city? The same vote as above, with both rules:
+# The vote plotted above, with both rules:
 
 for name, rho in (("cities", 0.0), ("learned", learned)):
     chosen, votes = problem.solve(rho)
@@ -183,9 +178,9 @@ for name, rho in (("cities", 0.0), ("learned", learned)):
 #
 # - Real files: download some from `pabulib.org <https://pabulib.org>`_ and run ``PABULIB=folder python
 #   plot_05_city_budgets.py``.
-# - On the command line, the same game with three kinds of feedback, and the best ρ with bounds on what to
-#   expect of it: ``semibandit play knapsack --files folder --order date --skip-bad --png game.png`` and
+# - On the command line, the same game with three kinds of feedback, and the best ρ with confidence bounds:
+#   ``semibandit play knapsack --files folder --order date --skip-bad --png game.png`` and
 #   ``semibandit fit knapsack --files folder --default 0 --png fit.png``.
-# - How much of the gain is there with points, ``value="score"``, where files have a column of that name?
+# - How large is the gain with points, ``value="score"``, for files with such a column?
 
 plt.show()

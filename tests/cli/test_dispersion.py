@@ -27,18 +27,18 @@ def test_a_dispersed_stream(tmp_path):
     ("arguments", "message"),
     [
         (("concentrated", "-T", "100"), "not dispersed: 90 of 100 functions break within"),
-        (("halving", "-T", "40"), "no bound below T"),
+        (("halving", "-T", "40"), "vacuous: larger than T = 40"),
         (("synthetic", "-T", "1000", "--spread", "1e-6"), "not dispersed: 900 of 1000"),
     ],
 )
-def test_streams_that_are_not(arguments, message):
+def test_streams_that_are_not_dispersed(arguments, message):
     result = run(*arguments)
     assert result.exit_code == 0, result.output
     assert "not dispersed:" in result.output
     assert message in result.output
 
 
-def test_files(tmp_path):
+def test_discontinuities_from_files(tmp_path):
     rng = np.random.default_rng(0)
     one, two = tmp_path / "one.txt", tmp_path / "two.csv"
     one.write_text(
@@ -73,15 +73,17 @@ def test_a_mistake_is_one_line_without_a_traceback(tmp_path, text, arguments, me
     assert "Traceback" not in result.stderr
 
 
-def test_knapsack_beside_lemma_8():
-    result = run("knapsack", "-T", "60", "--n", "6", "--kappa", "2")
+def test_knapsacks_are_compared_with_lemma_8():
+    result = run("knapsack", "-T", "150", "--n", "6", "--kappa", "1")
     assert result.exit_code == 0, result.output
-    assert "60 mixed knapsacks with 6 items" in result.output
+    assert "150 mixed knapsacks with 6 items" in result.output
     assert "Lemma 8: at most" in result.output
+    assert "Lemma 8: vacuous: larger than T" in result.output
+    assert "at most 150 in" not in result.output
     assert "Lemma 8" not in run("knapsack", "-T", "20", "--n", "6", "--kappa", "0").output
 
 
-def test_linkage_beside_lemma_11():
+def test_linkage_is_compared_with_lemma_11():
     size = ("-T", "30", "--classes", "2", "--per-class", "3")
     result = run("linkage", *size, "--smooth", "1")
     assert result.exit_code == 0, result.output
@@ -97,4 +99,4 @@ def test_knapsack_files(tmp_path):
     result = run("knapsack", "--files", str(tmp_path), "--skip-bad")
     assert result.exit_code == 0, result.output
     assert "3 knapsacks from files, by name (1 bad files skipped)" in result.output
-    assert "too few functions to tell: 3" in result.output
+    assert "too few functions for a verdict: 3" in result.output

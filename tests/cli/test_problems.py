@@ -1,4 +1,4 @@
-"""The table of families: commands, contracts and docs follow it."""
+"""The table of families agrees with the commands, the contract of a problem, and the docs."""
 
 from pathlib import Path
 

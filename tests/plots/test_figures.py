@@ -7,7 +7,7 @@ import semibandit as sb
 
 @pytest.fixture
 def pyplot():
-    """Imported for a test, and as good as not imported for others."""
+    """Import pyplot for one test."""
     there = "matplotlib.pyplot" in sys.modules
     import matplotlib.pyplot as plt
 
@@ -28,7 +28,7 @@ def test_new_axes_are_shown_by_pyplot_where_it_is_imported(pyplot, tmp_path):
     assert pyplot.gcf() is figure
 
 
-def test_otherwise_and_in_files_they_are_nobodys(pyplot, monkeypatch, tmp_path):
+def test_new_axes_have_no_window_in_files_or_without_pyplot(pyplot, monkeypatch, tmp_path):
     sb.dispersion.measure([[0.3], [0.5]]).plot(tmp_path / "x.png")
     monkeypatch.delitem(sys.modules, "matplotlib.pyplot")
     ax = sb.plots.loss_function(sb.streams.synthetic(1)[0])

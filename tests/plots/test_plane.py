@@ -13,7 +13,7 @@ def game():
     return sb.play(learner, stream), learner
 
 
-def test_heat_maps_show_rows_and_what_was_revealed(game):
+def test_heat_maps_show_rows_and_the_feedback_set(game):
     history, learner = game
     chosen = learner.recommend()
     ax = plane.density(history, chosen=chosen)
@@ -42,7 +42,7 @@ def test_overview_writes_a_picture(game, tmp_path):
     assert (tmp_path / "game.png").stat().st_size > 10_000
 
 
-def test_pictures_of_one_parameter_say_where_to_go(game):
+def test_errors_name_the_plot_to_use(game):
     with pytest.raises(TypeError, match=r"drawn by plots\.plane"):
         plots.density(game[0])
     stream = sb.streams.synthetic(3)

@@ -1,10 +1,10 @@
-"""Dispersion counted the slow and obvious way."""
+"""Dispersion counted by brute force."""
 
 import math
 
 
 def worst_count(functions, eps):
-    """The most functions with a discontinuity in a closed interval of length eps: try each left end."""
+    """Return the most functions with a discontinuity in a closed interval of length eps."""
     best = 0
     for points in functions:
         for left in points:
@@ -13,13 +13,13 @@ def worst_count(functions, eps):
 
 
 def worst_points(functions, eps):
-    """The most discontinuities (not functions) in such an interval."""
+    """Return the most discontinuities (not functions) in such an interval."""
     points = [x for function in functions for x in function]
     return max((sum(0 <= x - left <= eps for x in points) for left in points), default=0)
 
 
 def smallest_span(functions, k):
-    """The length of the shortest closed interval in which k functions have a discontinuity."""
+    """Return the length of the shortest closed interval in which k functions have a discontinuity."""
     points = sorted(x for function in functions for x in function)
     best = math.inf
     for left in points:
@@ -32,9 +32,9 @@ def smallest_span(functions, k):
 
 
 def worst_pair(functions, eps, lipschitz):
-    """Definition 3 on step functions: the most functions that change by more than L times the distance.
+    """Return the most step functions that change by more than L times the distance (Definition 3).
 
-    Pairs (x - 0, y) with x and y among all edges: between edges nothing changes, and closer is worse.
+    Try all pairs (x - 0, y) of edges: between edges nothing changes, and closer points are worse.
     """
     edges = sorted({x for edges, values in functions for x in edges[1:-1]})
     best = 0
@@ -56,20 +56,3 @@ def _value(function, x):
 def _before(function, x):
     edges, values = function
     return next(v for lo, hi, v in zip(edges, edges[1:], values, strict=False) if lo < x <= hi)
-
-
-def worst_sampled(functions, eps, lipschitz):
-    """Functions given by samples (x, y): the most that fail the Lipschitz condition inside an interval."""
-    pairs = [
-        [
-            (a, b)
-            for i, a in enumerate(x)
-            for j, b in enumerate(x)
-            if a < b and abs(y[j] - y[i]) > lipschitz * (b - a)
-        ]
-        for x, y in functions
-    ]
-    best = 0
-    for left in {a for function in pairs for a, _ in function}:
-        best = max(best, sum(any(a >= left and b - left <= eps for a, b in function) for function in pairs))
-    return best

@@ -1,4 +1,4 @@
-"""Knapsack files: what is read, in which order, and what is said about those that cannot be."""
+"""Knapsack files: contents, order, and the errors of bad files."""
 
 import os
 import pickle
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import semibandit as sb
-from semibandit.streams.knapsack_files import InstanceFileError, KnapsackFiles
+from semibandit.streams.files import InstanceFileError
 
 SAMPLE = Path(
     os.environ.get("SEMIBANDIT_PABULIB", Path(__file__).parents[3] / "shared" / "data" / "pabulib-sample")
@@ -41,31 +41,24 @@ def write(folder, **files):
         (folder / name.replace("_", ".")).write_text(text, encoding="utf-8")
 
 
-def test_kp(tmp_path):
-    write(tmp_path, a_kp=KP)
-    problem = sb.streams.read_knapsacks(tmp_path)[0]
-    assert problem.values.tolist() == [6, 5, 4]
-    assert problem.sizes.tolist() == [5, 4, 3]
-    assert problem.capacity == 7
-
-
 @pytest.mark.parametrize(
     "text",
     [
+        KP,
         "3\n7\n6 5\n5 4\n4 3",
         "# a comment\n3 7\n\n6 5\n5\t4\n4 3\n\n",
         "3 7\n6 5\n5 4\n4 3\n1 0 1\n",
         "\ufeff" + KP,
     ],
-    ids=["two lines", "comment and blanks", "solution", "byte order mark"],
+    ids=["plain", "two lines", "comment and blanks", "solution", "byte order mark"],
 )
-def test_kp_variants(tmp_path, text):
+def test_kp_files(tmp_path, text):
     write(tmp_path, a_kp=text)
     problem = sb.streams.read_knapsacks(tmp_path / "a.kp")[0]
     assert (problem.values.tolist(), problem.sizes.tolist(), problem.capacity) == ([6, 5, 4], [5, 4, 3], 7)
 
 
-def test_pabulib(tmp_path):
+def test_pabulib_files(tmp_path):
     write(tmp_path, a_pb=pb())
     problem = sb.streams.read_knapsacks(tmp_path, space=sb.Interval(0, 3), loss="utility")[0]
     assert problem.values.tolist() == [60, 50, 40]
@@ -90,15 +83,14 @@ def test_order_by_name_date_and_key(tmp_path):
     assert names() == "abcd"
     assert names(order="date") == "dcba"
     assert names(order=lambda path: -ord(path.stem)) == "dcba"
-    some = sb.streams.read_knapsacks([tmp_path / "d.pb", tmp_path / "b.pb"])
-    assert [path.stem for path in some.paths] == ["b", "d"]
+    some = sb.streams.read_knapsacks([tmp_path / "d.pb", tmp_path / "[ab].pb"])
+    assert [path.stem for path in some.paths] == ["a", "b", "d"]
     assert len(sb.streams.read_knapsacks(str(tmp_path / "[ab].pb"))) == 2
 
 
-def test_is_a_sequence_that_can_be_played_again(tmp_path):
+def test_files_can_be_played_repeatedly(tmp_path):
     write(tmp_path, a_kp=KP, b_kp="2 3\n1 2\n5 3\n")
     files = sb.streams.read_knapsacks(tmp_path)
-    assert isinstance(files, KnapsackFiles)
     assert [p.values.size for p in files] == [p.values.size for p in files] == [3, 2]
     assert [p.values.size for p in files[-1:]] == [2]
     history = sb.play(sb.Exp3Set(sb.Interval(0, 10), seed=0), files)
@@ -107,20 +99,20 @@ def test_is_a_sequence_that_can_be_played_again(tmp_path):
 
 BAD = {
     "empty.kp": ("", None, "is empty"),
-    "header.kp": ("3 x\n1 1\n", 1, "capacity must be a number, got 'x'"),
+    "header.kp": ("3 x\n1 1\n", 1, "capacity must be a finite number, got 'x'"),
     "no-capacity.kp": ("3\n1 1\n", 1, "expected the number of items and the capacity, got '3'"),
-    "zero.kp": ("1 0\n1 1\n", 1, "capacity must be finite and > 0, got 0"),
+    "zero.kp": ("1 0\n1 1\n", 1, "capacity must be > 0, got 0"),
     "half.kp": ("1.5 3\n1 1\n", 1, "number of items must be an integer"),
     "short.kp": ("3 7\n6 5\n5 4\n", 3, "cut short: 3 items announced, 2 found"),
     "torn.kp": ("3 7\n6 5\n5 4\n4", 4, "expected a value and a size, got '4'"),
-    "size.kp": ("2 7\n6 5\n5 -4\n", 3, "size must be finite and > 0, got -4"),
-    "value.kp": ("2 7\n-6 5\n5 4\n", 2, "value must be finite and >= 0, got -6"),
-    "nan.kp": ("2 7\nnan 5\n5 4\n", 2, "value must be finite"),
+    "size.kp": ("2 7\n6 5\n5 -4\n", 3, "size must be > 0, got -4"),
+    "value.kp": ("2 7\n-6 5\n5 4\n", 2, "value must be >= 0, got -6"),
+    "nan.kp": ("2 7\nnan 5\n5 4\n", 2, "value must be a finite number"),
     "long.kp": ("1 7\n6 5\n5 4\n", 3, "1 items announced, more found"),
-    "budget.pb": (pb(budget="0"), 5, "budget must be finite and > 0, got 0"),
-    "words.pb": (pb(budget="a lot"), 5, "budget must be a number, got 'a lot'"),
-    "cost.pb": (pb(cost="-400"), 11, "cost must be finite and > 0, got -400"),
-    "comma.pb": (pb(cost="1,000"), 11, "cost must be a number, got '1,000'"),
+    "budget.pb": (pb(budget="0"), 5, "budget must be > 0, got 0"),
+    "words.pb": (pb(budget="a lot"), 5, "budget must be a finite number, got 'a lot'"),
+    "cost.pb": (pb(cost="-400"), 11, "cost must be > 0, got -400"),
+    "comma.pb": (pb(cost="1,000"), 11, "cost must be a finite number, got '1,000'"),
     "no-budget.pb": (pb().replace("budget;700\n", ""), None, "META has no budget"),
     "column.pb": (pb().replace("cost;votes;name", "votes;name"), 9, "PROJECTS has no column 'cost'"),
     "row.pb": (pb().replace("3;300;40;Trees", "3;300"), 12, "4 columns expected"),
@@ -144,7 +136,7 @@ def test_bad_files_are_named_with_the_line(tmp_path, name):
     assert str(raised.value).startswith(place + reason)
 
 
-def test_skip_bad_counts(tmp_path):
+def test_skip_bad_leaves_out_bad_files(tmp_path):
     for name, (text, _, _) in BAD.items():
         (tmp_path / name).write_text(text)
     (tmp_path / "good.kp").write_text(KP)
@@ -154,7 +146,7 @@ def test_skip_bad_counts(tmp_path):
     with pytest.raises(InstanceFileError):
         sb.streams.read_knapsacks(tmp_path)
     (tmp_path / "good.kp").unlink()
-    with pytest.raises(ValueError, match=r"no usable knapsack file .* \(22 skipped\)"):
+    with pytest.raises(ValueError, match=r"no usable instance file .* \(22 skipped\)"):
         sb.streams.read_knapsacks(tmp_path, skip_bad=True)
 
 
@@ -166,12 +158,12 @@ def test_date_order_needs_dates(tmp_path):
     assert (len(files), len(files.skipped)) == (1, 2)
 
 
-def test_wrong_arguments(tmp_path):
+def test_errors_name_the_argument(tmp_path):
     write(tmp_path, a_kp=KP)
     with pytest.raises(FileNotFoundError, match="no file, folder or match"):
         sb.streams.read_knapsacks(tmp_path / "nowhere")
-    with pytest.raises(InstanceFileError, match="cannot be read"):
-        sb.streams.read_knapsacks([tmp_path / "nowhere.kp"])
+    with pytest.raises(FileNotFoundError, match="no file, folder or match"):
+        sb.streams.read_knapsacks([tmp_path / "a.kp", tmp_path / "nowhere.kp"])
     with pytest.raises(ValueError, match="order must be one of"):
         sb.streams.read_knapsacks(tmp_path, order="size")
     with pytest.raises(ValueError, match="value must be one of"):
@@ -179,7 +171,7 @@ def test_wrong_arguments(tmp_path):
 
 
 @pytest.mark.skipif(not SAMPLE.is_dir(), reason="set SEMIBANDIT_PABULIB to a folder of Pabulib files")
-def test_real_budgets():
+def test_reveal_and_losses_agree_on_real_budgets():
     files = sb.streams.read_knapsacks(SAMPLE, order="date")
     assert len(files) == len(list(SAMPLE.glob("*.pb")))
     for problem in files:
@@ -188,12 +180,12 @@ def test_real_budgets():
             assert problem.reveal(rho) == losses.piece(rho)
 
 
-def test_on_demand_files_are_read_when_asked_for(tmp_path):
+def test_on_demand_files_are_read_when_needed(tmp_path):
     write(tmp_path, a_kp=KP, b_kp="1 x\n", c_kp="2 3\n1 2\n5 3\n")
     files = sb.streams.read_knapsacks(tmp_path, on_demand=True)
     assert len(files) == 3
     assert files[0].losses() == sb.streams.read_knapsacks(tmp_path / "a.kp")[0].losses()
-    with pytest.raises(InstanceFileError, match=r"b\.kp, line 1: capacity must be a number"):
+    with pytest.raises(InstanceFileError, match=r"b\.kp, line 1: capacity must be a finite number"):
         files[1]
     (tmp_path / "c.kp").unlink()
     with pytest.raises(InstanceFileError, match=r"c\.kp: cannot be read"):
@@ -201,9 +193,9 @@ def test_on_demand_files_are_read_when_asked_for(tmp_path):
     result = sb.fit(files, unreadable="skip", chunk=1)
     assert (result.count, [each.index for each in result.unreadable]) == (1, [1, 2])
     assert str(tmp_path / "b.kp") in result.unreadable[0].reason
-    with pytest.raises(ValueError, match="looks into no file in advance"):
+    with pytest.raises(ValueError, match="reads no file in advance"):
         sb.streams.read_knapsacks(tmp_path, on_demand=True, order="date")
-    with pytest.raises(ValueError, match="no usable knapsack file"):
+    with pytest.raises(ValueError, match="no usable instance file"):
         sb.streams.read_knapsacks([], on_demand=True)
 
 
@@ -218,7 +210,7 @@ def test_parts_and_pickles(tmp_path, on_demand):
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
-def test_what_is_no_knapsack_is_named(tmp_path):
+def test_an_invalid_knapsack_names_its_file(tmp_path):
     write(tmp_path, a_kp="2 7\n1e308 5\n1.7e308 4\n")
     with pytest.raises(InstanceFileError, match=r"a\.kp: values must have a finite sum"):
         sb.streams.read_knapsacks(tmp_path)[0]

@@ -31,7 +31,7 @@ def _root(version: bool = typer.Option(False, "--version", help="Show the versio
 
 
 def main() -> None:
-    """Run the command line; what is wrong with the input is said in one line, without a traceback."""
+    """Run the command line; report bad input in one line, without a traceback."""
     adapt_output()
     try:
         app()

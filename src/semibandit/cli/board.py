@@ -268,7 +268,8 @@ class _Theory:
             justify = "right" if heading in ("measured", "at most") else "left"
             table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]
         eps = T**-0.5
-        promised = "unknown" if self.f is None else f"{self.f(T, eps):.0f}"
+        at_most = None if self.f is None else self.f(T, eps)
+        promised = "unknown" if at_most is None else "vacuous" if at_most >= T else f"{at_most:.0f}"
         table.add_row(f"losses that break within {eps:.2g}", f"{measured.D(eps)}", promised, self.name)
         table.add_row("β", f"{measured.beta:.2f}")
         for feedback, certificate in certificates.items():
@@ -282,8 +283,8 @@ class _Theory:
         """The bound of Theorem 3 on the regret, or why there is none."""
         if self.regret is None:
             return "unknown", "Theorem 3"
-        if self.regret.value >= self.measured.T:
-            return "no bound", "Theorem 3 (above T)"
+        if self.regret.vacuous:
+            return "vacuous", "Theorem 3 (above T)"
         return f"{self.regret.value:.0f}", f"Theorem 3, {self.measured.pieces:.3g} sets"
 
 

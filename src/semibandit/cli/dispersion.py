@@ -1,4 +1,4 @@
-"""`semibandit dispersion`: does the regret guarantee mean anything for a stream?"""
+"""`semibandit dispersion`: measure the dispersion of a stream, and the regret bound that follows."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ if TYPE_CHECKING:
     from semibandit.spaces.interval import Interval
 
 app = typer.Typer(
-    help="Measure how dispersed the discontinuities of a stream are, and what regret that allows.",
+    help="Measure the dispersion of a stream, and the regret bound that follows.",
     no_args_is_help=True,
 )
 
 Png = Annotated[
     Path | None,
-    typer.Option(callback=drawable, help="Draw D(T, ε) with the bounds, and where discontinuities lie."),
+    typer.Option(
+        callback=drawable, help="Plot D(T, ε) with its bounds, and a histogram of the discontinuities."
+    ),
 ]
 
 
 def measure(case: Case, *, png: Png = None) -> None:
-    """Measure a family's stream, beside the theorem on it where there is one."""
+    """Measure the stream of a family, and compare it with its theorem if there is one."""
     problems = list(case.stream)
     bound = None if case.bound is None else case.bound(problems)
     report(problems, case.title, png=png, bound=bound, bound_name=case.bound_name)
@@ -43,8 +45,8 @@ def edges(
     files: Annotated[
         list[Path], typer.Argument(help="Text files with the discontinuities of one function per line.")
     ],
-    lo: Annotated[float, typer.Option(help="The lower end of the parameter.")] = 0.0,
-    hi: Annotated[float, typer.Option(help="The upper end of the parameter.")] = 1.0,
+    lo: Annotated[float, typer.Option(help="Lower end of the parameter.")] = 0.0,
+    hi: Annotated[float, typer.Option(help="Upper end of the parameter.")] = 1.0,
     png: Png = None,
 ) -> None:
     """Discontinuities from files: one line per function, numbers separated by blanks or commas."""
@@ -55,7 +57,7 @@ def edges(
 
 
 def read_edges(file: Path) -> Iterator[list[float]]:
-    """The discontinuities of each function; an empty line is a function without any, # begins a comment."""
+    """Yield the discontinuities of each line; an empty line is a function without any, # begins a comment."""
     for number, line in enumerate(file.read_text().splitlines(), start=1):
         if line.lstrip().startswith("#"):
             continue
@@ -77,7 +79,7 @@ def report(
     bound: DispersionFunction | None = None,
     bound_name: str = "the theorem",
 ) -> None:
-    """Measure a stream, show what was found, and draw it if asked to."""
+    """Measure a stream, print the result, and plot it to `png` if given."""
     from rich.progress import track
 
     from semibandit import dispersion
@@ -112,10 +114,12 @@ def _table(result: Dispersion, title: str, bound: DispersionFunction | None, bou
         if worst.functions:
             text = f"{worst.functions} functions break in [{worst.lo:.6g}, {worst.hi:.6g}]"
         if bound is not None:
-            text += f"\n{bound_name}: at most {bound(T, width * share):,.0f} in expectation"
+            at_most = bound(T, width * share)
+            limit = "vacuous: larger than T" if at_most >= T else f"at most {at_most:,.0f} in expectation"
+            text += f"\n{bound_name}: {limit}"
         table.add_row(f"worst of length {width * share:.3g}", text)
     for rounds in (T, 10 * T):
-        best = result.regret(rounds)
-        text = f"at most {best.value:,.0f} ({best.value / rounds:.2g} per round), step size {best.rate:.2g}"
-        table.add_row(f"regret, T = {rounds:,}", text if best.value < rounds else "no bound below T")
+        bound_on_regret = result.regret(rounds)
+        rate = "" if bound_on_regret.vacuous else f", learning rate {bound_on_regret.rate:.2g}"
+        table.add_row(f"regret, T = {rounds:,}", f"{bound_on_regret}{rate}")
     return table

@@ -1,8 +1,8 @@
-"""The families that the command line knows: one function each, from its options to a stream.
+"""The families of the command line: one function each, from its options to a stream.
 
-`FAMILIES` is the one table of them. `play` and `dispersion` have a command for each entry, tests run the
-contract of a problem on its small instance, and the docs list its names. A new family is a function here
-and a line in the table.
+`FAMILIES` is the one table of them. `play`, `fit` and `dispersion` have a command for each entry, the tests
+check the contract of a problem on its small instance, and the docs list its names. A new family is a function
+here and a line in the table.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,20 +25,19 @@ __all__ = ["FAMILIES", "Case", "Family", "add_commands"]
 
 @dataclass(frozen=True)
 class Case:
-    """What a family makes of its options.
+    """A stream made from the options of a family.
 
     Attributes
     ----------
     stream, title
-        The problems, and what to call them.
+        The problems, and their description.
     default
-        The ρ that one would use without learning; None where several parameters are learned.
+        The ρ to use without learning; None if several parameters are learned.
     bound_name, bound
-        The theorem that bounds how many functions break on an interval, where the family has one; and
-        bound(problems), that bound with the constants of these problems, None where they do not meet its
-        conditions.
+        The theorem on the dispersion of the stream, and bound(problems), which returns its f(T, ε) for the
+        constants of these problems. None if there is no theorem.
     blocks
-        Where the best parameter moves: with how many blocks to compare.
+        Number of blocks of the moving comparator, if the best parameter moves.
     """
 
     stream: Sequence[Any]
@@ -52,26 +50,26 @@ class Case:
 
 @dataclass(frozen=True)
 class Family:
-    """An entry of the table: a function with options, and options that make instances small."""
+    """Entry of the table: a function with options, and the options of a small instance."""
 
     make: Callable[..., Case]
     small: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
-        """The name of its commands."""
+        """Name of the commands."""
         return self.make.__name__.replace("_", "-")
 
     def instance(self, seed: int = 0) -> Any:
-        """A small instance, for tests."""
+        """Return a small instance, for tests."""
         return self.make(rounds=1, seed=seed, **self.small).stream[0]
 
 
 def add_commands(app: typer.Typer, show: Callable[..., None], *, on_demand: bool = False) -> None:
-    """Give `app` a command for each family: the options of the family, and after them those of `show`.
+    """Add a command for each family to `app`, with the options of the family and those of `show`.
 
-    What the family makes is passed to show(case, ...). An option that both declare is passed to both, with
-    the help of `show`. Families that read files are told whether to do it `on_demand`.
+    The command calls show(case, ...). An option that both declare is passed to both, with the help of `show`.
+    With `on_demand`, files are not read before their instances are needed.
     """
     for family in FAMILIES:
         app.command(family.name)(_command(family.make, show, on_demand))
@@ -79,15 +77,14 @@ def add_commands(app: typer.Typer, show: Callable[..., None], *, on_demand: bool
 
 def _command(make: Callable[..., Case], show: Callable[..., None], on_demand: bool) -> Callable[..., None]:
     own = dict(inspect.signature(make, eval_str=True).parameters)
-    if own.pop("on_demand", None) is not None:
-        make = partial(make, on_demand=on_demand)
+    fixed = {"on_demand": on_demand} if own.pop("on_demand", None) else {}
     shared = dict(list(inspect.signature(show, eval_str=True).parameters.items())[1:])
 
     def command(**options: Any) -> None:
-        case = make(**{name: options[name] for name in own})
+        case = make(**{name: options[name] for name in own}, **fixed)
         show(case, **{name: options[name] for name in shared})
 
-    command.__doc__ = (make.func if isinstance(make, partial) else make).__doc__
+    command.__doc__ = make.__doc__
     parameters = [option.replace(kind=option.KEYWORD_ONLY) for option in {**own, **shared}.values()]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return command
@@ -95,58 +92,28 @@ def _command(make: Callable[..., Case], show: Callable[..., None], on_demand: bo
 
 # -- options ---------------------------------------------------------------------------------------------
 
+
+def _one_of(*words: str, help: str, name: str | None = None) -> Any:
+    """Return an option that takes one of the words."""
+
+    def parse(word: str) -> str:
+        if word not in words:
+            raise typer.BadParameter(f"{word!r} is not one of {', '.join(words)}")
+        return word
+
+    return typer.Option(*([name] if name else []), parser=parse, metavar="|".join(words), help=help)
+
+
 Rounds = Annotated[int, typer.Option("--rounds", "-T", min=1, help="Number of instances.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the stream.")]
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Go on past unusable files, and count them.")]
-
-
-class Partition(StrEnum):
-    """What a run of the knapsack shows."""
-
-    output = "output"
-    order = "order"
-    loss = "loss"
-
-
-class Order(StrEnum):
-    """The order in which files arrive."""
-
-    name = "name"
-    date = "date"
-
-
-class Points(StrEnum):
-    """The kinds of clustering instances."""
-
-    elongated = "elongated"
-    gaussian = "gaussian"
-    digits = "digits"
-    iris = "iris"
-    wine = "wine"
-    breast_cancer = "breast-cancer"
-
-
-class Mix(StrEnum):
-    """The linkages that are mixed."""
-
-    single_complete = "single-complete"
-    average_complete = "average-complete"
-    single_average = "single-average"
-
-
-class Same(StrEnum):
-    """What a run of a clustering shows."""
-
-    tree = "tree"
-    loss = "loss"
-
-
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip unusable files, and count them.")]
 TreeOrLoss = Annotated[
-    Same, typer.Option("--partition", help="A run shows where the tree is the same, or where the loss is.")
+    str,
+    _one_of("tree", "loss", name="--partition", help="A run shows where the tree, or the loss, is the same."),
 ]
 
+_BLOCKS = 8  # of the moving comparator
 
-_BLOCKS = 8  # to compare with where the best parameter moves
 
 # -- families --------------------------------------------------------------------------------------------
 
@@ -160,16 +127,16 @@ def knapsack(
         typer.Option("--rounds", "-T", min=1, help="Number of instances; by default 1000, or every file."),
     ] = None,
     n: Annotated[int, typer.Option(min=3, help="Items of a random instance.")] = 50,
-    kappa: Annotated[float, typer.Option(help="Values have noise of this density; 0 for none.")] = 100.0,
+    kappa: Annotated[float, typer.Option(help="Density of the noise on values; 0 for no noise.")] = 100.0,
     files: Annotated[
         list[str] | None,
         typer.Option(help="Use files instead: a folder or glob of .kp or Pabulib .pb files; repeatable."),
     ] = None,
-    order: Annotated[Order, typer.Option(help="The order in which files arrive.")] = Order.name,
+    order: Annotated[str, _one_of("name", "date", help="The order in which files arrive.")] = "name",
     skip_bad: SkipBad = False,
     partition: Annotated[
-        Partition, typer.Option(help="A run shows where this is the same.")
-    ] = Partition.output,
+        str, _one_of("output", "order", "loss", help="A run shows where this is the same.")
+    ] = "output",
     rho_max: Annotated[float, typer.Option(help="Parameters are in [0, this].")] = 10.0,
     seed: Seed = 0,
     on_demand: bool = False,
@@ -177,32 +144,26 @@ def knapsack(
     """Greedy knapsacks by decreasing v / s^ρ, random or from files."""
     from semibandit.spaces.interval import Interval
 
-    options: dict[str, Any] = {"space": Interval(0.0, rho_max), "partition": partition.value}
+    options: dict[str, Any] = {"space": Interval(0.0, rho_max), "partition": partition}
     default = min(1.0, rho_max)
     if files:
         if not on_demand:
-            options |= {"order": order.value, "skip_bad": skip_bad}
-        found = streams.read_knapsacks(_one_or_all(files), on_demand=on_demand, **options)
-        problems, skipped = _taken(found, rounds)
-        return Case(
-            problems, f"{len(problems)} knapsacks from files, by {order.value}{skipped}", default, "Lemma 8"
-        )
+            options |= {"order": order, "skip_bad": skip_bad}
+        found = streams.read_knapsacks(files, on_demand=on_demand, **options)
+        return _from_files(found, rounds, f"knapsacks from files, by {order}", default, "Lemma 8")
     stream = streams.knapsack(kind, rounds or 1000, n, seed, kappa or None, **options)
     title = f"{len(stream)} {kind} knapsacks with {n} items"
     bound = partial(_lemma_8, n=n, kappa=kappa) if kappa else None
     return Case(stream, title, default, "Lemma 8", bound, _BLOCKS if kind == "drifting" else None)
 
 
-def _one_or_all(files: list[str]) -> str | list[str]:
-    return files[0] if len(files) == 1 else files
-
-
-def _taken(found: Any, rounds: int | None) -> tuple[Sequence[Any], str]:
-    """The first of some files, and how many were skipped; these are named."""
+def _from_files(found: Any, rounds: int | None, title: str, default: float, bound_name: str = "") -> Case:
+    """Return the case of the first files, and name those that were skipped."""
     for bad in found.skipped:
         typer.echo(f"skipped {bad}", err=True)
     n = len(found) if rounds is None else min(rounds, len(found))
-    return found.part(0, n), f" ({len(found.skipped)} bad files skipped)" if found.skipped else ""
+    skipped = f" ({len(found.skipped)} bad files skipped)" if found.skipped else ""
+    return Case(found.part(0, n), f"{n} {title}{skipped}", default, bound_name)
 
 
 def _lemma_8(problems: Sequence[Any], n: int, kappa: float) -> DispersionFunction:
@@ -211,7 +172,12 @@ def _lemma_8(problems: Sequence[Any], n: int, kappa: float) -> DispersionFunctio
 
 
 def linkage(
-    kind: Annotated[Points, typer.Option(help="Where the points come from.")] = Points.elongated,
+    kind: Annotated[
+        str,
+        _one_of(
+            "elongated", "gaussian", "digits", "iris", "wine", "breast-cancer", help="Source of the points."
+        ),
+    ] = "elongated",
     rounds: Annotated[
         int | None,
         typer.Option("--rounds", "-T", min=1, help="Number of instances; by default 300, or every file."),
@@ -221,17 +187,22 @@ def linkage(
     smooth: Annotated[
         float, typer.Option(help="Noise on each distance, in mean distances; 0 for none.")
     ] = 0.0,
-    mix: Annotated[Mix, typer.Option("--linkage", help="The linkages at ρ = 0 and ρ = 1.")] = (
-        Mix.single_complete
-    ),
-    partition: TreeOrLoss = Same.tree,
+    mix: Annotated[
+        str,
+        _one_of(
+            "single-complete",
+            "average-complete",
+            "single-average",
+            name="--linkage",
+            help="The linkages at ρ = 0 and ρ = 1.",
+        ),
+    ] = "single-complete",
+    partition: TreeOrLoss = "tree",
     files: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Use files instead: a folder or glob of .csv files with a line of names; repeatable."
-        ),
+        typer.Option(help="Use files instead: a folder or glob of .csv files with a header; repeatable."),
     ] = None,
-    label: Annotated[str, typer.Option(help="The column of a file with the labels.")] = "label",
+    label: Annotated[str, typer.Option(help="Column of a file with the labels.")] = "label",
     standardise: Annotated[
         bool, typer.Option("--standardise", help="Scale each column of a file to variance 1.")
     ] = False,
@@ -240,36 +211,22 @@ def linkage(
     on_demand: bool = False,
 ) -> Case:
     """Clusterings by ρ-linkage, compared with the true classes of the points."""
+    options: dict[str, Any] = {"linkage": mix, "partition": partition}
     if files:
-        found = streams.read_clusterings(
-            _one_or_all(files),
-            label=label,
-            standardise=standardise,
-            skip_bad=skip_bad and not on_demand,
-            linkage=mix.value,
-            partition=partition.value,
-        )
-        problems, skipped = _taken(found, rounds)
-        return Case(problems, f"{len(problems)} clusterings from files, by name{skipped}", 1.0)
+        options |= {"label": label, "standardise": standardise, "skip_bad": skip_bad and not on_demand}
+        found = streams.read_clusterings(files, **options)
+        return _from_files(found, rounds, "clusterings from files, by name", 1.0)
     rounds = rounds or 300
-    stream = streams.clustering(
-        kind,
-        rounds,
-        n_classes=classes,
-        per_class=per_class,
-        smooth=smooth,
-        linkage=mix,
-        partition=partition,
-        seed=seed,
-    )
+    options |= {"n_classes": classes, "per_class": per_class}
+    stream = streams.clustering(kind, rounds, smooth=smooth, seed=seed, **options)
     title = f"{rounds} clusterings of {kind} points, {classes} classes of {per_class}"
-    proved = smooth > 0.0 and mix is Mix.single_complete
+    proved = smooth > 0.0 and mix == "single-complete"
     return Case(stream, title, 1.0, *("Lemma 11", partial(_lemma_11, smooth=smooth)) if proved else ())
 
 
 def _lemma_11(problems: Sequence[Any], smooth: float) -> DispersionFunction:
-    """The lemma for the stream's noise: only the product of κ and the largest distance matters to it."""
-    # The noise is at most `smooth` times a mean that it has then raised to at most 1 + smooth times.
+    """Return the lemma for the stream's noise; it depends on the product of κ and the largest distance."""
+    # The noise is at most `smooth` times the mean distance before it, and raises that by at most this factor.
     product = max(float(p.distances.max() / p.distances.mean()) for p in problems) * (1.0 + smooth) / smooth
     n = max(len(problem.distances) for problem in problems)
     return partial(dispersion.bounds.linkage_dispersion, n=n, B=1.0, kappa=product)
@@ -277,12 +234,10 @@ def _lemma_11(problems: Sequence[Any], smooth: float) -> DispersionFunction:
 
 def metric_linkage(
     rounds: Rounds = 1000,
-    rows: Annotated[
-        int | None, typer.Option(min=1, help="Rows of α; by default as many as the rounds ask for.")
-    ] = None,
+    rows: Annotated[int | None, typer.Option(min=1, help="Rows of α. Default: from the rounds.")] = None,
     sizes: Annotated[str, typer.Option(help="Digits of each class in an instance.")] = "2,4,20",
-    kappa: Annotated[float, typer.Option(help="Distances have noise of this density; 0 for none.")] = 100.0,
-    partition: TreeOrLoss = Same.tree,
+    kappa: Annotated[float, typer.Option(help="Density of the noise on distances; 0 for no noise.")] = 100.0,
+    partition: TreeOrLoss = "tree",
     seed: Seed = 0,
 ) -> Case:
     """Clusterings of digits with two metrics: a linkage ρ, and a mix of the metrics α."""
@@ -300,9 +255,9 @@ def metric_linkage(
 def synthetic(
     rounds: Rounds = 2000,
     pieces: Annotated[int, typer.Option(min=1, help="Pieces of each loss function.")] = 10,
-    gap: Annotated[float, typer.Option(help="How much better the best parameter is, in mean loss.")] = 0.3,
+    gap: Annotated[float, typer.Option(help="Gain of the best parameter in mean loss.")] = 0.3,
     spread: Annotated[float, typer.Option(help="Discontinuities lie in an interval of this length.")] = 1.0,
-    wander: Annotated[bool, typer.Option("--wander", help="The best parameter wanders.")] = False,
+    wander: Annotated[bool, typer.Option("--wander", help="Let the best parameter move.")] = False,
     seed: Seed = 0,
 ) -> Case:
     """Random step functions on [0, 1] with a dip."""
@@ -323,9 +278,7 @@ def _theorem_5(problems: Sequence[Any], pieces: int, spread: float) -> Dispersio
 def posted_price(
     rounds: Rounds = 1000,
     buyers: Annotated[int, typer.Option(min=1, help="Buyers in each sale.")] = 5,
-    supply: Annotated[
-        int | None, typer.Option(min=1, help="Units for sale; by default one for each buyer.")
-    ] = None,
+    supply: Annotated[int | None, typer.Option(min=1, help="Units for sale. Default: one per buyer.")] = None,
     seed: Seed = 0,
 ) -> Case:
     """Sales at a posted price in [0, 1], with a revenue that is piecewise linear in it."""
@@ -348,9 +301,7 @@ def independent_set(
     rounds: Rounds = 1000,
     vertices: Annotated[int, typer.Option("--vertices", "-n", min=1, help="Vertices of each graph.")] = 60,
     density: Annotated[float, typer.Option(help="Probability of an edge, at most 1/4.")] = 0.1,
-    adaptive: Annotated[
-        bool, typer.Option("--adaptive", help="Degrees are counted in what is left of the graph.")
-    ] = False,
+    adaptive: Annotated[bool, typer.Option("--adaptive", help="Use degrees in the remaining graph.")] = False,
     seed: Seed = 0,
 ) -> Case:
     """Greedy independent sets by w / (1 + deg)^ρ on random graphs."""
@@ -372,9 +323,7 @@ def seeding(
 
 def concentrated(
     rounds: Rounds = 2000,
-    width: Annotated[
-        float, typer.Option(help="All discontinuities lie in an interval of this width.")
-    ] = 1e-6,
+    width: Annotated[float, typer.Option(help="Width of the interval with all discontinuities.")] = 1e-6,
     seed: Seed = 0,
 ) -> Case:
     """Losses of 1 but for a needle, which are not dispersed."""

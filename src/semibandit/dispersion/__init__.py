@@ -1,7 +1,7 @@
-"""How spread out the discontinuities of a stream of loss functions are: measured, and bounded.
+"""Dispersion of the discontinuities of a stream of loss functions: measured, and bounded by theorems.
 
-`measure` looks at a stream; `bounds` holds the theorems with explicit constants, `densities` the rules that
-bound the density of critical parameters.
+`measure` counts on a stream, `bounds` holds the theorems with explicit constants, and `densities` the rules
+that bound the density of critical parameters.
 """
 
 import lazy_loader

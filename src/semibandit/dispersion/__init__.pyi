@@ -3,4 +3,4 @@ from . import densities as densities
 from .measuring import Dispersion as Dispersion
 from .measuring import Samples as Samples
 from .measuring import measure as measure
-from .plane import measure_plane as measure_plane
+from .measuring import measure_rows as measure_rows

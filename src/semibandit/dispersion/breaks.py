@@ -1,38 +1,35 @@
-"""Where functions break: read from problems, functions, samples or plain lists; counted by sweeps."""
+"""Breaks of loss functions: read from problems, functions, samples or lists, and counted exactly."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from semibandit import _validate
-from semibandit._validate import FloatArray
+from semibandit._validate import FloatArray, IntArray
 from semibandit.functions import Piecewise
 from semibandit.spaces import Interval, Space
 
-__all__ = ["Breaks", "Found", "Jumps", "Samples", "collect"]
+__all__ = ["Breaks", "BreaksOfStream", "Samples", "collect"]
 
-_ROUNDING = 1e-6  # by which the slopes of narrow pieces may be off
-
-IntArray = npt.NDArray[np.int64]
-_Sorted = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
+_ROUNDING = 1e-6  # relative error of the slopes of narrow pieces
+_UNKNOWN = np.array([[-np.inf], [np.inf]])  # levels of a break of unknown height, which always counts
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """A function known at the points x alone, where it has the values y.
+    """A function of which only the values y at the points x are known.
 
-    Where two neighbouring samples differ by more than the Lipschitz constant allows, there is a break
-    between them. (If any two samples do, some two neighbours between them do as well.)
+    Two neighbouring samples that differ by more than the Lipschitz constant allows have a break between
+    them. It is placed at their midpoint, so its place is wrong by at most half their distance.
 
     >>> Samples([0, 0.5, 1], [0.1, 0.2, 0.9]).breaks(lipschitz=1.0)
-    (array([0.5]), array([1.]))
+    array([0.75])
     """
 
     x: FloatArray
@@ -45,111 +42,75 @@ class Samples:
         if x.size == 0 or (np.diff(x) <= 0.0).any():
             raise ValueError(f"x must be strictly increasing and not empty, got {x}")
 
-    def breaks(self, lipschitz: float) -> tuple[FloatArray, FloatArray]:
-        """The starts and ends of the neighbouring samples that violate the Lipschitz condition."""
-        bad = np.abs(np.diff(self.y)) > lipschitz * np.diff(self.x)
-        return self.x[:-1][bad], self.x[1:][bad]
+    def breaks(self, lipschitz: float) -> FloatArray:
+        """Return the midpoints of the neighbouring samples that violate the Lipschitz condition."""
+        violated = np.abs(np.diff(self.y)) > lipschitz * np.diff(self.x)
+        return np.asarray((0.5 * self.x[:-1] + 0.5 * self.x[1:])[violated])
 
 
 @dataclass(frozen=True, eq=False)
 class Breaks:
-    """The breaks of T functions: [start, end] each (equal for a discontinuity), and whose it is.
+    """Breaks of T functions in increasing order: the place x of each, and the index of its function.
 
-    Counting is by window: a function counts where a closed interval of length ε contains one of its breaks.
+    A function counts in a closed interval that contains one of its breaks (Theorem 5). With `levels`, the
+    values before and after each break, Definition 3 is applied literally: a function counts for a pair of
+    points if it changes by more than `lipschitz` times their distance.
     """
 
-    start: FloatArray
-    end: FloatArray
+    x: FloatArray
     owner: IntArray
     T: int
+    levels: FloatArray | None = None
+    lipschitz: float = 0.0
 
     def __len__(self) -> int:
-        return self.start.size
+        return self.x.size
 
     def prefix(self, T: int) -> Breaks:
-        """The breaks of the first T functions. O(N)."""
+        """Return the breaks of the first T functions. O(N)."""
         if T >= self.T:
             return self
         keep = self.owner < T
-        start = self.start[keep]
-        end = start if self.end is self.start else self.end[keep]
-        return Breaks(start, end, self.owner[keep], T)
+        levels = None if self.levels is None else self.levels[:, keep]
+        return Breaks(self.x[keep], self.owner[keep], T, levels, self.lipschitz)
 
     @property
     def functions(self) -> int:
-        """How many functions break at all."""
+        """Number of functions that break at least once."""
         return int(np.count_nonzero(np.bincount(self.owner, minlength=1)))
 
     @cached_property
-    def _sorted(self) -> _Sorted:
-        """The arrays that the sweeps ask for; `start` is sorted already."""
+    def _sweep(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         from semibandit.dispersion import _kernels
 
-        next_end = _kernels.following(self.end, self.owner, self.T)
-        if self.end is self.start:
-            prev_start = _kernels.previous(self.start, self.owner, self.T)
-            return self.start, self.start, next_end, self.start, self.start, prev_start
-        order = np.argsort(self.end, kind="stable")
-        start, owner = self.start[order], self.owner[order]
-        prev_start = _kernels.previous(start, owner, self.T)
-        return self.start, self.end, next_end, self.end[order], start, prev_start
+        return self.x, *_kernels.neighbours(self.x, self.owner, self.T)
 
     def worst(self, eps: float) -> tuple[int, float]:
-        """The most functions that break in a window of length ε, and where it begins. O(N) once sorted."""
+        """Return the most functions that break in an interval of length ε, and its left end. O(N)."""
         from semibandit.dispersion import _kernels
 
         if len(self) == 0:
             return 0, math.nan
-        count, at = _kernels.worst_window(*self._sorted, eps)
-        return int(count), float(self.start[at])
+        if self.levels is None:
+            count, at = _kernels.worst_window(*self._sweep, eps)
+        else:
+            before, after = np.ascontiguousarray(self.levels)
+            count, at = _kernels.worst_pair(self.x, before, after, self.owner, self.T, eps, self.lipschitz)
+        return int(count), float(self.x[at])
 
     def smallest_span(self, k: int) -> tuple[float, float]:
-        """The length of the shortest interval in which k functions break, and where it begins. O(N)."""
+        """Return the length and the left end of the shortest interval in which k functions break. O(N).
+
+        With `levels` the length is found by bisection, in O(log) calls of `worst`.
+        """
         from semibandit.dispersion import _kernels
 
         if len(self) == 0:
             return math.inf, math.nan
-        span, at = _kernels.smallest_span(*self._sorted, k)
-        return float(span), float(self.start[at])
-
-    def most_breaks(self, length: float) -> int:
-        """The most breaks, whosever they are, that start in a window of this length. O(N)."""
-        from semibandit.dispersion import _kernels
-
-        return int(_kernels.most_breaks(self.start, length))
-
-
-@dataclass(frozen=True, eq=False)
-class Jumps(Breaks):
-    """The jumps of T step functions, counted by pairs of points: Definition 3 with L > 0, to the letter."""
-
-    before: FloatArray = field(default_factory=lambda: np.zeros(0))
-    after: FloatArray = field(default_factory=lambda: np.zeros(0))
-    lipschitz: float = 0.0
-
-    def prefix(self, T: int) -> Jumps:
-        """The jumps of the first T functions. O(N)."""
-        if T >= self.T:
-            return self
-        keep = self.owner < T
-        start = self.start[keep]
-        parts = start, start, self.owner[keep], T, self.before[keep], self.after[keep], self.lipschitz
-        return Jumps(*parts)
-
-    def worst(self, eps: float) -> tuple[int, float]:
-        """The most functions that violate the condition between two points at most ε apart."""
-        from semibandit.dispersion import _kernels
-
-        if len(self) == 0:
-            return 0, math.nan
-        count, at = _kernels.worst_pair(
-            self.start, self.before, self.after, self.owner, self.T, eps, self.lipschitz
-        )
-        return int(count), float(self.start[at])
-
-    def smallest_span(self, k: int) -> tuple[float, float]:
-        """As for `Breaks`, by bisection: O(log) sweeps."""
-        lo, hi = 0.0, float(self.start[-1] - self.start[0]) if len(self) else 0.0
+        if self.levels is None:
+            span, at = _kernels.smallest_span(*self._sweep, k)
+            return float(span), float(self.x[at])
+        lo, hi = 0.0, float(self.x[-1] - self.x[0])
         if self.worst(hi)[0] < k:
             return math.inf, math.nan
         if self.worst(lo)[0] >= k:
@@ -158,15 +119,19 @@ class Jumps(Breaks):
             lo, hi = (lo, middle) if self.worst(middle)[0] >= k else (middle, hi)
         return hi, self.worst(hi)[1]
 
+    def most_breaks(self, length: float) -> int:
+        """Return the most breaks, counted with multiplicity, in an interval of this length. O(N)."""
+        return Breaks(self.x, np.arange(len(self)), len(self)).worst(length)[0]
+
 
 # -- reading ---------------------------------------------------------------------------------------------
 
 
-class Found(NamedTuple):
-    """What `collect` has read from a stream: its breaks along each row, and what a regret bound asks for.
+class BreaksOfStream(NamedTuple):
+    """Breaks of a stream along each row of its space, and the other constants of a regret bound.
 
-    `space` is the range of rho, `pieces` the number of pieces of all functions on all rows, `lipschitz` the
-    constant between breaks, `high` the upper end of the losses.
+    `space` is the range of ρ, `pieces` the number of pieces of all functions on all rows, `lipschitz` the
+    constant between breaks, `high` the largest loss.
     """
 
     rows: tuple[Breaks, ...]
@@ -176,20 +141,30 @@ class Found(NamedTuple):
     high: float
 
 
-def collect(functions: Any, space: Space | None, lipschitz: float | None) -> Found:
-    """The breaks inside the space, sorted, along each of its rows; an interval is one row.
+class _Reading(NamedTuple):
+    """Breaks and other properties of one function along one row."""
 
-    Where no space is given, it is the smallest interval that holds everything. An edge without a jump is no
-    break, but parts two feedback sets.
+    x: FloatArray
+    levels: FloatArray  # before and after each break; -inf and inf where unknown
+    silent: FloatArray  # edges without a jump
+    span: FloatArray  # both ends of the function
+    slope: float
+
+
+def collect(functions: Any, space: Space | None, lipschitz: float | None) -> BreaksOfStream:
+    """Read the breaks inside the space, sorted, along each of its rows; an interval is one row.
+
+    Without a space, it is the smallest interval that contains everything. An edge without a jump is no
+    break, but separates two feedback sets.
     """
-    if isinstance(functions, np.ndarray) and functions.ndim == 2:
-        T, K = functions.shape
-        start = _floats(0, functions.ravel())
-        rows, slope, high = [_Row(start, start, np.repeat(np.arange(T), K))], 0.0, 1.0
-    else:
-        rows, T, slope, high = _read_each(functions, space, lipschitz or 0.0)
+    if lipschitz is not None:
+        lipschitz = _validate.number("lipschitz", lipschitz, low=0.0)
+    if space is not None and not isinstance(space, Space):
+        raise TypeError(f"space must be an Interval or Strips, got {space!r}")
+    rows, T, high = _read(functions, space, lipschitz or 0.0)
     if T == 0:
         raise ValueError("functions must hold at least one function, got none")
+    slope = max((reading.slope for row in rows for reading in row), default=0.0)
     if lipschitz is None:
         lipschitz = slope
     elif slope > lipschitz * (1.0 + _ROUNDING):
@@ -197,72 +172,22 @@ def collect(functions: Any, space: Space | None, lipschitz: float | None) -> Fou
             f"lipschitz must be at least the largest slope of the functions, {slope:g}, got {lipschitz:g}"
         )
     interval = _hull(rows) if space is None else space.interval
-    inside = [row.inside(None if space is None else interval) for row in rows]
-    pieces = sum(T + row.start.size + row.silent.size for row in inside)
-    # Between jumps of flat functions nothing changes, so that pairs of points can be compared exactly.
-    pairs = lipschitz > 0.0 and slope == 0.0
-    return Found(
-        tuple(row.breaks(T, lipschitz if pairs else 0.0) for row in inside), interval, pieces, lipschitz, high
-    )
+    # Between the jumps of flat functions nothing changes, so that pairs of points can be compared exactly.
+    constant = lipschitz if slope == 0.0 else 0.0
+    found, pieces = [], 0
+    for row in rows:
+        breaks, edges = _inside(row, T, None if space is None else interval, constant)
+        found.append(breaks)
+        pieces += T + len(breaks) + edges
+    return BreaksOfStream(tuple(found), interval, pieces, lipschitz, high)
 
 
-@dataclass
-class _Row:
-    """The breaks of all functions along a row, in the order in which they were read."""
-
-    start: FloatArray
-    end: FloatArray
-    owner: IntArray
-    levels: FloatArray | None = None  # before and after each jump, where every function is piecewise
-    silent: FloatArray = field(default_factory=lambda: np.zeros(0))  # edges without a jump
-    spans: FloatArray = field(default_factory=lambda: np.zeros(0))  # the ends of the functions
-
-    def __post_init__(self) -> None:
-        if not np.isfinite(self.start).all():
-            bad = int(np.flatnonzero(~np.isfinite(self.start))[0])
-            raise ValueError(
-                f"discontinuities must be finite, got {self.start[bad]} in functions[{self.owner[bad]}]"
-            )
-
-    def inside(self, space: Interval | None) -> _Row:
-        """The breaks in the space, sorted; all of them where there is none."""
-        order, silent = np.argsort(self.start), self.silent
-        if space is not None:
-            # An end of the space is no break inside it, but a pair of samples may reach up to it.
-            keep = (self.start > space.lo) & (self.end < space.hi)
-            keep |= (self.start < self.end) & (self.start >= space.lo) & (self.end <= space.hi)
-            order = order[keep[order]]
-            silent = silent[(silent > space.lo) & (silent < space.hi)]
-        start = self.start[order]
-        end = start if (self.start is self.end) or (self.start == self.end).all() else self.end[order]
-        levels = None if self.levels is None else self.levels[:, order]
-        return _Row(start, end, self.owner[order], levels, silent)
-
-    def breaks(self, T: int, lipschitz: float) -> Breaks:
-        """As `Breaks`, or as `Jumps` for a Lipschitz constant above 0 where the levels are known."""
-        if lipschitz > 0.0 and self.levels is not None:
-            before, after = self.levels
-            return Jumps(self.start, self.start, self.owner, T, before, after, lipschitz)
-        return Breaks(self.start, self.end, self.owner, T)
-
-
-class _Part(NamedTuple):
-    """What one function adds to a row."""
-
-    start: FloatArray
-    end: FloatArray
-    levels: FloatArray | None
-    silent: FloatArray
-    span: FloatArray
-    slope: float
-
-
-def _read_each(
-    functions: Iterable[Any], space: Space | None, lipschitz: float
-) -> tuple[list[_Row], int, float, float]:
-    """One item after another: the rows, the number of functions, the largest slope and the largest loss."""
+def _read(
+    functions: Any, space: Space | None, lipschitz: float
+) -> tuple[list[Sequence[_Reading]], int, float]:
+    """Return the readings of all functions by row, their number, and the largest loss."""
     _validate.iterable("functions", functions, "a sequence of functions")
-    read: list[list[_Part]] = []
+    read: list[list[_Reading]] = []
     high = 0.0
     for i, item in enumerate(functions):
         own = space
@@ -275,52 +200,51 @@ def _read_each(
                     f"`losses` must return the loss as a PiecewiseConstant (or a PiecewiseLinear), "
                     f"got {item!r} from functions[{i}]"
                 )
-        read.append([_part(i, part, lipschitz) for part in _rows(own, item)])
+        on_rows = isinstance(item, Piecewise) and own is not None and own.line.n_rows > 1
+        parts = own.line.rows(item) if on_rows and own is not None else [item]
+        read.append([_reading(i, part, lipschitz) for part in parts])
         if len(read[i]) != len(read[0]):
             raise ValueError(
                 f"every function must have the same number of rows, got {len(read[0])} in functions[0] "
                 f"and {len(read[i])} in functions[{i}]"
             )
-    kinds = {part.levels is None for parts in read for part in parts}
-    if lipschitz > 0.0 and len(kinds) > 1:
-        raise TypeError("with lipschitz > 0, piecewise functions cannot be mixed with samples or lists")
-    rows = [_joined(parts) for parts in zip(*read, strict=True)]
-    slope = max((part.slope for parts in read for part in parts), default=0.0)
-    return rows, len(read), slope, high or 1.0
+    return list(zip(*read, strict=True)), len(read), high or 1.0
 
 
-def _rows(space: Space | None, item: Any) -> list[Any]:
-    """A function on the line of a space as one function of rho for each row."""
-    if space is None or space.line.n_rows == 1 or not isinstance(item, Piecewise):
-        return [item]
-    return list(space.line.rows(item))
-
-
-def _part(i: int, item: Any, lipschitz: float) -> _Part:
+def _reading(i: int, item: Any, lipschitz: float) -> _Reading:
     nothing = np.zeros(0)
     if isinstance(item, Piecewise):
         left, right = item.ends
         before, after, inner = right[:-1], left[1:], item.edges[1:-1]
         # nan, where the function is not seen, differs from everything.
         jumps = (before != after) & ~np.isnan(before) & ~np.isnan(after)
-        at, levels = inner[jumps], np.stack([before[jumps], after[jumps]])
-        return _Part(at, at, levels, inner[~jumps], item.edges[[0, -1]], item.lipschitz())
-    if isinstance(item, Samples):
-        return _Part(*item.breaks(lipschitz), None, nothing, item.x[[0, -1]], 0.0)
-    at = _floats(i, item)
-    return _Part(at, at, None, nothing, nothing, 0.0)
+        levels = np.stack([before[jumps], after[jumps]])
+        return _Reading(inner[jumps], levels, inner[~jumps], item.edges[[0, -1]], item.lipschitz())
+    sampled = isinstance(item, Samples)
+    x = item.breaks(lipschitz) if sampled else _places(i, item)
+    levels = np.broadcast_to(_UNKNOWN, (2, x.size))
+    return _Reading(x, levels, nothing, item.x[[0, -1]] if sampled else nothing, 0.0)
 
 
-def _joined(parts: Iterable[_Part]) -> _Row:
-    start, end, levels, silent, span, _ = zip(*parts, strict=True)
-    owner = np.repeat(np.arange(len(start)), [at.size for at in start])
-    known = None if any(level is None for level in levels) else np.concatenate(levels, axis=1)
-    return _Row(
-        np.concatenate(start), np.concatenate(end), owner, known, np.concatenate(silent), np.concatenate(span)
-    )
+def _inside(
+    readings: Sequence[_Reading], T: int, space: Interval | None, lipschitz: float
+) -> tuple[Breaks, int]:
+    """Return the breaks strictly inside the space, sorted, and the number of edges there without a jump."""
+    x = np.concatenate([reading.x for reading in readings])
+    silent = np.concatenate([reading.silent for reading in readings])
+    owner = np.repeat(np.arange(T), [reading.x.size for reading in readings])
+    order = np.argsort(x)
+    if space is not None:
+        order = order[((x > space.lo) & (x < space.hi))[order]]
+        silent = silent[(silent > space.lo) & (silent < space.hi)]
+    levels = None
+    if lipschitz > 0.0 and any(np.isfinite(reading.levels).any() for reading in readings):
+        levels = np.concatenate([reading.levels for reading in readings], axis=1)[:, order]
+    return Breaks(x[order], owner[order], T, levels, lipschitz), silent.size
 
 
-def _floats(i: int, item: Any) -> FloatArray:
+def _places(i: int, item: Any) -> FloatArray:
+    """Return a list of discontinuities as an array."""
     _validate.unmasked(f"functions[{i}]", item)
     try:
         array = np.asarray(item, dtype=np.float64)
@@ -331,10 +255,13 @@ def _floats(i: int, item: Any) -> FloatArray:
             f"functions[{i}] must be a problem, a piecewise function, Samples, or a list of discontinuities, "
             f"got {item!r}"
         )
+    if not np.isfinite(array).all():
+        bad = array[~np.isfinite(array)][0]
+        raise ValueError(f"discontinuities must be finite, got {bad} in functions[{i}]")
     return array
 
 
-def _hull(rows: Iterable[_Row]) -> Interval:
-    values = np.concatenate([part for row in rows for part in (row.spans, row.start, row.end)])
+def _hull(rows: Iterable[Sequence[_Reading]]) -> Interval:
+    values = np.concatenate([part for row in rows for reading in row for part in (reading.span, reading.x)])
     lo, hi = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
     return Interval(lo, hi) if lo < hi else Interval(lo - 0.5, hi + 0.5)

@@ -1,28 +1,27 @@
 """Upper bounds on the density of simple functions of random variables (appendix D).
 
-A critical parameter of an algorithm family is a formula in the numbers of the instance. When those numbers
-are κ-smooth (their density is at most κ), these rules bound the density of the critical parameter, which is
-all that a dispersion analysis needs. Each takes bounds on densities and returns one.
+A critical parameter of an algorithm family is a formula in the numbers of the instance. If those numbers are
+κ-smooth (their densities are at most κ), these rules bound the density of the critical parameter, as a
+dispersion analysis requires. Each takes bounds on densities and returns one.
 
->>> rescale(log_ratio(2.0**2), 3.0)  # ln(v₁/v₂)/3 for independent values in (0, 1] with densities <= 2
-6.0
+>>> rescale(independent_log_ratio(2.0), 3.0)  # ln(v₁/v₂)/3, values in (0, 1] with densities of at most 2
+4.5
 """
 
 import math
 
 from semibandit import _validate
 
-__all__ = ["log_ratio", "ratio", "rescale", "share", "shifted_ratio", "sum"]
+__all__ = ["independent_log_ratio", "log_ratio", "ratio", "rescale", "share", "shifted_ratio", "sum"]
 
-_LARGEST = 1e100  # bounds and their products and squares stay finite
+_LARGEST = 1e100  # so that products and squares of bounds are finite
 
 
 def sum(kappa_x: float, kappa_y: float = math.inf) -> float:
-    """Density of X + Y, for independent X and Y: at most the smaller of the two bounds.
+    """Bound the density of X + Y, for independent X and Y: min(κ_X, κ_Y).
 
     The density is the convolution ∫ f_X(u − y)·f_Y(y) dy ≤ κ_X·∫ f_Y = κ_X, and likewise with the roles
-    exchanged. An infinite `kappa_y` stands for a Y of which nothing is known but its independence; a
-    difference X − Y obeys the same bound.
+    exchanged. The default `kappa_y` is for any independent Y. The bound holds for X − Y, too.
 
     >>> sum(3.0, 2.0)
     2.0
@@ -33,10 +32,10 @@ def sum(kappa_x: float, kappa_y: float = math.inf) -> float:
 
 
 def ratio(kappa: float, M: float) -> float:
-    """Density of X/Y, for a joint density of at most κ and |Y| ≤ M: at most κ·M².
+    """Bound the density of X/Y, for a joint density of at most κ and |Y| ≤ M: κ·M².
 
     With U = X/Y and V = Y the Jacobian is |v|, so that f_U(u) = ∫ |v|·f(uv, v) dv ≤ κ·∫_{−M}^{M} |v| dv.
-    Independent variables with bounds κ_X and κ_Y have the joint bound κ_X·κ_Y.
+    Independent variables have the joint bound κ_X·κ_Y.
 
     >>> ratio(0.25, 2.0)
     1.0
@@ -45,35 +44,38 @@ def ratio(kappa: float, M: float) -> float:
 
 
 def share(kappa_x: float, kappa_y: float, M: float) -> float:
-    """Density of X/(X + Y), for independent X and Y with |X + Y| ≤ M: at most κ_X·κ_Y·M².
+    """Bound the density of X/(X + Y), for independent X and Y with |X + Y| ≤ M.
 
-    The map (x, y) → (x, x + y) keeps areas, so that (X, X + Y) has a joint density of at most κ_X·κ_Y;
-    then `ratio`. The paper states it for |X|, |Y| ≤ M' as 4·κ²·M'², which is the case M = 2·M'.
+    The bound is min(κ_X·κ_Y·M², (κ_X + κ_Y)·M). The first is `ratio`: (x, y) → (x, x + y) preserves areas.
+    For the second, the density at u is ∫ |v|·f_X(uv)·f_Y((1 − u)v) dv ≤ M·min(κ_X/|1 − u|, κ_Y/|u|), which is
+    largest at u = κ_Y/(κ_X + κ_Y). The paper has the first, for |X|, |Y| ≤ M/2.
 
-    >>> share(1.0, 1.0, M=2.0)
-    4.0
+    >>> share(1.0, 1.0, M=1.0), share(3.0, 3.0, M=1.0)
+    (1.0, 6.0)
     """
-    return ratio(_bound("kappa_x", kappa_x) * _bound("kappa_y", kappa_y), M)
+    kappa_x, kappa_y, M = _bound("kappa_x", kappa_x), _bound("kappa_y", kappa_y), _bound("M", M)
+    return min(kappa_x * kappa_y * M * M, (kappa_x + kappa_y) * M)
 
 
 def shifted_ratio(kappa_x: float, kappa_z: float, M: float) -> float:
-    """Density of (X + Y)/(Z + Y), for independent X, Y, Z with |Z + Y| ≤ M: at most κ_X·κ_Z·M².
+    """Bound the density of (X + Y)/(Z + Y), for independent X, Y, Z with |Z + Y| ≤ M.
 
-    Given Y = y the pair (X + y, Z + y) has a joint density of at most κ_X·κ_Z, hence also on average over
-    any Y, smooth or not; then `ratio`. The paper asks for |Y|, |Z| ≤ M' and states 4·κ²·M'², the case
-    M = 2·M'; where Y = −Y' with Y', Z ≥ 0 the range of Z + Y is only half of that.
+    The bound is min(κ_X·κ_Z·M², κ_X·M), for any Y. Given Y = y, the density at u is
+    ∫ |v|·f_X(uv − y)·f_Z(v − y) dv. The first bound is `ratio`; the second uses |v| ≤ M and ∫ f_Z = 1. The
+    paper has the first, for |Y|, |Z| ≤ M/2.
 
-    >>> shifted_ratio(1.0, 1.0, M=1.0)
-    1.0
+    >>> shifted_ratio(2.0, 2.0, M=1.0)
+    2.0
     """
-    return ratio(_bound("kappa_x", kappa_x) * _bound("kappa_z", kappa_z), M)
+    kappa_x, kappa_z, M = _bound("kappa_x", kappa_x), _bound("kappa_z", kappa_z), _bound("M", M)
+    return min(kappa_x * kappa_z * M * M, kappa_x * M)
 
 
 def log_ratio(kappa: float, B: float = 1.0) -> float:
-    """Density of ln(X/Y), for X, Y in (0, B] with a joint density of at most κ: at most κ·B²/2.
+    """Bound the density of ln(X/Y), for X, Y in (0, B] with a joint density of at most κ: κ·B²/2.
 
-    At z it is ∫ y·e^z·f(y·e^z, y) dy over 0 < y ≤ B·min(1, e^−z), at most κ·B²/2·e^−|z|. The paper has
-    B = 1. Uniform variables attain it at z = 0.
+    At z it is ∫ y·e^z·f(y·e^z, y) dy over 0 < y ≤ B·min(1, e^−z), at most κ·B²/2·e^−|z|. Uniform variables
+    attain it at z = 0.
 
     >>> log_ratio(4.0)
     2.0
@@ -81,10 +83,23 @@ def log_ratio(kappa: float, B: float = 1.0) -> float:
     return _bound("kappa", kappa) * _bound("B", B) ** 2 / 2.0
 
 
-def rescale(kappa: float, c: float) -> float:
-    """Density of X/c: at most |c|·κ.
+def independent_log_ratio(kappa: float, B: float = 1.0) -> float:
+    """Bound the density of ln(X/Y), for independent X, Y in (0, B] with densities of at most κ: κ·B − 1/2.
 
-    The paper prints c·κ, which for a negative c is no bound at all.
+    At z ≥ 0 it is e^−z·∫ x·f_X(x)·f_Y(x·e^−z) dx ≤ κ·E[X], and E[X] is at most that of the uniform
+    distribution on [B − 1/κ, B], B − 1/(2κ). Two such variables attain it at z = 0.
+
+    >>> independent_log_ratio(4.0)
+    3.5
+    """
+    kappa, B = _bound("kappa", kappa), _bound("B", B)
+    if kappa * B < 1.0:
+        raise ValueError(f"kappa must be at least 1/B = {1.0 / B:g}, got {kappa!r}")
+    return kappa * B - 0.5
+
+
+def rescale(kappa: float, c: float) -> float:
+    """Bound the density of X/c: |c|·κ.
 
     >>> rescale(2.0, -3.0)
     6.0

@@ -1,9 +1,8 @@
-"""Pictures of games (two parameters: `plots.plane`, knobs: `plots.knobs`), of fits, of dispersion.
+"""Plots of games (`plots.plane` for two parameters, `plots.knobs` for knobs), of fits and of dispersion.
 
-Each function draws into the axes given, or into new ones, and returns them; `overview` writes a page. New
-axes are in a figure of pyplot's where `matplotlib.pyplot` is imported, so that `plt.show()` shows them;
-otherwise in one that belongs to no window, as servers want it. `ax.figure.savefig("picture.png")` writes
-either. Needs the `plot` extra.
+Each function draws into the given axes, or into new ones, and returns them; `overview` writes a page. New
+axes belong to a pyplot figure if `matplotlib.pyplot` is imported, so that `plt.show()` shows them; otherwise
+to a figure without a window. `ax.figure.savefig("picture.png")` writes either. Needs the `plot` extra.
 """
 
 from semibandit.plots import dispersion, knobs, plane

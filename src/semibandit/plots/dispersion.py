@@ -1,4 +1,4 @@
-"""A picture of dispersion: D(T, ε) against ε, and where the discontinuities lie."""
+"""Plots of dispersion: D(T, ε) against ε, and a histogram of the discontinuities."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ def plot(
     bound_name: str = "the theorem",
     title: str = "",
 ) -> Any:
-    """Both panels in one figure, which is returned, and written to `path` if given. Needs matplotlib.
+    """Draw `counts` above `histogram`, return the figure, and write it to `path` if given.
 
-    `bound` is a theorem's f(T, ε), for instance Lemma 8 with the constants of the stream; None for Theorem 5
-    with the measured rate of discontinuities. `bound_name` is what the legend calls it.
+    `bound` and `bound_name` are as for `counts`.
     """
     if path is not None:
         path = _validate.path("path", path)
@@ -49,7 +48,11 @@ def plot(
 def counts(
     result: Dispersion, ax: Any, *, bound: DispersionFunction | None = None, bound_name: str = "the theorem"
 ) -> Any:
-    """D(T, ε) on log axes, between the line C·ε·T and a theorem's bound."""
+    """Draw D(T, ε) on log axes, with the line C·ε·T and a theorem's bound f(T, ε).
+
+    Default bound: Theorem 5 with the measured rate of discontinuities. It is drawn where it is below T; the
+    legend says "vacuous" if it nowhere is.
+    """
     require("result", result, "D", "worst")
     require("ax", ax, "pcolormesh")
     T, eps = result.T, result.eps
@@ -57,12 +60,13 @@ def counts(
         _validate.function("bound", bound)
     else:
         bound, bound_name = _theorem_5(result), "Theorem 5, at the measured rate"
-    for rounds, row in zip(result.prefixes[:-1], result.table[:-1], strict=True):
-        first = rounds == result.prefixes[0]
-        ax.plot(
-            eps, row, color=BLUE, alpha=0.25, lw=1.0, label="D(T′, ε), T′ = T/2, T/4, ..." if first else None
-        )
-    ax.plot(eps, [bound(T, e) for e in eps], color=GREEN, lw=1.5, label=bound_name)
+    for i, row in enumerate(result.table[:-1]):
+        label = "D(T′, ε), T′ = T/2, T/4, ..." if i == 0 else None
+        ax.plot(eps, row, color=BLUE, alpha=0.25, lw=1.0, label=label)
+    bounded = np.array([bound(T, e) for e in eps], dtype=np.float64)
+    bounded[bounded >= T] = np.nan
+    name = f"{bound_name} (vacuous: larger than T)" if np.isnan(bounded).all() else bound_name
+    ax.plot(eps, bounded, color=GREEN, lw=1.5, label=name)
     ax.plot(eps, result.C * eps * T, color=ORANGE, lw=1.2, ls="--", label=f"C·ε·T, C = {result.C:.3g}")
     ax.plot(eps, eps / result.space.width * T, color="0.5", lw=1.0, ls=":", label="ε·T / |space|")
     ax.plot(eps, result.counts, color=BLUE, lw=2.0, marker=".", ms=5, label=f"D(T, ε), T = {T:,}")
@@ -82,11 +86,11 @@ def counts(
 
 
 def histogram(result: Dispersion, ax: Any) -> Any:
-    """Where the discontinuities lie; the worst interval of the length T^−1/2 of the space is marked."""
+    """Draw a histogram of the discontinuities, and mark the worst interval of T^−1/2 of the space."""
     require("result", result, "D", "worst")
     require("ax", ax, "pcolormesh")
     lo, hi = result.space.lo, result.space.hi
-    places = result.breaks.start
+    places = result.breaks.x
     bins = int(np.clip(np.sqrt(max(places.size, 1)), 20, 200))
     ax.hist(places, bins=bins, range=(lo, hi), color=BLUE, alpha=0.7)
     if places.size:
@@ -103,7 +107,7 @@ def histogram(result: Dispersion, ax: Any) -> Any:
 
 
 def _theorem_5(result: Dispersion) -> DispersionFunction:
-    """The theorem with the mean taken from the highest intensity measured, that of `measure`."""
+    """Return the bound of Theorem 5 for the highest rate of discontinuities measured."""
     from semibandit.dispersion.measuring import SLACK
 
     rate = result.C / SLACK

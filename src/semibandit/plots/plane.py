@@ -1,6 +1,6 @@
-"""Pictures of games with two parameters: heat maps over the square of (ρ, α).
+"""Plots of games with two parameters: heat maps over the square of (ρ, α).
 
-Each function draws into the axes given, or into new ones, and returns them. Needs the `plot` extra.
+Each function draws into the given axes, or into new ones, and returns them. Needs the `plot` extra.
 """
 
 from __future__ import annotations
@@ -22,23 +22,22 @@ _BINS = 512
 
 
 def density(history: History, ax: Any = None, *, chosen: Any = None) -> Any:
-    """The learner's density over the square at the end of the game; darker is likelier.
+    """Draw the learner's density over the square at the end of the game.
 
-    `chosen` is what the learner recommends; the cross is the best fixed point in hindsight.
+    A cross marks the best fixed point in hindsight, a circle `chosen`, the learner's recommendation.
     """
     require("history", history, "densities", "best")
     ax = axes(ax)
     _, edges, shares = history.densities()
     even = 1.0 / shares[-1].size
-    image = _heat(ax, history.space, edges, np.sqrt(shares[-1] / even), "Blues")
-    ax.figure.colorbar(image, ax=ax, pad=0.01).set_label("√(density / uniform density)")
+    _heat(ax, edges, _boundaries(history.space), np.sqrt(shares[-1] / even))
     _mark(ax, history, chosen)
     ax.set(title=f"Density after {len(history)} rounds ({history.feedback})", xlabel="ρ", ylabel="α")
     return ax
 
 
 def marginal(history: History, ax: Any = None, *, of: str = "alpha") -> Any:
-    """The density of α (or of ρ: of="rho") through time; darker is likelier, the line is the best one."""
+    """Draw the density of α, or of ρ with of="rho", over the rounds; a line marks the best fixed value."""
     require("history", history, "densities", "best")
     _validate.choice("of", of, ("alpha", "rho"))
     ax = axes(ax)
@@ -46,8 +45,7 @@ def marginal(history: History, ax: Any = None, *, of: str = "alpha") -> Any:
     rows = shares.sum(axis=2 if of == "alpha" else 1)
     right = np.append(times, max(len(history), times[-1] + 1))
     at = _boundaries(history.space) if of == "alpha" else edges
-    image = ax.pcolormesh(right, at, np.sqrt(rows.T * rows.shape[1]), cmap="Blues", rasterized=True)
-    ax.figure.colorbar(image, ax=ax, pad=0.01).set_label("√(density / uniform density)")
+    _heat(ax, right, at, np.sqrt(rows.T * rows.shape[1]))
     best = history.best()
     ax.axhline(best.alpha if of == "alpha" else best.rho, color=ORANGE, lw=1.0, ls="--")
     letter = "α" if of == "alpha" else "ρ"
@@ -58,7 +56,7 @@ def marginal(history: History, ax: Any = None, *, of: str = "alpha") -> Any:
 def loss(
     function: Piecewise, space: Space, ax: Any = None, *, history: Any = None, chosen: Any = None
 ) -> Any:
-    """A function on the line of the rows, such as a mean loss, over the square."""
+    """Draw a function on the line of the space, such as a mean loss, over the square."""
     if not isinstance(function, Piecewise):
         raise TypeError(f"function must be a piecewise function, got {function!r}")
     if not isinstance(space, Space):
@@ -67,8 +65,7 @@ def loss(
     edges = np.linspace(space.interval.lo, space.interval.hi, _BINS + 1)
     middles = 0.5 * (edges[1:] + edges[:-1])
     values = np.array([row(middles) for row in space.line.rows(function)])
-    image = _heat(ax, space, edges, values, "viridis_r")
-    ax.figure.colorbar(image, ax=ax, pad=0.01).set_label("loss")
+    _heat(ax, edges, _boundaries(space), values, "viridis_r", "loss")
     if history is not None:
         _mark(ax, history, chosen)
     ax.set(title="Mean loss", xlabel="ρ", ylabel="α")
@@ -76,25 +73,24 @@ def loss(
 
 
 def instance(problem: Any, rho: float, alpha: float, ax: Any = None) -> Any:
-    """One instance's loss over the square; what a run at (rho, alpha) reveals is outlined."""
+    """Draw the loss of one instance over the square, and outline the feedback set of (rho, alpha)."""
     require("problem", problem, "losses", "reveal")
     ax = loss(problem.losses(), problem.space, ax)
+    from matplotlib.patches import Rectangle
+
     space, seen = problem.space, problem.reveal(rho, alpha)
     bounds = _boundaries(space)
     for row, part in enumerate(space.line.rows(seen)):
         for lo, hi in part.domain:
             corner, height = (lo, bounds[row]), bounds[row + 1] - bounds[row]
-            ax.add_patch(_rectangle(corner, hi - lo, height, fill=False, ec="red", lw=1.2))
+            ax.add_patch(Rectangle(corner, hi - lo, height, fill=False, ec="red", lw=1.2))
     ax.plot([rho], [alpha], "o", color="red", ms=5, clip_on=False)
     ax.set(title="Loss of one instance; outlined: revealed by one run", xlabel="ρ", ylabel="α")
     return ax
 
 
-# -- inside ----------------------------------------------------------------------------------------------
-
-
 def _boundaries(space: Space) -> FloatArray:
-    """Where the bands of the rows begin and end: halfway between neighbours."""
+    """Return the boundaries between the bands of the rows: halfway between neighbours."""
     alphas = np.array(space.alphas)
     if alphas.dtype == object or alphas.ndim != 1:
         raise TypeError(f"space must be Strips with one further parameter, got {space!r}")
@@ -102,11 +98,20 @@ def _boundaries(space: Space) -> FloatArray:
     return np.concatenate(([alphas[0] - half], 0.5 * (alphas[1:] + alphas[:-1]), [alphas[-1] + half]))
 
 
-def _heat(ax: Any, space: Space, edges: FloatArray, values: FloatArray, colours: str) -> Any:
-    return ax.pcolormesh(edges, _boundaries(space), values, cmap=colours, rasterized=True)
+def _heat(
+    ax: Any,
+    x: FloatArray,
+    y: FloatArray,
+    values: FloatArray,
+    colours: str = "Blues",
+    label: str = "√(density / uniform density)",
+) -> None:
+    image = ax.pcolormesh(x, y, values, cmap=colours, rasterized=True)
+    ax.figure.colorbar(image, ax=ax, pad=0.01).set_label(label)
 
 
 def _mark(ax: Any, history: History, chosen: Any) -> None:
+    """Mark the best fixed point in hindsight and the recommendation."""
     require("history", history, "best")
     if chosen is not None and not (hasattr(chosen, "rho") and hasattr(chosen, "alpha")):
         raise TypeError(f"chosen must be a recommendation, with rho and alpha, got {chosen!r}")
@@ -119,9 +124,3 @@ def _mark(ax: Any, history: History, chosen: Any) -> None:
             clip_on=False,
         )  # fmt: skip
     ax.legend(frameon=True, framealpha=0.8, loc="lower left", fontsize="small")
-
-
-def _rectangle(corner: tuple[float, float], width: float, height: float, **options: Any) -> Any:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle(corner, width, height, **options)

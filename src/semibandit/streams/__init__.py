@@ -1,4 +1,4 @@
-"""Seeded streams of instances: sequences that make their instances on demand."""
+"""Seeded streams of problem instances, made on demand or read from files."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Streams that are not dispersed: what the guarantee does not cover, to be seen failing."""
+"""Streams that are not dispersed, to which the regret guarantee does not apply."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from semibandit.families.instance import interval_or
 from semibandit.families.problem import Explicit
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.spaces.interval import Interval
-from semibandit.streams.stream import Stream, remade
+from semibandit.streams.stream import Stream, pickled_as_call
 
 __all__ = ["concentrated", "halving"]
 
 _UNIT = Interval(0.0, 1.0)
 
 
-@remade
+@pickled_as_call
 def concentrated(
     rounds: int = 1000,
     *,
@@ -27,23 +27,23 @@ def concentrated(
     width: float = 1e-6,
     seed: int = 0,
 ) -> Stream[Explicit]:
-    """Losses of 1 but for a needle: all discontinuities lie within `width` around one point.
+    """Return losses of 1 except on a needle: all discontinuities lie within `width` around one point.
 
     Parameters
     ----------
     rounds, seed
-        The number of functions, and the seed.
+        Number of functions, and seed.
     space
-        Where the parameter lives.
+        Range of the parameter.
     center, width
-        Each function is 0 from a random point of the left to a random point of the right half of the interval
-        of this width around the center, and 1 elsewhere; None for the point 0.37 of the way.
+        Each function is 0 on an interval with random ends, one in each half of the interval of this width
+        around the center, and 1 elsewhere. Default center: 0.37 of the space.
 
     Notes
     -----
-    The center has a total loss of 0, but only about one even draw in |space|/width comes near it: a learner
-    on a grid loses everything. One that sees whole functions finds the needle at once, and Exp3-SET after
-    some ln(|space|/width)/λ rounds, because the rest is seen to be bad. D(T, ε) = T for every ε ≥ width.
+    The center has a total loss of 0, but a uniform draw comes near it with a probability of width/|space|
+    only: a learner on a grid loses every round. Full information finds the needle after one round, Exp3-SET
+    after about ln(|space|/width)/λ, as it rules out the rest. D(T, ε) = T for every ε ≥ width.
 
     Examples
     --------
@@ -68,27 +68,27 @@ def concentrated(
     return Stream(make, rounds, seed)
 
 
-@remade
+@pickled_as_call
 def halving(rounds: int = 48, *, space: Interval = _UNIT, seed: int = 0) -> Stream[Explicit]:
-    """The halving adversary: no learner can do better than chance, some parameter is always right.
+    """Return the losses of the halving adversary: every learner loses 1/2 a round, one parameter nothing.
 
     Parameters
     ----------
     rounds, seed
-        The number of functions, and the seed.
+        Number of functions, and seed.
     space
-        Where the parameter lives.
+        Range of the parameter.
 
     Notes
     -----
-    There is an interval, at first the space. Each round a fair coin picks one half of it; the loss is 1 on
-    that side of the middle and 0 on the other, and the interval becomes the half with loss 0. Whatever a
-    learner does, even when it sees whole functions, it loses 1/2 per round in expectation, while every point
-    of the last interval loses nothing: the regret is T/2.
+    Start with the space as the interval. Each round a fair coin picks one half of the interval; the loss is 1
+    on that side of the middle and 0 on the other, and the other half becomes the interval. Every learner,
+    also with full information, loses 1/2 per round in expectation, and every point of the last interval
+    loses nothing: the regret is T/2.
 
-    Doubles can be halved only so often (50 times on [0, 1]). With more rounds than that, each interval is
-    kept for m rounds, one coin each, and halved to the side that did better. The expected regret then is
-    E|S_m|/2 for each interval, S_m being a random walk of m steps: T/2 for m = 1, and never below √T.
+    Doubles limit the number of halvings (50 on [0, 1]). For more rounds each interval is kept for m rounds,
+    with one coin each, and halved to the better side. The expected regret is then E|S_m|/2 per interval, for
+    a random walk S_m of m steps: T/2 for m = 1, and at least √T.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def halving(rounds: int = 48, *, space: Interval = _UNIT, seed: int = 0) -> Stre
     """
     space = interval_or((0.0, 1.0), space)
     rounds = _validate.integer("rounds", rounds, low=1)
-    # Not the generator that a learner with the same seed has: it would know the coins.
+    # Another generator than that of a learner with the same seed, which would predict the coins.
     rng = np.random.default_rng([_validate.seed("seed", seed), 1])
     depth = _halvings(space)
     repeats = math.ceil(rounds / depth)
@@ -119,6 +119,6 @@ def halving(rounds: int = 48, *, space: Interval = _UNIT, seed: int = 0) -> Stre
 
 
 def _halvings(space: Interval) -> int:
-    """How often the space can be halved before its doubles run out, wherever in it."""
+    """Return how often the space can be halved in doubles, at any place."""
     spacing = np.spacing(max(abs(space.lo), abs(space.hi)))
     return max(1, int(math.log2(space.width / spacing)) - 2)

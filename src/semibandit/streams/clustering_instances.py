@@ -1,4 +1,4 @@
-"""Streams of clustering instances: labelled points, to be clustered by ρ-linkage."""
+"""Streams of clustering instances: labelled points for ρ-linkage."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from semibandit._extras import needed
 from semibandit._validate import FloatArray, IntArray
 from semibandit.clustering import TargetDistance
 from semibandit.families.linkage.linkage import Linkage
-from semibandit.streams.stream import Stream, remade
+from semibandit.streams.stream import Stream, pickled_as_call
 
 __all__ = ["clustering"]
 
-# Strips of this length one apart, and so many points on each bridge between two of them: the bridges mislead
-# single linkage, the length misleads complete linkage.
+# Length and thickness of strips at distance 1, and points on the bridge between two of them. The bridges
+# mislead single linkage, the length misleads complete linkage.
 _LENGTH, _THICKNESS, _BRIDGE = 1.5, 0.05, 3
-_SPREAD = 2.2  # of the means of a mixture, in standard deviations of its parts
+_SPREAD = 2.2  # of the means of a Gaussian mixture, in standard deviations of its parts
 
 _DATA = {"digits": "digits", "iris": "iris", "wine": "wine", "breast-cancer": "breast_cancer"}
 _KINDS = ("elongated", "gaussian", *_DATA)
 
 
-@remade
+@pickled_as_call
 def clustering(
     kind: str = "elongated",
     rounds: int = 500,
@@ -39,28 +39,27 @@ def clustering(
     cost: Callable[[IntArray], Any] = TargetDistance,
     seed: int = 0,
 ) -> Stream[Linkage]:
-    """Points of a few classes each, to be told apart by ρ-linkage.
+    """Return a stream of labelled points for ρ-linkage.
 
     Parameters
     ----------
     kind
-        "elongated": strips side by side with a few points in between, on which an interior ρ is clearly
-        better than both ends. "gaussian": round clusters that overlap a little. "digits", "iris", "wine",
-        "breast-cancer": random classes and random points of each from scikit-learn's data (measurements
-        standardised, pixels as they are).
+        "elongated": parallel strips with a few points in between, on which an interior ρ is clearly better
+        than both ends. "gaussian": round clusters that overlap a little. "digits", "iris", "wine",
+        "breast-cancer": random classes and points of scikit-learn's data (standardised, except for digits).
     rounds
-        The number of instances.
+        Number of instances.
     n_classes, per_class
-        The size of an instance; at most what the data has.
+        Number of classes, and of points of each.
     smooth
-        Adds to each distance independent noise, uniform on [0, smooth · the mean distance]: the adversary of
-        the paper, κ-smooth with κ = 1 / (smooth · mean distance).
+        Width of independent uniform noise on each distance, in mean distances: the stream is κ-smooth with
+        κ = 1 / (smooth · mean distance).
     linkage, partition
-        The linkage of each `Linkage`, and what its feedback sets keep together.
+        Arguments of each `Linkage`.
     cost
         Makes the cost of an instance from its labels.
     seed
-        The seed of the stream.
+        Seed of the stream.
 
     Examples
     --------
@@ -94,7 +93,7 @@ def clustering(
 
 
 def _strips(n_classes: int, per_class: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
-    """Strips one above the other; between two neighbours a bridge, whose points belong to the nearer one."""
+    """Return parallel strips, joined by bridges whose points belong to the nearer strip."""
     labels = np.repeat(np.arange(n_classes), per_class)
     across = _LENGTH * rng.uniform(-0.5, 0.5, labels.size)
     strips = np.column_stack((across, labels + _THICKNESS * rng.normal(size=labels.size)))

@@ -1,4 +1,4 @@
-"""Streams of graphs with weights, for independent sets."""
+"""Streams of weighted graphs for independent sets."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import numpy as np
 from semibandit import _validate
 from semibandit.families.greedy.independent_set import IndependentSet
 from semibandit.spaces.interval import Interval
-from semibandit.streams.stream import Stream, remade
+from semibandit.streams.stream import Stream, pickled_as_call
 
 __all__ = ["independent_set"]
 
 
-@remade
+@pickled_as_call
 def independent_set(
     rounds: int = 1000,
     *,
@@ -24,24 +24,24 @@ def independent_set(
     loss: str = "normalised",
     seed: int = 0,
 ) -> Stream[IndependentSet]:
-    """Random graphs of uneven degrees whose vertices weigh the more the more neighbours they have.
+    """Return random graphs of uneven degrees, with weights that grow with the degree.
 
     Parameters
     ----------
     rounds
-        The number of graphs.
+        Number of graphs.
     vertices
-        The number of vertices of each graph.
+        Number of vertices of each graph.
     density
-        The probability of an edge, on average. Vertices are active to different degrees, and an edge
-        is as likely as both of its ends are active.
+        Mean probability of an edge, at most 1/4. It is proportional to the product of the random activities
+        of both vertices.
     pull
-        Weights are (1 + deg)^pull times a factor uniform in [1/2, 3/2], independent of all else: their
-        densities are bounded, so that critical values are dispersed.
+        Weights are (1 + deg)^pull times an independent uniform factor in [1/2, 3/2], so that their densities
+        are bounded and critical values dispersed.
     adaptive, space, loss
-        What each `IndependentSet` gets.
+        Arguments of each `IndependentSet`.
     seed
-        The seed of the stream.
+        Seed of the stream.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def independent_set(
     _validate.number("pull", pull)
 
     def make(t: int, rng: np.random.Generator) -> IndependentSet:
-        activity = 2.0 * rng.random(vertices)  # products average to 1, and are at most 4
+        activity = 2.0 * rng.random(vertices)  # products have mean 1 and are at most 4
         likely = density * np.outer(activity, activity)
         edges = np.argwhere(np.triu(rng.random((vertices, vertices)) < likely, k=1))
         degree = np.bincount(edges.ravel(), minlength=vertices)

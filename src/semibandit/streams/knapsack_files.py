@@ -4,60 +4,28 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from semibandit import _validate
 from semibandit.families.greedy.knapsack import Knapsack
 from semibandit.spaces.interval import Interval
-from semibandit.streams.files import InstanceFileError, InstanceFiles, Where, find_files, sound
+from semibandit.streams.files import InstanceFiles, LineError, Where, finite_number, instance_files, opened
 
-__all__ = ["InstanceFileError", "KnapsackFiles", "read_knapsacks"]
+__all__ = ["read_knapsacks"]
 
 _SECTIONS = ("META", "PROJECTS", "VOTES")
-_KEYS: dict[str, Callable[[tuple[Path, Content]], Any]] = {
-    "name": lambda entry: entry[0].name,
-    "date": lambda entry: (entry[1].date, entry[0].name),
-}
 
 
-class Content(NamedTuple):
-    """What a file says: an instance, and for Pabulib when the vote was (year, month, day)."""
+class _Content(NamedTuple):
+    """Numbers of an instance, and for Pabulib the date of the vote (year, month, day)."""
 
     values: list[float]
     sizes: list[float]
     capacity: float
     date: tuple[int, int, int] | None
-
-
-class KnapsackFiles(InstanceFiles[Knapsack]):
-    """The instances in files that were read once, in order; their contents are kept.
-
-    `paths` says where each came from, `skipped` which were left out.
-    """
-
-    def __init__(
-        self,
-        entries: list[tuple[Path, Content]],
-        skipped: Sequence[InstanceFileError],
-        options: dict[str, Any],
-    ) -> None:
-        self._entries, self._options = entries, options
-        super().__init__([path for path, _ in entries], partial(_problem, options=options), skipped)
-
-    def _instance(self, t: int) -> Knapsack:
-        return _made(*self._entries[t], self._options)
-
-    def part(self, start: int, stop: int) -> KnapsackFiles:
-        """The instances from `start` up to `stop`."""
-        return KnapsackFiles(self._entries[start:stop], (), self._options)
-
-    def __reduce__(self) -> Any:
-        return KnapsackFiles, (self._entries, self.skipped, self._options)
 
 
 def read_knapsacks(
@@ -71,126 +39,107 @@ def read_knapsacks(
     loss: str = "normalised",
     partition: str = "output",
 ) -> InstanceFiles[Knapsack]:
-    """A stream of the knapsack instances in files.
+    """Return a stream of the knapsack instances in files, each read whenever it is needed.
 
     Parameters
     ----------
     where
-        A folder (its `.kp` and `.pb` files), a glob pattern, a file, or several files.
+        A folder (its `.kp` and `.pb` files), a glob pattern, a file, or several of these.
         A `.kp` file holds n and the capacity, then n lines "value size". A `.pb` file holds a participatory
         budget: projects are items, the budget is the capacity.
     order
-        "name": by file name. "date": by the date of the vote, then by name (Pabulib only). Or a key, called
-        with the path.
+        "name": by file name. "date": by the date of the vote, then by name (Pabulib only). Or a key function
+        of the path.
     skip_bad
-        Go on past files that cannot be used; they are counted in `.skipped`. Otherwise the first is an error
-        that names the file and the line.
+        Leave out the files that cannot be used; their errors are in `.skipped`. Otherwise the first such file
+        raises an error that names the file and the line.
     on_demand
-        Read a file whenever its instance is asked for, and keep nothing: for logs that are too large to be
-        held, or are read by many workers. A file that cannot be used is an error only then.
+        Do not read the files in advance. A file that cannot be used raises its error when it is needed.
     value
-        The column of PROJECTS that says what a project is worth: "votes" or "score".
+        Column of PROJECTS with the value of a project: "votes" or "score".
     space, loss, partition
-        What each `Knapsack` gets.
+        Arguments of each `Knapsack`.
     """
     _validate.choice("value", value, ("votes", "score"))
     if not callable(order):
-        _validate.choice("order", order, tuple(_KEYS))
+        _validate.choice("order", order, ("name", "date"))
     options = {"space": space, "loss": loss, "partition": partition}
-    paths = find_files(where, _READERS)
-    if _validate.boolean("on_demand", on_demand):
-        if order == "date" or skip_bad:
-            raise ValueError("on_demand=True looks into no file in advance, as order='date' and skip_bad do")
-        paths.sort(key=order if callable(order) else lambda path: path.name)
-        return InstanceFiles(_some(paths, where, 0), partial(_problem, value=value, options=options))
-    entries, skipped = sound(paths, partial(read, value=value, dated=order == "date"), skip_bad)
-    _some(entries, where, len(skipped))
-    entries.sort(key=_KEYS[order] if isinstance(order, str) else lambda entry: order(entry[0]))
-    return KnapsackFiles(entries, skipped, options)
+    if _validate.boolean("on_demand", on_demand) and (order == "date" or skip_bad):
+        raise ValueError("on_demand=True reads no file in advance, but order='date' and skip_bad=True do")
+    dates: dict[Path, Any] = {}
+
+    def check(path: Path) -> None:
+        with opened(path, _READERS) as file:
+            dates[path] = _READERS[path.suffix.lower()](file, value).date
+            if order == "date" and dates[path] is None:
+                raise LineError(None, "has no date to order by")
+
+    def by_date(path: Path) -> Any:
+        return dates[path], path.name
+
+    keys = {"name": lambda path: path.name, "date": by_date}
+    return instance_files(
+        where,
+        _READERS,
+        partial(_problem, value=value, options=options),
+        check=None if on_demand else check,
+        skip_bad=skip_bad,
+        order=order if callable(order) else keys[order],
+    )
 
 
-def _some(found: list[Any], where: Where, skipped: int) -> list[Any]:
-    if not found:
-        raise ValueError(f"no usable knapsack file in {where!r} ({skipped} skipped)")
-    return found
-
-
-def _problem(path: Path, options: dict[str, Any], value: str = "votes") -> Knapsack:
-    return _made(path, read(path, value), options)
-
-
-def _made(path: Path, content: Content, options: dict[str, Any]) -> Knapsack:
-    try:
+def _problem(path: Path, value: str, options: dict[str, Any]) -> Knapsack:
+    with opened(path, _READERS) as file:
+        content = _READERS[path.suffix.lower()](file, value)
         return Knapsack(content.values, content.sizes, content.capacity, **options)
-    except ValueError as error:
-        raise InstanceFileError(path, None, str(error)) from None
-
-
-def read(path: Path, value: str = "votes", *, dated: bool = False) -> Content:
-    """Read one file, by its suffix; where it must be `dated`, one without a date is an error."""
-    reader = _READERS.get(path.suffix.lower())
-    if reader is None:
-        raise InstanceFileError(path, None, f"suffix must be {' or '.join(_READERS)}, got {path.suffix!r}")
-    # A stray byte in a project's name does no harm, and in a number it is no number.
-    try:
-        with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-            content = reader(path, file, value)
-    except OSError as error:
-        raise InstanceFileError(path, None, f"cannot be read: {error.strerror}") from None
-    if dated and content.date is None:
-        raise InstanceFileError(path, None, "has no date to order by")
-    return content
 
 
 # -- .kp -------------------------------------------------------------------------------------------------
 
 
-def _read_kp(path: Path, file: Iterable[str], _: str) -> Content:
+def _read_kp(file: Iterable[str], _: str) -> _Content:
     rows = [
         (line, text.split()) for line, text in enumerate(file, 1) if text.strip() and text.lstrip()[0] != "#"
     ]
     if not rows:
-        raise InstanceFileError(path, None, "is empty")
+        raise LineError(None, "is empty")
     head = rows.pop(0)
-    if len(head[1]) == 1 and rows and len(rows[0][1]) == 1:  # n and the capacity on lines of their own
+    if len(head[1]) == 1 and rows and len(rows[0][1]) == 1:  # n and the capacity on separate lines
         head = (rows[0][0], head[1] + rows.pop(0)[1])
     if len(head[1]) != 2:
-        raise InstanceFileError(
-            path, head[0], f"expected the number of items and the capacity, got {_shown(head[1])}"
-        )
-    n = _number(path, head[0], "number of items", head[1][0], above=0.0)
-    capacity = _number(path, head[0], "capacity", head[1][1], above=0.0)
+        raise LineError(head[0], f"expected the number of items and the capacity, got {_shown(head[1])}")
+    n = _number(head[0], "number of items", head[1][0], above=0.0)
+    capacity = _number(head[0], "capacity", head[1][1], above=0.0)
     if n != int(n):
-        raise InstanceFileError(path, head[0], f"number of items must be an integer, got {head[1][0]}")
+        raise LineError(head[0], f"number of items must be an integer, got {head[1][0]}")
     items = []
     for line, row in rows[: int(n)]:
         if len(row) != 2:
-            raise InstanceFileError(path, line, f"expected a value and a size, got {_shown(row)}")
-        items.append((_number(path, line, "value", row[0]), _number(path, line, "size", row[1], above=0.0)))
+            raise LineError(line, f"expected a value and a size, got {_shown(row)}")
+        items.append((_number(line, "value", row[0]), _number(line, "size", row[1], above=0.0)))
     if len(items) < n:
-        raise InstanceFileError(
-            path, (rows or [head])[-1][0], f"cut short: {int(n)} items announced, {len(items)} found"
-        )
+        raise LineError((rows or [head])[-1][0], f"cut short: {int(n)} items announced, {len(items)} found")
     extra = rows[int(n) :]
-    # Some collections close with an optimal solution, one 0 or 1 for each item.
+    # Some collections end with an optimal solution, one 0 or 1 for each item.
     if extra and not (len(extra) == 1 and len(extra[0][1]) == n and set(extra[0][1]) <= {"0", "1"}):
-        raise InstanceFileError(
-            path, extra[0][0], f"{int(n)} items announced, more found: {_shown(extra[0][1])}"
-        )
+        raise LineError(extra[0][0], f"{int(n)} items announced, more found: {_shown(extra[0][1])}")
     values, sizes = zip(*items, strict=True)
-    return Content(list(values), list(sizes), capacity, None)
+    return _Content(list(values), list(sizes), capacity, None)
 
 
 # -- Pabulib ---------------------------------------------------------------------------------------------
 
 
-def _read_pb(path: Path, file: Iterable[str], value: str) -> Content:
+def _read_pb(file: Iterable[str], value: str) -> _Content:
     meta: dict[str, tuple[int, str]] = {}
     header: list[str] | None = None
     items: list[tuple[float, float]] = []
     section, last = "", 0
-    for line, row in _csv_rows(path, file):
-        last = line
+    reader = csv.reader(file, delimiter=";")
+    for row in reader:
+        if not any(cell.strip() for cell in row):
+            continue
+        last = line = reader.line_num
         if len(row) == 1 and row[0].strip().upper() in _SECTIONS:
             section = row[0].strip().upper()
             if section == "VOTES":
@@ -201,53 +150,37 @@ def _read_pb(path: Path, file: Iterable[str], value: str) -> Content:
             header = [name.strip().lower() for name in row]
             for column in ("cost", value):
                 if column not in header:
-                    raise InstanceFileError(
-                        path, line, f"PROJECTS has no column {column!r}, only {', '.join(header)}"
-                    )
+                    raise LineError(line, f"PROJECTS has no column {column!r}, only {', '.join(header)}")
         elif section == "PROJECTS" and header is not None:
-            items.append(_project(path, line, header, row, value))
+            items.append(_project(line, header, row, value))
     if section != "VOTES":
-        raise InstanceFileError(
-            path, last or None, f"cut short: it ends in section {section or 'none'}, before VOTES"
-        )
-    capacity = _budget(path, meta, len(items), last)
-    return Content([v for v, _ in items], [s for _, s in items], capacity, _date(meta))
+        raise LineError(last or None, f"cut short: it ends in section {section or 'none'}, before VOTES")
+    capacity = _budget(meta, len(items), last)
+    return _Content([v for v, _ in items], [s for _, s in items], capacity, _date(meta))
 
 
-def _csv_rows(path: Path, file: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader(file, delimiter=";")
-    try:
-        for row in reader:
-            if any(cell.strip() for cell in row):
-                yield reader.line_num, row
-    except csv.Error as error:
-        raise InstanceFileError(path, reader.line_num, f"not readable as a table: {error}") from None
-
-
-def _project(path: Path, line: int, header: list[str], row: list[str], value: str) -> tuple[float, float]:
+def _project(line: int, header: list[str], row: list[str], value: str) -> tuple[float, float]:
     if len(row) < len(header):
-        raise InstanceFileError(
-            path, line, f"{len(header)} columns expected ({';'.join(header)}), got {len(row)}"
-        )
+        raise LineError(line, f"{len(header)} columns expected ({';'.join(header)}), got {len(row)}")
     cells = dict(zip(header, row, strict=False))
-    return _number(path, line, value, cells[value]), _number(path, line, "cost", cells["cost"], above=0.0)
+    return _number(line, value, cells[value]), _number(line, "cost", cells["cost"], above=0.0)
 
 
-def _budget(path: Path, meta: dict[str, tuple[int, str]], n_projects: int, last: int) -> float:
+def _budget(meta: dict[str, tuple[int, str]], n_projects: int, last: int) -> float:
     if "budget" not in meta:
-        raise InstanceFileError(path, None, "META has no budget")
+        raise LineError(None, "META has no budget")
     line, text = meta["budget"]
-    budget = _number(path, line, "budget", text, above=0.0)
+    budget = _number(line, "budget", text, above=0.0)
     if n_projects == 0:
-        raise InstanceFileError(path, last, "PROJECTS is empty")
+        raise LineError(last, "PROJECTS is empty")
     announced = meta.get("num_projects", (0, ""))[1]
     if announced.isdigit() and int(announced) != n_projects:
-        raise InstanceFileError(path, last, f"num_projects is {announced}, but {n_projects} were found")
+        raise LineError(last, f"num_projects is {announced}, but {n_projects} were found")
     return budget
 
 
 def _date(meta: dict[str, tuple[int, str]]) -> tuple[int, int, int] | None:
-    """When the vote was: the end date, the begin date or the instance, as far as they name a year."""
+    """Return the date of the vote: of the end, of the begin, or of the instance if it names a year."""
     for key in ("date_end", "date_begin", "instance"):
         text = meta.get(key, (0, ""))[1]
         if found := re.fullmatch(r"(\d{1,2})[./-](\d{1,2})[./-](\d{4})", text):
@@ -257,14 +190,11 @@ def _date(meta: dict[str, tuple[int, str]]) -> tuple[int, int, int] | None:
     return None
 
 
-def _number(path: Path, line: int, name: str, text: str, above: float | None = None) -> float:
-    try:
-        x = float(text.strip())
-    except ValueError:
-        raise InstanceFileError(path, line, f"{name} must be a number, got {text!r}") from None
-    if not np.isfinite(x) or (x <= above if above is not None else x < 0.0):
+def _number(line: int, name: str, text: str, above: float | None = None) -> float:
+    x = finite_number(line, name, text)
+    if x <= above if above is not None else x < 0.0:
         expected = f"> {above:g}" if above is not None else ">= 0"
-        raise InstanceFileError(path, line, f"{name} must be finite and {expected}, got {text.strip()}")
+        raise LineError(line, f"{name} must be {expected}, got {text.strip()}")
     return x
 
 
@@ -273,4 +203,4 @@ def _shown(row: list[str]) -> str:
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
-_READERS: dict[str, Callable[[Path, Iterable[str], str], Content]] = {".kp": _read_kp, ".pb": _read_pb}
+_READERS: dict[str, Callable[[Iterable[str], str], _Content]] = {".kp": _read_kp, ".pb": _read_pb}

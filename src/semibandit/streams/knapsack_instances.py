@@ -1,4 +1,4 @@
-"""Knapsack instances: the classical classes, and two made for learning."""
+"""Random knapsack instances: the classical classes, and two made for learning."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.families.greedy.knapsack import Knapsack
 from semibandit.spaces.interval import Interval
-from semibandit.streams.stream import Stream, remade
+from semibandit.streams.stream import Stream, pickled_as_call
 
 __all__ = ["KINDS", "knapsack"]
 
 Items = tuple[FloatArray, FloatArray]  # values, sizes
 
-_RANGE = 1000
-_ROOM = 100.0  # the capacity of the instances made for learning
+_CAPACITY = 100.0  # of the instances made for learning
 
 
-@remade
+@pickled_as_call
 def knapsack(
     kind: str = "mixed",
     rounds: int = 1000,
@@ -33,29 +32,28 @@ def knapsack(
     loss: str = "normalised",
     partition: str = "output",
 ) -> Stream[Knapsack]:
-    """A stream of random knapsack instances.
+    """Return a stream of random knapsack instances.
 
     Parameters
     ----------
     kind
-        One of the classes that the knapsack literature tests with: "uncorrelated", "weakly-correlated",
-        "strongly-correlated", "inverse-strongly-correlated", "almost-strongly-correlated", "subset-sum",
-        "similar-weights", "spanner", "multiple-strongly-correlated", "profit-ceiling", "circle"; or
-        "mixed", whose best parameter lies near 2.3, with mean losses some 8 points higher at ρ = 1 and more
-        elsewhere; or "drifting", the same with a best parameter that wanders from about 1.3 to 3.3.
+        A class of the knapsack literature: "uncorrelated", "weakly-correlated", "strongly-correlated",
+        "inverse-strongly-correlated", "almost-strongly-correlated", "subset-sum", "similar-weights",
+        "spanner", "multiple-strongly-correlated", "profit-ceiling", "circle". Or "mixed", with a best
+        parameter near 2.3 and a mean loss that is 0.08 higher at ρ = 1. Or "drifting", the same with a best
+        parameter that moves from about 1.3 to 3.3.
     rounds, seed
-        The number of instances, and the seed of the stream.
+        Number of instances, and seed of the stream.
     n
-        The number of items of each instance, at least 3.
+        Number of items of each instance, at least 3.
     kappa
-        The stream is κ-smooth: given anything else, the value of each item has a density of at most kappa
-        (the value of the class, scaled to [0, 1 - 1/kappa], plus independent uniform noise of width
-        1/kappa), which is what dispersion (Lemma 8) asks for. Sizes are at least 1 and values at most 1.
-        None: the class as it is, with integer values except for "circle".
+        Density of the noise on values: the stream is κ-smooth, as Lemma 8 requires. Values are scaled to
+        [0, 1 - 1/kappa] and get independent uniform noise of width 1/kappa. Sizes are at least 1. None: no
+        noise; values are integers except for "circle".
     fill
-        The capacity as a share of all sizes, for the classical classes; at least the largest item fits.
+        Capacity of the classical classes as a share of the sum of sizes; at least the largest item fits.
     space, loss, partition
-        What each `Knapsack` gets.
+        Arguments of each `Knapsack`.
 
     Examples
     --------
@@ -72,12 +70,12 @@ def knapsack(
 
     def make(t: int, rng: np.random.Generator) -> Knapsack:
         if kind in _CLASSICAL:
-            values, sizes = _CLASSICAL[kind](rng, n)
+            values, sizes = _CLASSICAL[kind](_uniform(rng, 2 if kind == "spanner" else n), rng, n)
             capacity = max(np.floor(fill * sizes.sum()), sizes.max())
         else:
             centre = 1.5 + 2.0 * t / rounds if kind == "drifting" else 2.5
             values, sizes = _two_sided(rng, n, centre)
-            capacity = _ROOM
+            capacity = _CAPACITY
         if kappa is not None:
             values = values / values.max() * (1.0 - 1.0 / kappa) + rng.uniform(0.0, 1.0 / kappa, n)
         return Knapsack(values, sizes, capacity, space, loss=loss, partition=partition)
@@ -86,11 +84,12 @@ def knapsack(
 
 
 def _two_sided(rng: np.random.Generator, n: int, centre: float) -> Items:
-    """An instance on which the smaller, or the larger, items should come first: ρ above, or below, a c.
+    """Return an instance on which ρ should be above, or below, a random c.
 
-    Values are s^c, so that all items swap near ρ = c. Where a large item leaves no room for a second of good
-    value, two middle ones are better: ρ must be above c, which is drawn below the centre. Where two small
-    ones leave no room for a large one, large and small is better: ρ must be below c, drawn above it.
+    Values are s^c, so that all items swap near ρ = c. In one kind a large item leaves no room for a second
+    good one, and two medium items are better: ρ must be above c, which is drawn below the centre. In the
+    other two small items leave no room for a large one, and a large and a small item are better: ρ must be
+    below c, which is drawn above the centre.
     """
     if rng.random() < 0.5:
         c = centre - rng.uniform(0.2, 1.0)
@@ -116,77 +115,32 @@ def _two_sided(rng: np.random.Generator, n: int, centre: float) -> Items:
 
 
 def _uniform(rng: np.random.Generator, n: int) -> FloatArray:
-    return rng.integers(1, _RANGE, n, endpoint=True).astype(np.float64)
+    return rng.integers(1, 1000, n, endpoint=True).astype(np.float64)
 
 
-def _uncorrelated(rng: np.random.Generator, n: int) -> Items:
-    return _uniform(rng, n), _uniform(rng, n)
+def _around(rng: np.random.Generator, x: FloatArray, reach: int) -> FloatArray:
+    return x + rng.integers(-reach, reach, x.size, endpoint=True)
 
 
-def _weak(rng: np.random.Generator, n: int) -> Items:
-    sizes = _uniform(rng, n)
-    reach = _RANGE // 10
-    return np.maximum(sizes + rng.integers(-reach, reach, n, endpoint=True), 1.0), sizes
-
-
-def _strong(rng: np.random.Generator, n: int) -> Items:
-    sizes = _uniform(rng, n)
-    return sizes + _RANGE // 10, sizes
-
-
-def _inverse_strong(rng: np.random.Generator, n: int) -> Items:
-    values = _uniform(rng, n)
-    return values, values + _RANGE // 10
-
-
-def _almost_strong(rng: np.random.Generator, n: int) -> Items:
-    sizes = _uniform(rng, n)
-    reach = _RANGE // 500
-    return sizes + _RANGE // 10 + rng.integers(-reach, reach, n, endpoint=True), sizes
-
-
-def _subset_sum(rng: np.random.Generator, n: int) -> Items:
-    sizes = _uniform(rng, n)
-    return sizes.copy(), sizes
-
-
-def _similar_weights(rng: np.random.Generator, n: int) -> Items:
-    return _uniform(rng, n), rng.integers(100_000, 100_100, n, endpoint=True).astype(np.float64)
-
-
-def _spanner(rng: np.random.Generator, n: int, base: int = 2, most: int = 10) -> Items:
-    """Multiples of a few items: strongly correlated ones, shrunk so that the multiples are in range."""
-    values, sizes = (np.ceil(x / (most + 1)) for x in _strong(rng, base))
-    which, times = rng.integers(base, size=n), rng.integers(1, most, n, endpoint=True)
+def _spanner(x: FloatArray, rng: np.random.Generator, n: int) -> Items:
+    """Return multiples, by 1 to 10, of two strongly correlated items that are scaled to stay in range."""
+    values, sizes = np.ceil((x + 100) / 11), np.ceil(x / 11)
+    which, times = rng.integers(2, size=n), rng.integers(1, 10, n, endpoint=True)
     return values[which] * times, sizes[which] * times
 
 
-def _multiple_strong(rng: np.random.Generator, n: int) -> Items:
-    sizes = _uniform(rng, n)
-    return sizes + np.where(sizes % 6 == 0, 3 * _RANGE // 10, 2 * _RANGE // 10), sizes
-
-
-def _profit_ceiling(rng: np.random.Generator, n: int) -> Items:
-    sizes = _uniform(rng, n)
-    return 3.0 * np.ceil(sizes / 3.0), sizes
-
-
-def _circle(rng: np.random.Generator, n: int) -> Items:
-    sizes = _uniform(rng, n)
-    return 2.0 / 3.0 * np.sqrt(4.0 * _RANGE**2 - (sizes - 2.0 * _RANGE) ** 2), sizes
-
-
-_CLASSICAL: dict[str, Callable[[np.random.Generator, int], Items]] = {
-    "uncorrelated": _uncorrelated,
-    "weakly-correlated": _weak,
-    "strongly-correlated": _strong,
-    "inverse-strongly-correlated": _inverse_strong,
-    "almost-strongly-correlated": _almost_strong,
-    "subset-sum": _subset_sum,
-    "similar-weights": _similar_weights,
+# Values and sizes from x, n uniform numbers (two for the spanner).
+_CLASSICAL: dict[str, Callable[[FloatArray, np.random.Generator, int], Items]] = {
+    "uncorrelated": lambda x, rng, n: (x, _uniform(rng, n)),
+    "weakly-correlated": lambda x, rng, n: (np.maximum(_around(rng, x, 100), 1.0), x),
+    "strongly-correlated": lambda x, rng, n: (x + 100, x),
+    "inverse-strongly-correlated": lambda x, rng, n: (x, x + 100),
+    "almost-strongly-correlated": lambda x, rng, n: (_around(rng, x + 100, 2), x),
+    "subset-sum": lambda x, rng, n: (x.copy(), x),
+    "similar-weights": lambda x, rng, n: (x, rng.integers(100_000, 100_101, n).astype(np.float64)),
     "spanner": _spanner,
-    "multiple-strongly-correlated": _multiple_strong,
-    "profit-ceiling": _profit_ceiling,
-    "circle": _circle,
+    "multiple-strongly-correlated": lambda x, rng, n: (x + np.where(x % 6 == 0, 300, 200), x),
+    "profit-ceiling": lambda x, rng, n: (3.0 * np.ceil(x / 3.0), x),
+    "circle": lambda x, rng, n: (2.0 / 3.0 * np.sqrt(4e6 - (x - 2000.0) ** 2), x),
 }
 KINDS = (*_CLASSICAL, "mixed", "drifting")

@@ -1,4 +1,4 @@
-"""Streams of point sets, for seeding."""
+"""Streams of point sets for seeding."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import numpy as np
 from semibandit import _validate
 from semibandit.families.seeding import Seeding
 from semibandit.spaces.interval import Interval
-from semibandit.streams.stream import Stream, remade
+from semibandit.streams.stream import Stream, pickled_as_call
 
 __all__ = ["seeding"]
 
 
-@remade
+@pickled_as_call
 def seeding(
     rounds: int = 1000,
     *,
@@ -24,21 +24,20 @@ def seeding(
     space: Interval | None = None,
     seed: int = 0,
 ) -> Stream[Seeding]:
-    """Gaussian clusters of uneven sizes with some outliers, each with uniforms of its own.
+    """Return Gaussian clusters of uneven sizes with outliers.
 
     Parameters
     ----------
     rounds
-        The number of point sets.
+        Number of point sets.
     points, clusters, dimension
-        The size of each set. Centres are uniform in a cube of side 10, and clusters have a standard deviation
-        of 1/2.
+        Size of each set. Centres are uniform in a cube of side 10; clusters have a standard deviation of 1/2.
     outliers
-        The share of points that are uniform in a cube of side 30 instead: they mislead large exponents.
+        Share of points that are uniform in a cube of side 30 instead: they mislead large exponents.
     iterations, space
-        What each `Seeding` gets.
+        Arguments of each `Seeding`.
     seed
-        The seed of the stream.
+        Seed of the stream.
 
     Examples
     --------

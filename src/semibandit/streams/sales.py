@@ -1,4 +1,4 @@
-"""Streams of sales: buyers whose values have a bounded density."""
+"""Streams of sales to buyers whose values have a bounded density."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit.families.sales import PostedPrice, SecondPrice
-from semibandit.streams.stream import Stream, remade
+from semibandit.streams.stream import Stream, pickled_as_call
 
 __all__ = ["posted_price", "second_price"]
 
 
-@remade
+@pickled_as_call
 def posted_price(
     rounds: int = 1000, *, buyers: int = 5, supply: int | None = None, loss: str = "normalised", seed: int = 0
 ) -> Stream[PostedPrice]:
-    """Sales at a posted price in [0, 1].
+    """Return a stream of sales at a posted price in [0, 1].
 
     Parameters
     ----------
     rounds
-        The number of sales.
+        Number of sales.
     buyers
-        The number of buyers in each sale. Their values are independent with the density of a Beta(2, 3)
-        variable, at most 1.78: the jumps of the revenue are 1/2-dispersed.
+        Number of buyers in each sale. Their values are independent Beta(2, 3) variables, of density at most
+        1.78: the jumps of the revenue are 1/2-dispersed.
     supply
-        The number of units for sale; as many as buyers by default.
+        Number of units for sale. Default: one per buyer.
     loss
-        The loss of each `PostedPrice`.
+        Loss of each `PostedPrice`.
     seed
-        The seed of the stream.
+        Seed of the stream.
 
     Examples
     --------
@@ -44,11 +44,11 @@ def posted_price(
     return Stream(make, rounds, seed)
 
 
-@remade
+@pickled_as_call
 def second_price(
     rounds: int = 1000, *, bidders: int = 3, supply: int = 1, loss: str = "normalised", seed: int = 0
 ) -> Stream[SecondPrice]:
-    """Second-price auctions with a reserve in [0, 1]; parameters as in `posted_price`.
+    """Return a stream of second-price auctions with a reserve in [0, 1]; parameters as in `posted_price`.
 
     Examples
     --------

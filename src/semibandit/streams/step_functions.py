@@ -1,4 +1,4 @@
-"""Random step functions: the plainest stream there is, to look at learners alone."""
+"""Streams of random step functions, to test learners without an algorithm family."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import numpy as np
 from semibandit import _validate
 from semibandit.families.problem import Explicit
 from semibandit.functions.constant import PiecewiseConstant
-from semibandit.streams.stream import Stream, remade
+from semibandit.streams.stream import Stream, pickled_as_call
 
 __all__ = ["synthetic"]
 
-_BEST, _REACH = 0.37, 0.15
+_BEST, _REACH = 0.37, 0.15  # place and width of the dip
 
 
-@remade
+@pickled_as_call
 def synthetic(
     rounds: int = 1000,
     *,
@@ -24,24 +24,23 @@ def synthetic(
     drift: bool = False,
     seed: int = 0,
 ) -> Stream[Explicit]:
-    """Random piecewise constant losses on [0, 1] whose mean dips around one parameter.
+    """Return random piecewise constant losses on [0, 1] whose mean has a dip at one parameter.
 
     Parameters
     ----------
     rounds
-        The number of functions.
+        Number of functions.
     pieces
-        The number of pieces of each function. The discontinuities are independent and uniform, so with a
-        density of at most 1/spread: the stream is 1/2-dispersed.
+        Number of pieces of each function. The discontinuities are independent and uniform, of density
+        1/spread: the stream is 1/2-dispersed.
     gap
-        How far the mean loss at the best parameter lies below the mean loss far from it.
+        Depth of the dip in the mean loss.
     spread
-        The discontinuities lie in an interval of this length around the best parameter; below 1 the stream
-        is less dispersed there.
+        Length of the interval around the best parameter that contains the discontinuities.
     drift
-        The best parameter wanders from one side to the other over the stream.
+        Whether the best parameter moves from 0.15 to 0.85 over the stream.
     seed
-        The seed of the stream.
+        Seed of the stream.
 
     Examples
     --------
@@ -53,8 +52,7 @@ def synthetic(
     _validate.boolean("drift", drift)
     _validate.integer("rounds", rounds, low=1)
     _validate.number("gap", gap, low=0.0, high=0.8)
-    _validate.number("spread", spread, low=0.0, high=1.0)
-    if spread == 0.0:
+    if _validate.number("spread", spread, low=0.0, high=1.0) == 0.0:
         raise ValueError("spread must be above 0, got 0.0")
 
     def make(t: int, rng: np.random.Generator) -> Explicit:

@@ -1,4 +1,4 @@
-"""Handwritten digits with two metrics: pixels, and an embedding learned from labels of half the classes."""
+"""Streams of handwritten digits with two metrics: pixels, and an embedding learned from half the classes."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from semibandit.clustering.target import TargetDistance
 from semibandit.families.linkage.metric import MetricLinkage
 from semibandit.spaces.interval import Interval
 from semibandit.spaces.strips import Strips
-from semibandit.streams.stream import Stream, remade
+from semibandit.streams.stream import Stream, pickled_as_call
 
 __all__ = ["digits_two_metrics"]
 
-_LABELLED = 20  # digits of each odd class that the embedding is learned from
+_LABELLED = 20  # digits of each odd class to learn the embedding from
 _SIZES = (2, 4, 20)
 
 
-@remade
+@pickled_as_call
 def digits_two_metrics(
     rounds: int = 1000,
     sizes: tuple[int, ...] = _SIZES,
@@ -32,28 +32,26 @@ def digits_two_metrics(
     n_rows: int | None = None,
     partition: str = "tree",
 ) -> Stream[MetricLinkage]:
-    """Clusterings of handwritten digits; which mix of metrics, which linkage?
+    """Return clusterings of handwritten digits with two metrics.
 
-    Each instance has some of the ten classes of scikit-learn's digits (8 × 8 pixels), of different sizes, and
-    asks for the classes again. d0 is the distance of the pixels. d1 is that of a linear discriminant
-    embedding, learned once from 20 labelled digits of each odd class, which are in no instance: of the even
-    ones it knows nothing. Both have a mean of 1.
+    Each instance has digits (8 × 8 pixels, from scikit-learn) of random classes, which the clustering should
+    recover. d0 is the distance of the pixels. d1 is the distance of a linear discriminant embedding, learned
+    once from 20 digits of each odd class, which are in no instance. Both have a mean of 1.
 
     Parameters
     ----------
     rounds
-        The number of instances.
+        Number of instances.
     sizes
-        The number of digits of each class in an instance; the classes are drawn anew.
+        Number of digits of each class in an instance.
     seed
-        The seed of the stream.
+        Seed of the stream.
     kappa
-        Each distance has independent uniform noise of this density (Theorem 14 asks for smoothness); None for
-        the distances as they are.
+        Density of independent uniform noise on each distance, as Theorem 14 requires; None for no noise.
     n_rows
-        The number of rows of α; by default what `Strips` takes for this many rounds.
+        Number of rows of α. Default: that of `Strips` for this many rounds.
     partition
-        What the feedback sets of each `MetricLinkage` keep together.
+        Argument of each `MetricLinkage`.
 
     Examples
     --------
@@ -95,7 +93,7 @@ def _distances(vectors: FloatArray, noise: float, rng: np.random.Generator) -> F
 
 @lru_cache(maxsize=1)
 def embedded_digits() -> tuple[FloatArray, FloatArray, tuple[npt.NDArray[np.int64], ...]]:
-    """The pixels, the embedding, and the digits of each class that instances may have."""
+    """Return the pixels, the embedding, and the digits of each class that instances may contain."""
     with needed("the stream of digits", "sklearn"):
         from sklearn.datasets import load_digits
         from sklearn.discriminant_analysis import LinearDiscriminantAnalysis

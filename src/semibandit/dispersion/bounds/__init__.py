@@ -1,14 +1,15 @@
-"""The theorems as functions, with explicit constants: no O(.) left.
+"""The theorems as functions, with explicit constants instead of O(.).
 
 ============================  ==========================================================================
-`regret`, `step_size`         Theorem 3: what Exp3-SET may lose, minimised over r and λ
-`Beta`, `WK`, `Table`         Dispersion functions f(T, ε): Definitions 1 and 3, or measured
-`root_density`,               Theorem 4, and appendix B for coefficients that depend on fewer numbers:
-`root_probability`,           where the roots of a random polynomial lie
-`affine_root_density`
-`worst_interval`,             Theorem 5 and the older Lemma B.2: from the typical to the worst interval
+`regret`, `step_size`         Theorem 3: regret of Exp3-SET, minimised over r and λ
+`Beta`, `WK`, `Table`         dispersion functions f(T, ε): Definitions 1 and 3, or measured
+`root_density`,               Theorem 4: roots of a random polynomial
+`root_probability`
+`affine_root_density`         appendix B: coefficients that are affine in fewer random numbers
+`worst_interval`,             Theorem 5 and the older Lemma B.2: from a fixed interval to the worst one
 `worst_interval_union`
-`vc_segments`,                Theorems 6 and 7: the same for segments among curves, in two parameters
+`vc_segments`,                Theorems 6 and 7: segments among curves, for two parameters
+`segment_patterns`,
 `worst_segment`
 `knapsack_dispersion`,        Lemma 8 and Corollary 9
 `knapsack_regret`
@@ -17,13 +18,18 @@
 `metric_linkage_dispersion`   Theorem 14
 ============================  ==========================================================================
 
->>> f = Beta(0.5)
->>> bound = regret(T=10_000, M=2, f=f, R=0.5)
->>> round(bound.value), round(bound.rate, 4)
-(610, 0.0234)
+A bound on a count is at most T, and a bound on the regret at most H·T: there it is vacuous.
+
+>>> bound = regret(T=10_000, M=2, f=Beta(0.5), R=0.5)
+>>> print(bound)
+at most 610 (0.061 per round)
+>>> print(regret(T=20, M=9, f=Beta(0.5), R=0.5))
+vacuous: larger than T = 20
 """
 
-from semibandit.dispersion.bounds.families import (
+from semibandit.dispersion.bounds.polynomials import affine_root_density, root_density, root_probability
+from semibandit.dispersion.bounds.regret import WK, Beta, DispersionFunction, Regret, Table, regret, step_size
+from semibandit.dispersion.bounds.smoothed import (
     knapsack_critical_values,
     knapsack_dispersion,
     knapsack_regret,
@@ -33,10 +39,7 @@ from semibandit.dispersion.bounds.families import (
     metric_linkage_critical_values,
     metric_linkage_dispersion,
 )
-from semibandit.dispersion.bounds.polynomials import affine_root_density, root_density, root_probability
-from semibandit.dispersion.bounds.regret import WK, Beta, DispersionFunction, Regret, Table, regret, step_size
 from semibandit.dispersion.bounds.uniform import (
-    interval_patterns,
     segment_patterns,
     vc_segments,
     worst_interval,
@@ -51,7 +54,6 @@ __all__ = [
     "Regret",
     "Table",
     "affine_root_density",
-    "interval_patterns",
     "knapsack_critical_values",
     "knapsack_dispersion",
     "knapsack_regret",

@@ -1,19 +1,19 @@
-"""Theorem 4 and its generalisation in appendix B: where the roots of a random polynomial lie.
+"""Theorem 4 and its generalisation in appendix B: density of the roots of a random polynomial.
 
-A polynomial whose coefficients depend on random numbers a₁, ..., a_k in an affine way is
+A polynomial whose coefficients are affine in random numbers a₁, ..., a_k is
 
     φ(x) = v(x) + Σ_i a_i·u_i(x)
 
-with fixed polynomials v and u_i. Where u_i(x) ≠ 0 it has a root at x exactly when a_i takes one value, which
-the others determine, and that value moves at the speed |φ'(x)|/|u_i(x)| as x does. The expected number of
-roots per unit length at x is thus the joint density of the a_j times this speed, integrated over all a_j but
-a_i (the Kac-Rice formula). With a_i put in, u_i·φ' = W_0 + Σ_j a_j·W_j, where W_0 = u_i·v' − u_i'·v and
-W_j = u_i·u_j' − u_i'·u_j. By Cauchy and Schwarz its mean absolute value over the cube |a_j| ≤ R is at most
-√(W_0² + R²/3·Σ_j W_j²). So for a joint density of at most κ the density of roots at x is at most
+with fixed polynomials v and u_i. If u_i(x) ≠ 0, it has a root at x for exactly one value of a_i, given the
+others; that value moves at the speed |φ'(x)|/|u_i(x)| as x does. By the Kac-Rice formula the expected number
+of roots per unit length at x is the joint density of the a_j times this speed, integrated over all a_j but
+a_i. There u_i·φ' = W_0 + Σ_j a_j·W_j with W_0 = u_i·v' − u_i'·v and W_j = u_i·u_j' − u_i'·u_j. By Cauchy and
+Schwarz its mean absolute value over the cube |a_j| ≤ R is at most √(W_0² + R²/3·Σ_j W_j²). So for a joint
+density of at most κ the density of roots at x is at most
 
     κ·(2R)^(k−1)·min_i √(W_0² + R²/3·Σ_j W_j²)/u_i(x)²      (appendix B),
 
-and 0 where |v(x)| > R·Σ_i |u_i(x)|. This is bounded if no x is a root whatever the a_i are.
+and 0 where |v(x)| > R·Σ_i |u_i(x)|. It is bounded if no x is a root for all values of the a_i.
 """
 
 import math
@@ -26,17 +26,17 @@ from semibandit._validate import FloatArray
 
 __all__ = ["affine_root_density", "root_density", "root_probability"]
 
-_ACCURACY = 1e-3  # by which the highest density may be overstated
-_ALWAYS = "A and b must not give any x that is a root whatever the coefficients are, but x = {:.3g} is one"
-_NARROWEST = 2.0**-40  # half the width of the cells at which the search for it gives up
+_ACCURACY = 1e-3  # relative error of the highest density, upwards
+_ALWAYS = "A and b must not give an x that is a root for all coefficients, but x = {:.3g} is one"
+_NARROWEST = 2.0**-40  # half the width of the cells at which the search ends
 
 
 def affine_root_density(
     A: npt.ArrayLike, b: npt.ArrayLike, R: float, kappa: float, at: float | None = None
 ) -> float:
-    """Appendix B: expected number of roots per unit length of a polynomial with affine coefficients, at most.
+    """Appendix B: bound the expected number of roots per unit length, for affine coefficients.
 
-    An interval of length ε holds a root with probability at most ε times this.
+    An interval of length ε contains a root with probability at most ε times this.
 
     Parameters
     ----------
@@ -45,17 +45,16 @@ def affine_root_density(
     R, kappa
         The numbers a_i lie in [−R, R] and have a joint density of at most κ.
     at
-        The place; None for the highest density anywhere on the line.
+        The place x. Default: the highest density on the line.
 
     Notes
     -----
-    The derivation is that of the module. The paper shows that there is such a constant, and leaves it open.
-    The highest density is found by dividing [−1, 1], for x and for 1/x, into cells until no cell can hold
-    more than 0.1% above what was found: the result is an upper bound.
+    The module has the derivation. The highest density is found by dividing [−1, 1], for x and for 1/x, into
+    cells until no cell can exceed the highest value found by more than 0.1 %; the result is an upper bound.
 
     Examples
     --------
-    Where (1 − x)·a₁ + x·a₂ is zero, for uniform a₁ and a₂ in [−1, 1]:
+    Roots of (1 − x)·a₁ + x·a₂, for uniform a₁ and a₂ in [−1, 1]:
 
     >>> round(affine_root_density([[1, 0], [-1, 1]], [0, 0], R=1.0, kappa=0.25, at=0.5), 3)
     1.155
@@ -72,7 +71,7 @@ def affine_root_density(
     used = np.flatnonzero(polynomials.any(axis=1))
     if used.size == 0:
         raise ValueError("A and b must not both be zero: every x is then a root")
-    # Beyond 1 the roots are looked for in y = 1/x, of density y² times that of x.
+    # For |x| > 1 the variable is y = 1/x; the density of roots in x is y² times that in y.
     near, far = polynomials[: used[-1] + 1], polynomials[used[-1] :: -1]
     constant: float = kappa * (2.0 * R) ** (A.shape[1] - 1)
     if at is None:
@@ -86,7 +85,7 @@ def affine_root_density(
 
 
 class _Chart:
-    """The density of roots on [−1, 1], up to a constant factor: at points, and at most on cells."""
+    """Density of roots on [−1, 1], up to a constant factor."""
 
     def __init__(self, polynomials: FloatArray, R: float) -> None:
         self.R = R
@@ -101,7 +100,7 @@ class _Chart:
                 self.wronskians[i, j, : coefficients.size] = coefficients
 
     def upper(self, centre: FloatArray, half: float) -> FloatArray:
-        """The highest density within `half` of each centre, at most; inf where it cannot be told."""
+        """Bound the density within `half` of each centre; inf if there is no bound."""
         value, radius = _around(self.parts, centre, half)
         low, high = np.maximum(np.abs(value) - radius, 0.0), np.abs(value) + radius
         weight = np.full(self.parts.shape[0], self.R**2 / 3.0)
@@ -114,7 +113,7 @@ class _Chart:
 
 
 def _around(polynomials: FloatArray, centre: FloatArray, half: float) -> tuple[FloatArray, FloatArray]:
-    """The values at the centres, and by how much they can differ within `half`: Taylor's series."""
+    """Return the values at the centres, and how much they can change within `half` (Taylor's series)."""
     value = np.asarray(np.polynomial.polynomial.polyval(centre, np.moveaxis(polynomials, -1, 0)), np.float64)
     radius, derivative = np.zeros_like(value), polynomials
     for order in range(1, polynomials.shape[-1] if half > 0.0 else 1):
@@ -125,7 +124,7 @@ def _around(polynomials: FloatArray, centre: FloatArray, half: float) -> tuple[F
 
 
 def _highest(near: _Chart, far: _Chart) -> float:
-    """The supremum over the line, at most `_ACCURACY` too high."""
+    """Return the supremum over the line, at most `_ACCURACY` too high."""
     half = 1.0 / 16.0
     cells = {chart: np.arange(-1.0 + half, 1.0, 2.0 * half) for chart in (near, far)}
     best = 0.0
@@ -145,25 +144,23 @@ def _highest(near: _Chart, far: _Chart) -> float:
 
 
 def root_density(degree: int, R: float, kappa: float, at: float | None = None) -> float:
-    """Theorem 4: expected number of roots per unit length of a random monic polynomial, at most.
+    """Theorem 4: bound the expected number of roots per unit length of a random monic polynomial.
 
     Parameters
     ----------
     degree
-        The degree d of x^d + a_{d−1}·x^{d−1} + ... + a₀.
+        Degree d of x^d + a_{d−1}·x^{d−1} + ... + a₀.
     R, kappa
         The coefficients lie in [−R, R]^d and have a joint density of at most κ.
     at
-        The place; None for the highest density anywhere.
+        The place x. Default: the highest density on the line.
 
     Notes
     -----
     This is `affine_root_density` with v = x^d and u_i = x^i. Its terms for i = 0 where |x| ≤ 1, and for
-    i = d − 1 beyond, do not exceed what the first of them is at |x| = 1, so that everywhere it is at most
+    i = d − 1 beyond, are at most the first of them at |x| = 1, so the density is everywhere at most
 
         κ·(2R)^(d−1)·√(d² + R²·d(d−1)(2d−1)/18)      (Theorem 4).
-
-    The paper leaves its constant open.
 
     Examples
     --------
@@ -182,9 +179,7 @@ def root_density(degree: int, R: float, kappa: float, at: float | None = None) -
 
 
 def root_probability(eps: float, degree: int, R: float, kappa: float) -> float:
-    """Theorem 4: the probability that a given interval of length ε holds a root, at most.
-
-    It is at most the expected number of roots there, ε times `root_density`.
+    """Theorem 4: bound the probability of a root in a fixed interval of length ε by ε·`root_density`.
 
     >>> round(root_probability(0.01, 2, R=1.0, kappa=0.25), 4)
     0.0104

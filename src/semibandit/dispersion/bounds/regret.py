@@ -1,4 +1,4 @@
-"""Theorem 3: the regret of continuous Exp3-SET on dispersed losses, as a number."""
+"""Theorem 3: the regret of continuous Exp3-SET on dispersed losses."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from semibandit._validate import FloatArray
 __all__ = ["WK", "Beta", "DispersionFunction", "Regret", "Table", "regret", "step_size"]
 
 DispersionFunction = Callable[[int, float], float]
-"""f(T, ε): the expected number of functions among T that break on the worst pair of points ε apart."""
+"""f(T, ε): bound on the expected number of T functions that break between the worst two points ε apart."""
 
-_GRID = 400  # radii tried, evenly in the logarithm; the best one is then refined
-_SMALLEST = 1e-15  # of the space: the smallest radius tried
-_LEAST_RADIUS = 1e-280  # below, the smallest radius tried would vanish
+_GRID = 400  # number of radii of the search
+_SMALLEST = 1e-15  # smallest radius of the search, as a share of the space
+_LEAST_RADIUS = 1e-280  # of a space, so that the smallest radius is a positive double
 
 
 @dataclass(frozen=True)
 class Beta:
-    """β-dispersion (Definition 1) as a dispersion function: f(T, ε) = C·(ε·T + T^(1−β)), at most T.
+    """Dispersion function of β-dispersion (Definition 1): f(T, ε) = C·(ε·T + T^(1−β)), at most T.
 
-    Above ε = T^−β the definition gives C·ε·T; below, f does not decrease in ε, hence the second term.
+    From ε = T^−β on the definition gives C·ε·T. The second term covers smaller ε, as D increases in ε.
 
     >>> Beta(0.5)(10_000, 0.0)
     100.0
@@ -46,7 +46,7 @@ class Beta:
 
 @dataclass(frozen=True)
 class WK:
-    """(w, k)-dispersion as a dispersion function: k up to ε = w, T beyond.
+    """Dispersion function of (w, k)-dispersion: k up to ε = w, T beyond.
 
     >>> WK(w=0.1, k=7)(100, 0.05), WK(w=0.1, k=7)(100, 0.2)
     (7.0, 100.0)
@@ -66,11 +66,10 @@ class WK:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A measured dispersion function: the counts of T functions at the lengths `eps`.
+    """Measured dispersion function: the counts of T functions at the lengths `eps`.
 
-    Between two lengths the count of the longer one is used, beyond the last one T. For more rounds than were
-    measured, the counts are multiplied by the number of blocks of the measured length: the worst interval of
-    all blocks is at most the sum of the worst of each. This takes it that the stream goes on as it was.
+    Between two lengths the count of the longer one is used, and T beyond the last. For more than T rounds the
+    counts are multiplied by the number of blocks of T rounds, assuming that each block has the same counts.
 
     >>> f = Table(100, eps=[0.01, 0.1], counts=[3, 12])
     >>> f(100, 0.02), f(100, 0.5), f(200, 0.01)
@@ -101,10 +100,22 @@ class Table:
 
 @dataclass(frozen=True)
 class Regret:
-    """A regret bound, the radius and step size that attain it, and its three parts.
+    """Bound on the expected regret, with the radius and the learning rate that minimise it.
 
-    `value` = `learning` (the price of exploring M sets and of finding a ball of radius r) + `dispersion` (the
-    functions that break inside the ball) + `slope` (how much the others change across it).
+    Attributes
+    ----------
+    value
+        The sum of the three terms, at most T·H.
+    r, rate
+        The radius, and the rate to give to a learner. Learners divide losses by H, so the rate does not
+        depend on H.
+    learning, dispersion, slope
+        The terms of Theorem 3: the cost of exploring M sets and of finding a ball of radius r, that of the
+        functions that break inside the ball, and T·L·r.
+    T, H
+        Number of rounds, and largest loss.
+    vacuous
+        Whether the sum of the terms is T·H or larger, which every learner attains.
     """
 
     value: float
@@ -113,6 +124,15 @@ class Regret:
     learning: float
     dispersion: float
     slope: float
+    T: int
+    H: float
+    vacuous: bool
+
+    def __str__(self) -> str:
+        if self.vacuous:
+            return f"vacuous: larger than {'T' if self.H == 1.0 else 'T·H'} = {self.T * self.H:,.10g}"
+        value = f"{self.value:,.0f}" if self.value >= 100.0 else f"{self.value:.3g}"
+        return f"at most {value} ({self.value / self.T:.2g} per round)"
 
 
 def _checked(T: int, eps: float) -> tuple[int, float]:
@@ -120,10 +140,10 @@ def _checked(T: int, eps: float) -> tuple[int, float]:
 
 
 def step_size(T: int, M: float, R: float, r: float, *, d: int = 1, interior: bool = False) -> float:
-    """The λ that minimises Theorem 3's bound: √(2·d·ln(2R/r)/(T·M)), for losses in [0, 1].
+    """Return the λ that minimises the bound of Theorem 3: √(2·d·ln(2R/r)/(T·M)), for losses in [0, 1].
 
-    The theorem is stated with √(d·ln(R/r)/(T·M)). The bound of its proof is smallest at √2 times that, and
-    nothing needs λ ≤ 1. ln(R/r) asks for a minimiser that is at least r inside the space (`interior`).
+    With `interior`, the best parameter is at least r inside the space, and ln(R/r) takes the place of
+    ln(2R/r).
 
     >>> round(step_size(T=1000, M=10, R=0.5, r=0.001), 4)
     0.0372
@@ -144,99 +164,87 @@ def regret(
     R: float,
     *,
     L: float = 0.0,
-    d: int = 1,
     H: float = 1.0,
     r0: float | None = None,
     rate: float | None = None,
-    exploration: float = 0.0,
 ) -> Regret:
-    """Theorem 3's bound on the expected regret, minimised over the radius r and the step size λ.
+    """Theorem 3: bound the expected regret of Exp3-SET, minimised over the radius r and the rate λ.
 
-    For losses in [0, H] and every r and λ it is
+    For losses in [0, H] on an interval, every r and every λ, the bound is (Theorem 3; appendix A.1 for H)
 
-        H·((λ/2 + γ)·T·M + d/λ·ln(2R/r) + f(T, r)) + T·L·r      (Theorem 3; appendix A.1 for H).
+        H·(λ/2·T·M + ln(2R/r)/λ + f(T, r)) + T·L·r.
 
     Parameters
     ----------
     T
-        The number of rounds.
+        Number of rounds.
     M
-        Feedback sets in a round. The proof adds up their numbers, so their average over the rounds will do.
+        Average number of feedback sets in a round.
     f
-        The dispersion function f(T, ε) of the losses: `Beta`, `WK`, `Table`, or any callable.
+        Dispersion function f(T, ε) of the losses: `Beta`, `WK`, `Table`, or any callable.
     R
-        The radius of a ball that contains the space: half the length of an interval, its margins included.
-    L, d, H
-        The Lipschitz constant of the pieces, the dimension, and the upper end of the losses.
+        Half the length of the interval, its margins included.
+    L, H
+        Lipschitz constant of the pieces, and largest loss.
     r0
-        The minimiser is this far inside the space (the `margin` of an `Interval` sees to that): the logarithm
-        is then ln(R/r), for r ≤ r0. None: it may lie anywhere in an interval or a box. A ball around a
-        corner keeps 2^−d of its volume, hence the 2.
+        Distance of the best parameter from the ends of the space (the `margin` of an `Interval`). The
+        logarithm is then ln(R/r), for r ≤ r0. Default: the best parameter may lie anywhere; at an end of the
+        space half of the ball is left, hence ln(2R/r).
     rate
-        A step size that is given; None for the best one.
-    exploration
-        The γ of implicit exploration, 0 for none. In expectation it only costs; it is there for bounds that
-        hold with high probability. The best λ does not depend on it.
-
-    Returns
-    -------
-    Regret
-        Its `rate` is the one to give to a learner, which divides losses by its `high` = H before it applies
-        the rate: it is the same whatever H is.
+        Given λ. Default: the best one.
 
     Notes
     -----
-    The paper's proof drops the square of the estimate in λ²/2·ℓ̂² and a factor λ before T·L·r + D_r on the
-    way; the bound above is right. Any r gives a valid bound, so that the search over r needs no proof.
-
-    Implicit exploration divides by p + γ instead of p. The estimates are then too small: no harm for the
-    parameter compared with, and at most γ·Σ p/(p + γ) ≤ γ·M in a round for the learner.
+    Implicit exploration, which divides by p + γ instead of p, adds at most γ·T·M·H in expectation.
 
     Examples
     --------
     >>> bound = regret(T=10_000, M=2, f=Beta(0.5), R=0.5)
-    >>> round(bound.value), round(bound.learning), round(bound.dispersion)
-    (610, 467, 143)
+    >>> round(bound.value), round(bound.learning), round(bound.dispersion), round(bound.rate, 4)
+    (610, 467, 143, 0.0234)
     """
     T = _validate.integer("T", T, low=1)
     M = _validate.number("M", M, low=1.0)
     R = _validate.number("R", R, low=_LEAST_RADIUS)
     _validate.function("f", f)
     L, H = _validate.number("L", L, low=0.0), _validate.number("H", H, low=0.0, open=True)
-    d = _validate.integer("d", d, low=1)
-    interior = r0 is not None
     largest = R if r0 is None else min(R, _validate.number("r0", r0, low=_LEAST_RADIUS))
     if rate is not None:
         rate = _validate.number("rate", rate, low=0.0, open=True)
-    biased = _validate.number("exploration", exploration, low=0.0) * T * M
 
     def at(r: float) -> Regret:
-        best = step_size(T, M, R, r, d=d, interior=interior)
+        best = step_size(T, M, R, r, interior=r0 is not None)
         step = best if rate is None else rate
-        # d·ln(2R/r) is best²/2·T·M. Where r is the whole space there is nothing to learn, and λ = 0 is best.
-        learning = H * (biased + (step + best * best / step) / 2.0 * T * M if step > 0.0 else biased)
+        # ln(2R/r) is best²/2·T·M. If r is the whole space there is nothing to learn, and λ = 0 is best.
+        learning = H * (step + best * best / step) / 2.0 * T * M if step > 0.0 else 0.0
         dispersion, slope = H * f(T, r), T * L * r
-        return Regret(learning + dispersion + slope, r, step, learning, dispersion, slope)
+        total = learning + dispersion + slope
+        return Regret(min(total, T * H), r, step, learning, dispersion, slope, T, H, total >= T * H)
 
-    return _minimise(at, largest, f)
+    return _minimise(at, largest, np.asarray(getattr(f, "eps", ())))
 
 
-def _minimise(at: Callable[[float], Regret], largest: float, f: DispersionFunction) -> Regret:
-    """The best radius: a grid in the logarithm, then golden section between its neighbours."""
-    radii = np.geomspace(largest * _SMALLEST, largest, _GRID)
-    if isinstance(f, Table):  # a step function of r is best just before a step
-        steps = f.eps[(f.eps > 0.0) & (f.eps <= largest)]
-        return min((at(float(r)) for r in np.union1d(radii, steps)), key=lambda bound: bound.value)
-    bounds = [at(float(r)) for r in radii]
-    best = min(range(_GRID), key=lambda i: bounds[i].value)
-    lo, hi = math.log(radii[max(best - 1, 0)]), math.log(radii[min(best + 1, _GRID - 1)])
+def _minimise(at: Callable[[float], Regret], largest: float, steps: FloatArray) -> Regret:
+    """Return the bound at the best radius: a logarithmic grid, then golden section between its neighbours.
+
+    Every radius gives a valid bound, so the search needs no proof. If f is a step function, the best radius
+    is one of its `steps`.
+    """
+
+    def total(bound: Regret) -> float:
+        return bound.learning + bound.dispersion + bound.slope
+
+    grid = np.geomspace(largest * _SMALLEST, largest, _GRID)
+    bounds = [at(float(r)) for r in np.union1d(grid, steps[(steps > 0.0) & (steps <= largest)])]
+    best = min(range(len(bounds)), key=lambda i: total(bounds[i]))
+    lo, hi = math.log(bounds[max(best - 1, 0)].r), math.log(bounds[min(best + 1, len(bounds) - 1)].r)
     golden = (math.sqrt(5.0) - 1.0) / 2.0
     candidates = [bounds[best]]
     for _ in range(40):
         left, right = at(math.exp(hi - golden * (hi - lo))), at(math.exp(lo + golden * (hi - lo)))
         candidates += [left, right]
-        if left.value <= right.value:
+        if total(left) <= total(right):
             hi = math.log(right.r)
         else:
             lo = math.log(left.r)
-    return min(candidates, key=lambda bound: bound.value)
+    return min(candidates, key=total)

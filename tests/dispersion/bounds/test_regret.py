@@ -1,6 +1,6 @@
 """Theorem 3: its bound is minimised, right in hand-made cases, and kept by `Exp3Set` because it learns.
 
-So is the bound of `AdaptiveRate`.
+The same holds for the bound of `AdaptiveRate`.
 """
 
 import math
@@ -15,79 +15,56 @@ from semibandit.dispersion import bounds
 UNIT = sb.Interval(0, 1)
 
 
-def formula(T, M, f, spread, r, rate, L=0.0, d=1, H=1.0, exploration=0.0):
-    scaled = (rate / 2 + exploration) * T * M + d / rate * math.log(spread / r) + f(T, r)
-    return H * scaled + T * L * r
+def formula(T, M, f, spread, r, rate, L=0.0, H=1.0):
+    return H * (rate / 2 * T * M + math.log(spread / r) / rate + f(T, r)) + T * L * r
 
 
 @pytest.mark.parametrize("r0", [None, 0.3, 0.01])
-@pytest.mark.parametrize(
-    ("L", "d", "H", "exploration"), [(0.0, 1, 1.0, 0.0), (2.0, 2, 1.0, 0.01), (0.5, 1, 5.0, 0.1)]
-)
-def test_minimised_over_r_and_rate(r0, L, d, H, exploration):
+@pytest.mark.parametrize(("L", "H"), [(0.0, 1.0), (2.0, 1.0), (0.5, 5.0)])
+def test_minimised_over_r_and_rate(r0, L, H):
     f, T, M, R = bounds.Beta(0.6, C=2.0), 5000, 4.0, 0.5
-    bound = bounds.regret(T, M, f, R, L=L, d=d, H=H, r0=r0, exploration=exploration)
+    bound = bounds.regret(T, M, f, R, L=L, H=H, r0=r0)
     spread, largest = (2 * R, R) if r0 is None else (R, r0)
-    at = formula(T, M, f, spread, bound.r, bound.rate, L, d, H, exploration)
+    at = formula(T, M, f, spread, bound.r, bound.rate, L, H)
     assert bound.value == pytest.approx(at) == pytest.approx(bound.learning + bound.dispersion + bound.slope)
     assert 0 < bound.r <= largest
+    assert sb.TheoremRate(T, M, R, bound.r, interior=r0 is not None).after(0, 0.0, 1.0) == bound.rate
     for r in np.geomspace(1e-9, largest, 40):
         for rate in np.geomspace(bound.rate / 30, bound.rate * 30, 40):
-            other = formula(T, M, f, spread, r, rate, L, d, H, exploration)
-            assert bound.value <= other * (1 + 1e-9)
+            assert bound.value <= formula(T, M, f, spread, r, rate, L, H) * (1 + 1e-9)
+    assert bounds.regret(T, M, f, R, L=L, H=H, r0=r0, rate=bound.rate).value == pytest.approx(bound.value)
+    assert bounds.regret(T, M, f, R, L=L, H=H, r0=r0, rate=2 * bound.rate).value > bound.value
 
 
-def test_given_rate():
-    f = bounds.Beta(0.5)
-    free = bounds.regret(1000, 3, f, 0.5)
-    given = bounds.regret(1000, 3, f, 0.5, rate=free.rate)
-    assert given.value == pytest.approx(free.value)
-    assert bounds.regret(1000, 3, f, 0.5, rate=2 * free.rate).value > free.value
-
-
-@pytest.mark.parametrize("interior", [False, True])
-def test_step_size_is_the_minimiser(interior):
-    T, M, R, r = 1000, 7.0, 0.5, 0.01
-    rate = bounds.step_size(T, M, R, r, interior=interior)
-    spread = R if interior else 2 * R
-    best = formula(T, M, bounds.WK(1.0, 0), spread, r, rate)
-    assert all(formula(T, M, bounds.WK(1.0, 0), spread, r, rate * q) > best for q in (0.9, 0.99, 1.01, 1.1))
-    assert sb.TheoremRate(T, M, R, r, interior=interior).after(0, 0.0, 1.0) == rate
-
-
-def test_the_rate_of_a_bound_is_that_of_the_theorem_for_its_radius():
-    bound = bounds.regret(5000, 3, bounds.Beta(0.5), 0.5)
-    assert sb.TheoremRate(5000, 3, 0.5, bound.r).after(0, 0.0, 1.0) == bound.rate
-    inside = bounds.regret(5000, 3, bounds.Beta(0.5), 0.5, r0=0.1)
-    assert sb.TheoremRate(5000, 3, 0.5, inside.r, interior=True).after(0, 0.0, 1.0) == inside.rate
-    assert inside.value < bound.value
-
-
-def test_a_minimiser_at_an_end_needs_the_two():
-    """A ball of radius r around an end of [0, 2R] has the share r/2R of it, not r/R, and no ball has less."""
+def test_a_ball_around_an_end_of_the_space_is_half_outside():
     R, r = 0.5, 0.05
     shares = [(min(x + r, 2 * R) - max(x - r, 0)) / (2 * R) for x in np.linspace(0, 2 * R, 101)]
-    rate = bounds.step_size(100, 1, R, r)
-    assert rate**2 * 100 / 2 == pytest.approx(-math.log(min(shares)))
-    assert bounds.step_size(100, 1, R, r, interior=True) ** 2 * 100 / 2 == pytest.approx(
-        -math.log(max(shares))
-    )
+    for interior, share in ((False, min(shares)), (True, max(shares))):
+        assert bounds.step_size(100, 1, R, r, interior=interior) ** 2 * 100 / 2 == pytest.approx(
+            -math.log(share)
+        )
 
 
 def test_table_uses_the_count_of_the_next_length():
     f = bounds.Table(100, [0.01, 0.1, 0.5], [2, 10, 90])
     assert [f(100, e) for e in (0.001, 0.01, 0.011, 0.1, 0.3, 0.6)] == [2, 2, 10, 10, 90, 100]
-    assert f(1000, 0.01) == 20
-    assert f(101, 0.01) == 4
-    assert f(3, 0.01) == 2
+    assert [f(T, 0.01) for T in (1000, 101, 3)] == [20, 4, 2]
     bound = bounds.regret(100, 1, f, 0.5)
-    assert bound.r in (0.01, 0.1, 0.5)
     by_hand = min(2 * math.sqrt(100 * math.log(1 / r) / 2) + f(100, r) for r in (0.01, 0.1, 0.5))
+    assert bound.r in (0.01, 0.1, 0.5)
     assert bound.value == pytest.approx(by_hand)
 
 
-def test_undispersed_losses_get_no_guarantee():
-    assert bounds.regret(1000, 2, bounds.WK(w=1e-30, k=1), 0.5).value >= 1000
+@pytest.mark.parametrize(
+    ("H", "text"), [(1.0, "vacuous: larger than T = 1,000"), (3.0, "vacuous: larger than T·H = 3,000")]
+)
+def test_a_vacuous_bound_is_the_largest_regret_and_says_so(H, text):
+    bound = bounds.regret(1000, 2, bounds.WK(w=1e-30, k=1), 0.5, H=H)
+    assert bound.value == 1000 * H < bound.learning + bound.dispersion
+    assert bound.vacuous
+    assert str(bound) == text
+    assert "vacuous=True" in repr(bound)
+    assert not bounds.regret(1000, 2, bounds.Beta(0.5), 0.5).vacuous
 
 
 # -- played ----------------------------------------------------------------------------------------------
@@ -109,20 +86,20 @@ def regret_of(stream, seed, **options):
     return sb.play(learner, stream).regret()[-1]
 
 
-@pytest.mark.parametrize(("name", "exploration"), [*((name, 0.0) for name in PLACES), ("uniform", 0.02)])
-def test_theorem_3_on_play(name, exploration):
+@pytest.mark.parametrize("name", PLACES)
+def test_play_keeps_theorem_3(name):
     """Exp3Set with the rate of the bound stays below it; one that hardly learns does not."""
     T, (draw, density) = 600, PLACES[name]
 
     def f(T, eps):
         return bounds.worst_interval(T * min(1.0, density * eps), T, 1)
 
-    bound = bounds.regret(T, 2, f, 0.5, exploration=exploration)
+    bound = bounds.regret(T, 2, f, 0.5)
     played = {factor: [] for factor in (1.0, 0.02)}
     for seed in range(4):
         stream = falling(draw(np.random.default_rng(seed), T))
         for factor, regrets in played.items():
-            regrets.append(regret_of(stream, seed, rate=factor * bound.rate, exploration=exploration))
+            regrets.append(regret_of(stream, seed, rate=factor * bound.rate))
     assert mean_limits(played[1.0])[1] <= bound.value
     assert mean_limits(played[0.02])[0] > bound.value
 
@@ -136,7 +113,7 @@ def adaptive_bound(rate, T, M, f):
 
 @pytest.mark.parametrize("rate", [sb.AdaptiveRate(), sb.AdaptiveRate(600)])
 @pytest.mark.parametrize("name", PLACES)
-def test_the_theorem_of_the_adaptive_rate_on_play(name, rate):
+def test_play_keeps_the_theorem_of_the_adaptive_rate(name, rate):
     """The learner keeps to the bound and to the steps of its proof; one that hardly learns does not."""
     T, M, (draw, density) = 600, 2, PLACES[name]
 
@@ -158,7 +135,7 @@ def test_the_theorem_of_the_adaptive_rate_on_play(name, rate):
 
 
 @pytest.mark.parametrize("H", [0.01, 100.0])
-def test_the_rate_of_a_bound_is_the_one_to_give_to_a_learner_whatever_the_losses(H):
+def test_the_rate_does_not_depend_on_the_largest_loss(H):
     """The same game in other units: the same rate, H times the bound and H times the regret."""
     T = 600
     unit, scaled = (bounds.regret(T, 2, bounds.Beta(0.5, C=2.0), 0.5, H=high) for high in (1.0, H))
@@ -179,26 +156,14 @@ def test_the_rate_of_a_bound_is_the_one_to_give_to_a_learner_whatever_the_losses
         (lambda: bounds.regret(10, 1, bounds.Beta(0.5), 0.0), "R must be finite and >= 1e-280, got 0.0"),
         (lambda: bounds.Table(10, [0.1, 0.1], [1, 2]), "eps must be strictly increasing"),
         (lambda: bounds.Table(10, [0.1, 0.2], [2, 1]), "counts must not decrease"),
+        (lambda: bounds.Beta(math.nan, -1), "beta must be"),
+        (lambda: bounds.Beta(0.5, -1), "C must be"),
+        (lambda: bounds.WK(-1, 3), "w must be"),
+        (lambda: bounds.WK(1, math.nan), "k must be"),
+        (lambda: bounds.step_size(10, 2, -0.5, 0.1), "R must be"),
+        (lambda: bounds.step_size(10, 2, 0.5, 3), "r must be"),
     ],
 )
-def test_bad_input(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
-@pytest.mark.parametrize(
-    ("call", "name"),
-    [
-        (lambda: bounds.Beta(math.nan, -1), "beta"),
-        (lambda: bounds.Beta(0.5, -1), "C"),
-        (lambda: bounds.WK(-1, 3), "w"),
-        (lambda: bounds.WK(1, math.nan), "k"),
-        (lambda: bounds.step_size(10, 2, -0.5, 0.1), "R"),
-        (lambda: bounds.step_size(10, -2, 0.5, 0.1), "M"),
-        (lambda: bounds.step_size(0, 2, 0.5, 0.1), "T"),
-        (lambda: bounds.step_size(10, 2, 0.5, 3), "r"),
-    ],
-)
-def test_what_is_no_bound_is_refused(call, name):
-    with pytest.raises(ValueError, match=f"^{name} must be"):
+def test_errors_name_the_argument(call, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
         call()

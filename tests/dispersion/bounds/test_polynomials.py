@@ -34,7 +34,7 @@ def real_roots(coefficients):
 
 @pytest.mark.parametrize("name", COEFFICIENTS)
 @pytest.mark.parametrize(("d", "R"), [(1, 2.0), (2, 1.0), (3, 0.7), (2, 3.0)])
-def test_theorem_4(name, d, R):
+def test_theorem_4_holds(name, d, R):
     coefficients, kappa = COEFFICIENTS[name](np.random.default_rng(d), d, R)
     roots = real_roots(coefficients)
     assert np.nanmax(np.abs(roots)) <= 1 + R
@@ -48,8 +48,8 @@ def test_theorem_4(name, d, R):
 
 
 @pytest.mark.parametrize(("d", "R", "x"), [(1, 1.0, 0.0), (2, 1.0, 0.5), (2, 0.5, -0.4), (3, 0.5, 0.5)])
-def test_nearly_attained_by_uniform_coefficients(d, R, x):
-    """Where all the cube of coefficients has a root at x, the only loss is that of Cauchy and Schwarz."""
+def test_theorem_4_is_nearly_attained_by_uniform_coefficients(d, R, x):
+    """If all of the cube of coefficients has roots near x, only Cauchy and Schwarz loses something."""
     roots = real_roots(np.random.default_rng(0).uniform(-R, R, (5 * N, d)))
     hit = ((roots > x - 0.01) & (roots < x + 0.01)).any(axis=1).sum()
     assert proportion_limits(hit, 5 * N)[0] > 0.6 * 0.02 * bounds.root_density(d, R, (2 * R) ** -d, at=x)
@@ -57,7 +57,7 @@ def test_nearly_attained_by_uniform_coefficients(d, R, x):
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
 @pytest.mark.parametrize("R", [0.5, 1.0, 4.0])
-def test_the_closed_form_is_the_largest_term_at_one(d, R):
+def test_the_closed_form_bounds_the_density_everywhere(d, R):
     top = bounds.root_density(d, R, 1.0)
     assert top == pytest.approx(
         (2 * R) ** (d - 1) * math.sqrt(d**2 + R**2 / 3 * sum(i * i for i in range(d)))
@@ -88,7 +88,7 @@ def density_of_roots(A, b, a, places, width):
 
 @pytest.mark.parametrize("map_name", AFFINE)
 @pytest.mark.parametrize("name", COEFFICIENTS)
-def test_appendix_b(map_name, name):
+def test_appendix_b_holds(map_name, name):
     A, b = AFFINE[map_name]
     a, kappa = COEFFICIENTS[name](np.random.default_rng(1), np.shape(A)[1], 1.0)
     places, width = np.concatenate([np.linspace(-3, 3, 25), [-20.0, 8.0]]), 0.05
@@ -112,7 +112,7 @@ def test_appendix_b_is_nearly_attained_by_uniform_numbers(map_name):
     assert (lower[bound > 0] / bound[bound > 0]).max() > 0.5
 
 
-def test_the_highest_density_is_nowhere_exceeded_and_nearly_reached():
+def test_the_highest_density_is_an_upper_bound_and_nearly_attained():
     rng = np.random.default_rng(3)
     for _ in range(6):
         d, k = rng.integers(1, 5), rng.integers(1, 4)
@@ -124,7 +124,7 @@ def test_the_highest_density_is_nowhere_exceeded_and_nearly_reached():
         assert 0.8 * top < found <= top
 
 
-def test_coefficients_that_do_not_occur_change_nothing():
+def test_zero_coefficients_change_nothing():
     A, b = AFFINE["two numbers in a cubic"]
     longer = bounds.affine_root_density([*A, [0, 0]], [*b, 0], 1.0, 1.0)
     assert longer == bounds.affine_root_density(A, b, 1.0, 1.0)
@@ -133,20 +133,15 @@ def test_coefficients_that_do_not_occur_change_nothing():
 @pytest.mark.parametrize(
     ("A", "b", "message"),
     [
-        ([[0, 0], [1, 0], [0, 1]], [0, 0, 0], "A and b must not give any x .* but x = "),
+        ([[0, 0], [1, 0], [0, 1]], [0, 0, 0], "A and b must not give an x .* but x = "),
         ([[1], [1]], [0, 0], "but x = -1 is one"),
         ([[0], [0]], [0, 0], "A and b must not both be zero"),
         ([[1], [1]], [0, 0, 1], "A must be a finite matrix with a row for each of the 3 entries of b"),
         ([[math.nan], [1]], [0, 1], "A must be a finite matrix"),
     ],
 )
-def test_bad_affine_maps(A, b, message):
+def test_errors_name_the_argument(A, b, message):
     with pytest.raises(ValueError, match=message):
         bounds.affine_root_density(A, b, 1.0, 1.0)
-
-
-def test_bad_input():
     with pytest.raises(ValueError, match=r"R must be finite and > 0, got 0\.0"):
         bounds.root_density(2, 0.0, 1.0)
-    with pytest.raises(TypeError, match=r"degree must be an integer, got 1\.5"):
-        bounds.root_probability(0.1, 1.5, 1.0, 1.0)

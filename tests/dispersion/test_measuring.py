@@ -1,7 +1,8 @@
-"""Measured dispersion against brute force, and what is concluded from it."""
+"""Measured dispersion against brute force, β, the verdict and the regret."""
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 import semibandit as sb
 from reference import dispersion as reference
-from semibandit.dispersion import Samples, measure
+from semibandit.dispersion import Samples, bounds, measure, measure_rows
 
 UNIT = sb.Interval(0, 1)
 fixed = settings(derandomize=True, deadline=None, max_examples=100)
@@ -83,7 +84,7 @@ steps = st.lists(
 
 @fixed
 @given(steps, lengths, st.sampled_from([0.25, 1.0, 4.0, 16.0]))
-def test_pairs_that_violate_the_lipschitz_condition(functions, eps, lipschitz):
+def test_step_functions_count_by_definition_3(functions, eps, lipschitz):
     stream = [sb.PiecewiseConstant(*function) for function in functions]
     expected = reference.worst_pair(functions, eps, lipschitz)
     result = measure(stream, lipschitz=lipschitz)
@@ -107,23 +108,32 @@ def test_pairs_that_violate_the_lipschitz_condition(functions, eps, lipschitz):
     lengths,
     st.sampled_from([0.0, 0.5, 2.0, 8.0]),
 )
-def test_samples_of_functions_that_are_not_constant(functions, eps, lipschitz):
+def test_samples_break_between_neighbours_that_violate_the_lipschitz_condition(functions, eps, lipschitz):
     result = measure([Samples(x, y) for x, y in functions], UNIT, lipschitz)
-    assert result.D(eps) == reference.worst_sampled(functions, eps, lipschitz)
+    places = [
+        [
+            (a + b) / 2
+            for a, b, u, v in zip(x, x[1:], y, y[1:], strict=False)
+            if abs(v - u) > lipschitz * (b - a)
+        ]
+        for x, y in functions
+    ]
+    assert result.D(eps) == reference.worst_count(places, eps)
 
 
-def test_a_lipschitz_function_is_no_break_and_a_jump_in_it_is():
-    x = np.linspace(0, 1, 101)
-    rng = np.random.default_rng(0)
-    stream = [Samples(x, 0.5 * x + 0.3 * (x > place)) for place in rng.uniform(0.4, 0.6, 50)]
-    assert measure(stream, UNIT, lipschitz=0.51).discontinuities == 50
+def test_a_jump_in_samples_is_found_within_half_their_distance():
+    x, jumps = np.linspace(0, 1, 101), np.random.default_rng(0).uniform(0.4, 0.6, 50)
+    stream = [Samples(x, 0.5 * x + 0.3 * (x > jump)) for jump in jumps]
+    breaks = measure(stream, UNIT, lipschitz=0.51).breaks
+    assert np.abs(breaks.x - jumps[breaks.owner]).max() <= 0.005 + 1e-12
+    assert len(breaks) == 50
     assert measure(stream, UNIT, lipschitz=0.49).D(0.02) == 50  # too small an L: every sample violates it
     assert measure([Samples(x, 0.5 * x)] * 20, UNIT, lipschitz=0.51).D(1.0) == 0
 
 
-def test_what_counts_as_a_discontinuity():
+def test_a_discontinuity_is_a_change_strictly_inside_the_space():
     f = sb.PiecewiseConstant([0, 0.25, 0.5, 0.75, 1], [1, 1, 0, 0])  # two edges without a change
-    assert measure([f]).breaks.start.tolist() == [0.5]
+    assert measure([f]).breaks.x.tolist() == [0.5]
     assert measure([f]).pieces == 4  # but as many feedback sets
     assert measure([f], sb.Interval(0.3, 1)).pieces == 3
     unseen = sb.PiecewiseConstant([0, 0.25, 0.5, 1], [1, math.nan, 0])
@@ -137,6 +147,8 @@ def test_what_counts_as_a_discontinuity():
 
 def test_all_kinds_of_input_agree():
     x = np.random.default_rng(1).random((30, 3))
+    mixed = measure([sb.PiecewiseConstant([0, 0.3, 1], [0, 0.1]), [0.3]], lipschitz=1.0)
+    assert (mixed.D(0.0), mixed.D(0.05)) == (2, 2)  # a discontinuity of unknown height always counts
     functions = [sb.PiecewiseConstant([0, *np.sort(row), 1], [0, 1, 0.5, 1]) for row in x]
     tables = [
         measure(kind, UNIT, eps=[0.01, 0.1, 0.5]).table.tolist()
@@ -159,7 +171,7 @@ class Laid:
 
 
 def step(points, seed):
-    """A step function that jumps at these points; what it is at its ends differs from one to another."""
+    """Return a step function that jumps at these points, with other values at its ends for each seed."""
     values = seed + np.arange(len(points) + 1) % 2
     return sb.PiecewiseConstant([0.0, *points, 1.0], values / 8)
 
@@ -173,13 +185,15 @@ planes = st.lists(
 
 @fixed
 @given(planes, lengths)
-def test_the_worst_row_of_strips_counts_and_seams_are_no_breaks(functions, eps):
+def test_the_worst_row_of_strips_counts_and_ends_of_rows_are_no_breaks(functions, eps):
     space = sb.Strips(3, UNIT)
     problems = [
         Laid(space, [step(row, i + 2 * j) for j, row in enumerate(f)]) for i, f in enumerate(functions)
     ]
     along = [reference.worst_count([f[j] for f in functions], eps) for j in range(3)]
-    for result in (measure(problems), measure([p.losses() for p in problems], space)):
+    lines = [[f[j] for f in functions] for j in range(3)]
+    results = measure(problems), measure([p.losses() for p in problems], space), measure_rows(lines, UNIT)
+    for result in results:
         worst = result.worst(eps)
         assert worst.functions == result.D(eps) == max(along) == along[worst.row]
         assert result.discontinuities == sum(len(row) for f in functions for row in f)
@@ -205,12 +219,18 @@ def test_a_stream_with_two_metrics_is_as_dispersed_as_its_worst_row():
     assert result.regret() == one
 
 
-def test_one_bad_row():
+def test_the_verdict_names_the_worst_row():
     rng = np.random.default_rng(1)
     space = sb.Strips(2, UNIT)
     stream = [Laid(space, [step([x], 0), step([0.25], 1)]) for x in rng.random(40)]
     assert measure(stream).worst(0.01).row == 1
     assert "around rho = 0.25 in row 1" in measure(stream).verdict()
+
+
+def test_rows_without_a_space_share_the_smallest_interval_that_contains_them():
+    result = measure_rows([[[0.1], [0.2]], [[0.1], [4.2]]], eps=[0.1, 1.0, 5.0])
+    assert (result.space.lo, result.space.hi) == (0.1, 4.2)
+    assert result.counts.tolist() == [2, 2, 2]
 
 
 # -- piecewise linear functions --------------------------------------------------------------------------
@@ -227,7 +247,7 @@ lines = st.lists(
 
 @fixed
 @given(lines, lengths)
-def test_piecewise_linear_functions_break_where_they_jump(functions, eps):
+def test_piecewise_linear_functions_count_where_they_jump(functions, eps):
     stream = [sb.PiecewiseLinear(edges, *zip(*ends, strict=True)) for edges, ends in functions]
     jumps = [
         [
@@ -255,7 +275,7 @@ def test_piecewise_linear_functions_break_where_they_jump(functions, eps):
             assert broken <= result.D(eps)
 
 
-def test_prices_are_measured_with_their_slopes_and_bounds():
+def test_slope_and_largest_loss_of_prices_are_in_the_regret_bound():
     stream = sb.streams.posted_price(400, buyers=3, loss="utility", seed=1)
     result = measure(stream)
     values = [problem.values for problem in stream]
@@ -273,14 +293,14 @@ def test_prices_are_measured_with_their_slopes_and_bounds():
     assert measure(auctions).D(0.01) == reference.worst_count(highest, 0.01)
 
 
-def test_steps_and_lines_mix_and_the_given_constant_goes_into_the_regret():
+def test_steps_and_lines_mix_and_the_given_lipschitz_constant_is_in_the_regret_bound():
     f, g = sb.PiecewiseConstant([0, 0.5, 1], [0, 1]), sb.PiecewiseLinear([0, 0.5, 1], [0, 0], [0.5, 0])
     assert measure([f, g]).D(0.0) == 2
     assert measure([f, g], lipschitz=3.0).D(0.0) == 2
     assert measure([f, f], lipschitz=3.0).regret(10).slope > 0
 
 
-def test_nothing_breaks():
+def test_functions_without_breaks():
     result = measure([[], []], UNIT)
     assert result.D(1.0) == 0
     assert result.beta == math.inf
@@ -319,13 +339,15 @@ def test_smooth_streams_are_dispersed(name, T):
 
 
 @pytest.mark.parametrize("T", [40, 400, 4000])
-def test_bad_streams_are_not(T):
+def test_needles_and_halving_are_not_dispersed(T):
     needle = measure(sb.streams.concentrated(T))
     assert needle.beta < 0.05
     assert needle.verdict().startswith(f"not dispersed: {math.ceil(0.9 * T)} of {T} functions break within")
     assert "around rho = 0.37 " in needle.verdict()
     halving = measure(sb.streams.halving(min(T, 48)))
-    assert halving.regret().value >= min(T, 48)
+    assert halving.regret().value == min(T, 48)  # no more than every learner has
+    assert halving.regret().vacuous
+    assert f"Regret bound: vacuous: larger than T = {min(T, 48)}." in halving.verdict()
     assert halving.beta < 0.1
     assert halving.verdict().startswith("not dispersed")
 
@@ -340,15 +362,20 @@ def test_a_fixed_share_at_one_place_shows_as_a_falling_beta():
     assert "not dispersed" in result.verdict() or "beta falls as T grows" in result.verdict()
 
 
-def test_a_needle_costs_its_logarithm():
-    """Theorem 3 goes down to radii inside the needle, where D is small again."""
+def test_theorem_3_uses_a_radius_inside_the_needle():
     bound = measure(sb.streams.concentrated(3000)).regret()
     assert bound.r < 1e-7
     assert bound.dispersion < 600
     assert bound.value < 1500
 
 
-def test_the_table_serves_the_regret_bound():
+def test_a_dispersed_stream_with_a_vacuous_bound_says_so():
+    result = measure(np.random.default_rng(3).random((100, 40)), UNIT)
+    assert result.verdict().startswith("dispersed")
+    assert "Regret bound: vacuous: larger than T = 100; after 1,000 rounds: at most 8" in result.verdict()
+
+
+def test_the_measured_counts_are_a_dispersion_function():
     result = measure(np.random.default_rng(5).random((2000, 1)), UNIT)
     assert [result.f(2000, e) for e in result.eps] == result.counts.tolist()
     direct = sb.dispersion.bounds.regret(2000, 2.0, result.f, 0.5)
@@ -356,15 +383,51 @@ def test_the_table_serves_the_regret_bound():
     assert direct.value < 2000
 
 
-def test_measure_is_the_function_whatever_was_imported_first():
-    import importlib
+# -- streams of the families ------------------------------------------------------------------------------
 
-    importlib.import_module("semibandit.dispersion.measuring")
-    assert callable(sb.dispersion.measure)
-    assert sb.dispersion.bounds.__name__.endswith("bounds")
-    assert sb.dispersion.densities.__name__.endswith("densities")
-    with pytest.raises(AttributeError, match="nothing"):
-        sb.dispersion.nothing  # noqa: B018
+
+@pytest.mark.parametrize("kind", ["uncorrelated", "weakly-correlated", "mixed", "drifting", "subset-sum"])
+@pytest.mark.parametrize("kappa", [2.0, 20.0])
+def test_knapsack_below_lemma_8(kind, kappa):
+    T, n = 400, 10
+    stream = sb.streams.knapsack(kind, T, n, seed=1, kappa=kappa)
+    C = max(problem.sizes.max() / problem.sizes.min() for problem in stream)
+    bound = partial(bounds.knapsack_dispersion, n=n, C=C, kappa=kappa)
+    result = measure(stream)
+    assert all(result.D(eps) <= bound(T, eps) for eps in np.geomspace(1e-8, 10.0, 40))
+    assert bound(T, 1e-8) < T / 2
+    assert result.beta > 0.45
+    assert result.dispersed
+
+
+def test_the_partition_by_order_has_more_feedback_sets_and_the_same_discontinuities():
+    output, order = (
+        measure(sb.streams.knapsack("uncorrelated", 60, 12, partition=p)) for p in ("output", "order")
+    )
+    assert np.array_equal(output.breaks.x, order.breaks.x)
+    assert 3 * output.pieces < order.pieces
+    assert output.regret().value < order.regret().value
+
+
+def test_unsmoothed_subset_sum_is_not_dispersed():
+    result = measure(sb.streams.knapsack("subset-sum", 100, 20, kappa=None))
+    assert result.beta < 0.1
+    assert "around rho = 1 " in result.verdict()
+
+
+@pytest.mark.parametrize("kind", ["elongated", "gaussian", "iris"])
+def test_linkage_below_lemma_11(kind):
+    T, smooth = 500, 1.0
+    stream = sb.streams.clustering(kind, T, n_classes=2, per_class=4, smooth=smooth, seed=1)
+    # Noise is at most `smooth` times a mean that the noise has then raised to at most 1 + smooth times.
+    product = max(p.distances.max() / p.distances.mean() for p in stream) * (1 + smooth) / smooth
+    n = max(len(p.distances) for p in stream)
+    bound = partial(bounds.linkage_dispersion, n=n, B=1.0, kappa=product)
+    result = measure(stream)
+    assert all(result.D(eps) <= bound(T, eps) for eps in np.geomspace(1e-14, 1.0, 40))
+    assert bound(T, 1e-14) < T / 2
+    assert result.beta > 0.45
+    assert result.dispersed
 
 
 @pytest.mark.parametrize(
@@ -385,10 +448,11 @@ def test_measure_is_the_function_whatever_was_imported_first():
         ),
         (lambda: measure([[0.1]]).D(-1), ValueError, "eps must be finite and >= 0"),
         (lambda: Samples([0, 0], [1, 1]), ValueError, "x must be strictly increasing"),
+        (lambda: measure_rows([]), ValueError, "rows must hold at least one row, got none"),
         (
-            lambda: measure([sb.PiecewiseConstant([0, 1], [1]), [0.3]], lipschitz=1.0),
-            TypeError,
-            "cannot be mixed",
+            lambda: measure_rows([[[0.1]], [[0.1], [0.2]]]),
+            ValueError,
+            r"same number of functions, got \[1, 2\]",
         ),
         (
             lambda: measure([sb.PiecewiseLinear([0, 1], [0], [1])], lipschitz=0.5),
@@ -402,13 +466,13 @@ def test_measure_is_the_function_whatever_was_imported_first():
         ),
     ],
 )
-def test_bad_input(call, error, message):
+def test_errors_name_the_argument(call, error, message):
     with pytest.raises(error, match=message):
         call()
 
 
 @pytest.mark.parametrize(("first", "second", "eps"), [(-1e-17, 1.0, 1.0), (1e-17, 1.0, 1.0), (0.1, 0.3, 0.2)])
-def test_differences_that_round_to_the_length_are_told_apart(first, second, eps):
+def test_counts_are_exact_if_a_difference_rounds_to_the_length(first, second, eps):
     functions = [[first], [second]]
     exact = [[Fraction(x) for x in function] for function in functions]
     result = measure(functions, sb.Interval(-1, 2))
