@@ -1,4 +1,4 @@
-"""A race without processes: the runs it asks for, its decisions, and that the order of tells is irrelevant."""
+"""A race without processes: its runs and decisions, whatever the order of the tells."""
 
 import math
 from collections import Counter

@@ -248,7 +248,7 @@ QUOTED = ['wc -c "{instance}"; echo {rho}', "wc -c '{instance}'; echo {rho}", 's
 
 @pytest.mark.parametrize("template", QUOTED)
 def test_quoted_names_are_refused(template):
-    with pytest.raises(ValueError, match="must not stand inside of quotes"):
+    with pytest.raises(ValueError, match="must not be inside quotes"):
         Command(template, shell=True)
 
 
@@ -300,8 +300,8 @@ def test_outputs_are_compared(tmp_path):
 @pytest.mark.parametrize(
     ("template", "options", "message"),
     [
-        ("echo {instance}", {}, "must hold {rho}"),
-        ("echo {rho}", {}, "must hold {instance}"),
+        ("echo {instance}", {}, "must contain {rho}"),
+        ("echo {rho}", {}, "must contain {instance}"),
         ("no-such-tool {rho} {instance}", {}, "'no-such-tool' cannot be found"),
         ("echo '{rho} {instance}", {}, "cannot be split into arguments"),
         ("echo {rho} {instance}", {"loss_from": "stars"}, "loss_from must be one of"),

@@ -112,7 +112,7 @@ def test_values_are_quoted_for_a_shell(tmp_path):
     command = Command("echo {n} {text} # {instance}", shell=True, names=knobs.names)
     failure = command.run("x", {"n": 1, "text": "a b; echo 7"}).failure
     assert failure == "the last line of the output is no number: '1 a b; echo 7'"
-    with pytest.raises(ValueError, match=r"the command must hold .text."):
+    with pytest.raises(ValueError, match=r"the command must contain .text."):
         Command("echo {n} {instance}", names=knobs.names)
 
 

@@ -16,8 +16,8 @@ import pytest
 
 import semibandit as sb
 from commands import Fake, names
-from semibandit.tuning import Command, StoppedError, Tuner
-from semibandit.tuning import tuner as module
+from semibandit.tuning import Command, StoppedError, Tuner, plans
+from semibandit.tuning import jobs as jobs_module
 
 SPACE = sb.Interval(0, 1)
 ONLINE = [{}, {"feedback": "black-box"}, {"probes": 2}]
@@ -326,7 +326,7 @@ def test_several_tuners_share_the_work(tmp_path):
 
 def test_a_dead_worker_loses_its_instance(tmp_path, monkeypatch):
     """At once if its process has ended on this machine, else when its lease ends."""
-    monkeypatch.setattr(module, "_PAUSE", 0.02)
+    monkeypatch.setattr(jobs_module, "_PAUSE", 0.02)
     dead = subprocess.Popen(["true"])
     dead.wait()
     with Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "knob") as tuner:
@@ -338,7 +338,8 @@ def test_a_dead_worker_loses_its_instance(tmp_path, monkeypatch):
 
 
 def test_a_lease_is_renewed_while_the_command_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_LEASE", 0.3)
+    monkeypatch.setattr(jobs_module, "LEASE", 0.3)
+    monkeypatch.setattr(plans, "LEASE", 0.3)
     with Tuner(Fake(lambda *_: time.sleep(0.8) or 0.5), SPACE, tmp_path / "knob") as tuner:
         assert len(list(tuner.rounds(names(1)))) == 1
         assert [row.forgotten for row in tuner.study.history()] == [False]

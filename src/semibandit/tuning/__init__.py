@@ -5,7 +5,8 @@
 | `command`, `process`, `reaper` | fill in a command template, run it, and kill what is left running |
 | `losses` | turn outcomes into losses |
 | `player`, `record` | play one round, and its record |
-| `tuner` | rounds on a study, online or as a race |
+| `plans`, `jobs` | claim runs from a study, and play several at once |
+| `tuner` | tune a command on a study, online or as a race |
 | `verdict` | results: the values tried, and the verdict on the default |
 | `knob_syntax` | knobs on the command line |
 """

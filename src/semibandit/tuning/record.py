@@ -9,11 +9,11 @@ from typing import Any
 from semibandit.spaces import values_of
 from semibandit.studies.history import Round as StudyRound
 
-__all__ = ["RunRecord"]
+__all__ = ["MAX_TEXT", "RunRecord", "printable"]
 
 # Fields that a study keeps in the `info` of a round.
 _INFO = ("seconds", "runs", "clipped", "default_loss", "default_failure")
-_MAX_TEXT = 500  # characters that an info keeps
+MAX_TEXT = 500  # characters that an info keeps
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,17 @@ class RunRecord:
         """Return what a study keeps beside the loss; with a loss that was told, also the failure."""
         names = (*_INFO, "failure") if told else _INFO
         kept = {name: getattr(self, name) for name in names}
-        return {name: printable(x) if isinstance(x, str) else x for name, x in kept.items() if x is not None}
+        return {
+            name: printable(x)[:MAX_TEXT] if isinstance(x, str) else x
+            for name, x in kept.items()
+            if x is not None
+        }
 
 
 def printable(text: str) -> str:
-    """Return text as a study keeps it: printable, and at most 500 characters."""
-    return "".join(c if c.isprintable() else " " for c in text)[:_MAX_TEXT] or " "
+    r"""Return text as a study keeps it, with escapes for characters that are not printable.
+
+    >>> printable("a\tb")
+    'a\\tb'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import queue
-import socket
 import sqlite3
-import threading
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -22,18 +19,15 @@ import msgspec
 from semibandit import _validate
 from semibandit.learners import Exp3Set, Trial
 from semibandit.spaces import Interval, Knobs
-from semibandit.studies import operations
-from semibandit.studies.events import Info
-from semibandit.studies.operations import ForgottenError
-from semibandit.studies.replica import Replica
 from semibandit.studies.settings import Settings
-from semibandit.studies.stores import Turn, UnknownStudyError, public
+from semibandit.studies.stores import UnknownStudyError, public
 from semibandit.studies.study import Study
 from semibandit.tuning.command import Command, StoppedError
+from semibandit.tuning.jobs import play_rounds
 from semibandit.tuning.losses import AbortRule, Rules, range_of
+from semibandit.tuning.plans import online_plan, race_plan, release_dead
 from semibandit.tuning.player import RoundPlayer
-from semibandit.tuning.process import kill_all
-from semibandit.tuning.record import RunRecord, printable
+from semibandit.tuning.record import MAX_TEXT, RunRecord, printable
 from semibandit.tuning.verdict import Summary, Tried, Verdict, compare, of_default, summarise, tried
 
 __all__ = ["MIN_RUNS", "RANGE_RUNS", "STUDY", "Tuner", "learner_of", "storage_of"]
@@ -41,14 +35,6 @@ __all__ = ["MIN_RUNS", "RANGE_RUNS", "STUDY", "Tuner", "learner_of", "storage_of
 MIN_RUNS = 200  # of a race, by default
 RANGE_RUNS = 10  # made to learn the range of the losses
 STUDY = "tune"  # name of the study in a state file
-
-_LEASE = 60.0  # seconds; renewed while the command runs, so that only a dead worker loses its trial
-_PAUSE = 0.2  # seconds between two looks at instances that others are running
-_MAX_NAME = 500  # characters of an instance's name
-
-# A trial and its instance; False while others run all that is left, None when everything is done.
-Claim = tuple[Trial, str] | bool | None
-Plan = Callable[[Replica, Turn], Claim]
 
 
 class Tuner:
@@ -98,10 +84,10 @@ class Tuner:
     --------
     >>> import tempfile, os
     >>> state = os.path.join(tempfile.mkdtemp(), "knob.db")
-    >>> with Tuner(Command("echo {rho} {instance}"), Interval(0, 1), state) as tuner:
+    >>> with Tuner(Command("echo sorry # {rho} {instance}", shell=True), Interval(0, 1), state) as tuner:
     ...     for record in tuner.rounds(["a.txt"]):
     ...         print(record.failure)
-    the last line of the output is no number: '0.5 a.txt'
+    the last line of the output is no number: 'sorry'
     >>> command = Command("echo {rho} # {instance}", shell=True)
     >>> with Tuner(command, Interval(0, 1), state + "2", race=True, runs=60) as tuner:
     ...     n = len(list(tuner.rounds([f"{i}.txt" for i in range(10)])))
@@ -255,7 +241,7 @@ class Tuner:
     ) -> None:
         self.close()
 
-    # -- plans: which run comes next ---------------------------------------------------------------
+    # -- rounds ------------------------------------------------------------------------------------
 
     def todo(self, instances: Sequence[str], again: bool = False, retry_failed: bool = False) -> list[str]:
         """Return the instances that are still to be run online.
@@ -265,8 +251,8 @@ class Tuner:
         """
         done = Counter(r.instance for r in self.finished if not (retry_failed and r.failure is not None))
         given = Counter(instances)
-        passes = 1 + min((done[_stored(name)] // given[name] for name in given), default=0) if again else 1
-        left = {name: passes * count - done[_stored(name)] for name, count in given.items()}
+        passes = 1 + min((done[printable(name)] // given[name] for name in given), default=0) if again else 1
+        left = {name: passes * count - done[printable(name)] for name, count in given.items()}
         todo = []
         for name in (name for _ in range(passes) for name in instances):
             if left[name] > 0:
@@ -287,54 +273,6 @@ class Tuner:
         wanted = self._runs or max(len({*race.instances, *instances}), MIN_RUNS)
         return max(wanted, int(race.runs))
 
-    def _online_plan(self, study: Study, instances: Sequence[str], todo: list[str]) -> Plan:
-        """Claim each instance as often as it is wanted, in the order given."""
-        wanted = Counter(map(_stored, todo)) + Counter(record.instance for record in self.finished)
-        order = list(dict.fromkeys(instances))
-        done: Counter[str] = Counter()
-        since = 1
-
-        def claim(replica: Replica, turn: Turn) -> Claim:
-            nonlocal since
-            operations.tidy(replica, turn)
-            for row in study.history(since):
-                since = row.event + 1
-                done[str((row.info or {}).get("instance"))] += not row.forgotten
-            running = Counter(str((lease.info or {}).get("instance")) for lease in replica.leases.values())
-            left = [name for name in order if done[_stored(name)] < wanted[_stored(name)]]
-            for name in left:
-                stored = _stored(name)
-                if done[stored] + running[stored] < wanted[stored]:
-                    info: Info = {"instance": stored}
-                    trial = operations.ask(replica, turn, study.worker, _LEASE, info, probes=self._probes)
-                    return trial, name
-            return False if left else None
-
-        return claim
-
-    def _race_plan(self, study: Study, instances: Sequence[str], retry_failed: bool) -> Plan:
-        """Claim the runs that the race asks for, after new instances and runs have entered it."""
-
-        def extend(replica: Replica, turn: Turn) -> None:
-            race = replica.race
-            new = [name for name in dict.fromkeys(instances) if name not in set(race.instances)]
-            runs, retry = self._total_runs(race, instances), retry_failed and bool(race.failed)
-            if new or retry or runs > race.runs:
-                operations.extend(replica, turn, new, runs, retry)
-
-        def claim(replica: Replica, turn: Turn) -> Claim:
-            operations.tidy(replica, turn)
-            run = replica.race.upcoming
-            if run is None:
-                return False if replica.leases else None
-            info: Info = {"instance": _stored(run[1])}
-            return operations.ask(replica, turn, study.worker, _LEASE, info), run[1]
-
-        study.do(extend)
-        return claim
-
-    # -- rounds ------------------------------------------------------------------------------------
-
     def rounds(
         self, instances: Sequence[str], again: bool = False, retry_failed: bool = False
     ) -> Iterator[RunRecord]:
@@ -354,81 +292,23 @@ class Tuner:
         if self.study is None:
             self._begin(self._learn_range(instances))
         assert self.study is not None
-        self.study.do(_release_dead)
+        self.study.do(release_dead)
         if self.race:
             self.n_todo(instances, again)
-            plan = self._race_plan(self.study, instances, retry_failed)
+            runs = self._total_runs(self.learner, instances)
+            plan = race_plan(self.study, instances, runs, retry_failed)
         else:
-            plan = self._online_plan(self.study, instances, self.todo(instances, again, retry_failed))
+            plan = online_plan(self.study, self.todo(instances, again, retry_failed), self._probes)
         abort = AbortRule(self.rules)
-        never = threading.Event()
-        rounds = self._work(self.study, plan, never) if self._jobs == 1 else self._together(self.study, plan)
-        with closing(rounds):
+        with closing(play_rounds(self.study, plan, self._play, self._jobs)) as rounds:
             for record in rounds:
+                self._require_file()
                 yield record
                 if (reason := abort.reason(record)) is not None:
                     raise StoppedError(reason)
 
-    def _work(self, study: Study, plan: Plan, stop: threading.Event) -> Generator[RunRecord]:
-        """Claim and play rounds until there are none left."""
-        while not stop.is_set() and (claim := study.do(plan)) is not None:
-            if claim is False:
-                stop.wait(_PAUSE)
-                continue
-            trial, instance = claim
-            if (record := self._round(study, trial, instance, stop)) is not None:
-                yield record
-
-    def _together(self, study: Study, plan: Plan) -> Generator[RunRecord]:
-        """Play several rounds at once, each in a thread; when interrupted, kill the commands."""
-        finished: queue.SimpleQueue[RunRecord | BaseException | None] = queue.SimpleQueue()
-        stop = threading.Event()
-
-        def work() -> None:
-            try:
-                for record in self._work(study, plan, stop):
-                    finished.put(record)
-                finished.put(None)
-            except BaseException as error:
-                finished.put(error)
-
-        threads = [threading.Thread(target=work, daemon=True) for _ in range(self._jobs)]
-        try:
-            for thread in threads:
-                thread.start()
-            running = len(threads)
-            while running:
-                item = finished.get()
-                if isinstance(item, BaseException):
-                    raise item
-                if item is None:
-                    running -= 1
-                else:
-                    yield item
-        finally:
-            stop.set()
-            kill_all()
-            for thread in threads:
-                thread.join()
-
-    def _round(self, study: Study, trial: Trial, instance: str, stop: threading.Event) -> RunRecord | None:
-        """Play a round and tell it; None if it was stopped, or if its lease was lost."""
-        try:
-            with _renewed(study, trial):
-                record, feedback = self._player.play(trial, instance, self.rules)
-        except BaseException:
-            study.forget(trial)
-            raise
-        if stop.is_set():  # the command was killed
-            study.forget(trial)
-            return None
-        failure = None if feedback is not None or record.failure is None else printable(record.failure)
-        try:
-            study.tell(trial, feedback, failure=failure, info=record.info(told=feedback is not None))
-        except ForgottenError:
-            return None
-        self._require_file()
-        return record
+    def _play(self, trial: Trial, instance: str) -> tuple[RunRecord, Any]:
+        return self._player.play(trial, instance, self.rules)
 
     # -- results -----------------------------------------------------------------------------------
 
@@ -495,54 +375,12 @@ def learner_of(path: str | PathLike[str]) -> str | None:
         return None
 
 
-def _release_dead(replica: Replica, turn: Turn) -> None:
-    """Give up the trials of processes of this machine that have died, before their leases end."""
-    for lease in list(replica.leases.values()):
-        host, _, pid = lease.worker.rpartition(":")
-        if host == socket.gethostname() and pid.isdigit() and not _alive(int(pid)):
-            operations.forget(replica, turn, lease.trial)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-@contextmanager
-def _renewed(study: Study, trial: Trial) -> Iterator[None]:
-    """Renew the lease of a trial, in a thread, until left."""
-    over = threading.Event()
-
-    def renew() -> None:
-        while not over.wait(_LEASE / 3):
-            with suppress(ValueError, OSError):  # a lost lease shows when the round is told
-                study.renew(trial, lease=_LEASE)
-
-    thread = threading.Thread(target=renew, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-
-
 def _checked_default(space: Interval | Knobs, default: Any) -> Any:
     if isinstance(space, Interval):
         return space.check(default, "default")
     if not isinstance(default, dict):
         raise TypeError(f"default must be the values of all knobs by name, got {default!r}")
     return space.check(**default)
-
-
-def _stored(name: str) -> str:
-    """Return the name of an instance as a study keeps it: printable."""
-    return name if name.isprintable() else name.encode("unicode_escape").decode()
 
 
 def _require_storable(name: str) -> None:
@@ -555,5 +393,5 @@ def _require_storable(name: str) -> None:
         raise ValueError(f"an instance's name must be UTF-8, got {name!r}") from None
     if "\0" in name:
         raise ValueError(f"an instance's name must not hold a null character, got {name!r}")
-    if not 0 < len(_stored(name)) <= _MAX_NAME:
-        raise ValueError(f"an instance's name must have 1 to {_MAX_NAME} characters, got {name!r}")
+    if not 0 < len(printable(name)) <= MAX_TEXT:
+        raise ValueError(f"an instance's name must have 1 to {MAX_TEXT} characters, got {name!r}")

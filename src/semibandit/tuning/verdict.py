@@ -103,7 +103,7 @@ def tried(records: Sequence[RunRecord], ends: tuple[float, float], rows: int = _
     groups: dict[float, list[float]] = defaultdict(list)
     for rho, loss in runs:
         groups[rho if few else min(int(rows * ((rho - lo) / (hi - lo))), rows - 1)].append(loss)
-    at = [lo + (hi - lo) * (i / rows) for i in range(rows + 1)]
+    at = [lo + (hi - lo) * (i / max(rows, 1)) for i in range(rows + 1)]
     return [
         _row(*((key, key) if few else (at[int(key)], at[int(key) + 1])), losses)
         for key, losses in sorted(groups.items())
