@@ -65,9 +65,10 @@ def betting_bounds(values: Any, low: float = 0.0, high: float = 1.0, *, alpha: f
 
     The hedged capital process of Waudby-Smith and Ramdas (2023, Theorem 3). If m is the true mean, the
     capital of a bettor against m ever reaches 2/α times its start with probability at most α/2. The interval
-    holds those m against which neither a bettor on more nor one on less has ever reached it. The bets are those of
-    the paper, λ = √(2·ln(2/α) / (σ̂²·t·ln(1 + t))) from the numbers before t, at most three quarters of the
-    capital. The numbers must have the same mean, given the numbers before; they need not be independent.
+    holds those m against which neither a bettor on more nor one on less has ever reached it. The bets
+    are those of the paper, λ = √(2·ln(2/α) / (σ̂²·t·ln(1 + t))) from the numbers before t, at most three
+    quarters of the capital. The numbers must have the same mean, given the numbers before; they need not be
+    independent.
 
     Parameters
     ----------
