@@ -6,10 +6,10 @@ import os
 import socket
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from semibandit.learners import Trial
-from semibandit.studies import operations
+from semibandit.studies import events, operations
+from semibandit.studies.events import Asked, Failed, Forgotten, Told
 from semibandit.studies.replica import Replica
 from semibandit.studies.stores import Turn
 from semibandit.studies.study import Study
@@ -27,29 +27,41 @@ Plan = Callable[[Replica, Turn], Claim]
 def online_plan(study: Study, todo: Sequence[str], probes: int) -> Plan:
     """Claim each instance as often as it is listed, in the order of its first place."""
     order = {printable(name): name for name in todo}
-    done: Counter[str] = Counter()
-    since = 1
-
-    def count() -> None:
-        nonlocal since
-        for row in study.history(since):
-            since = row.event + 1
-            done[_instance(row)] += not row.forgotten
-
-    count()
-    wanted = Counter(map(printable, todo)) + done
+    log = _InstanceLog(study)
+    log.update()
+    wanted = Counter(map(printable, todo)) + log.done
 
     def claim(replica: Replica, turn: Turn) -> Claim:
         operations.tidy(replica, turn)
-        count()
-        running = Counter(map(_instance, replica.leases.values()))
-        left = [name for name in order if done[name] < wanted[name]]
+        log.update()
+        running = Counter(log.running.values())
+        left = [name for name in order if log.done[name] < wanted[name]]
         for name in left:
-            if done[name] + running[name] < wanted[name]:
+            if log.done[name] + running[name] < wanted[name]:
                 return _ask(study, replica, turn, name, probes), order[name]
         return False if left else None
 
     return claim
+
+
+class _InstanceLog:
+    """How often each instance was run, and which instances are running; reads new events only."""
+
+    def __init__(self, study: Study) -> None:
+        self._study, self._next_event = study, 1
+        self.done: Counter[str] = Counter()
+        self.running: dict[int, str] = {}  # by trial
+
+    def update(self) -> None:
+        for number, line in self._study.events(self._next_event):
+            self._next_event = number + 1
+            match events.decode(line):
+                case Asked(trial=trial, info=info):
+                    self.running[trial] = str((info or {}).get("instance"))
+                case Told(trial=trial) | Failed(trial=trial):
+                    self.done[self.running.pop(trial)] += 1
+                case Forgotten(trial=trial):
+                    del self.running[trial]
 
 
 def race_plan(study: Study, instances: Sequence[str], runs: int, retry_failed: bool) -> Plan:
@@ -84,10 +96,6 @@ def release_dead(replica: Replica, turn: Turn) -> None:
 
 def _ask(study: Study, replica: Replica, turn: Turn, instance: str, probes: int = 0) -> Trial:
     return operations.ask(replica, turn, study.worker, LEASE, {"instance": instance}, probes=probes)
-
-
-def _instance(row: Any) -> str:
-    return str((row.info or {}).get("instance"))
 
 
 def _is_alive(pid: int) -> bool:
