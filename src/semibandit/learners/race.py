@@ -246,21 +246,32 @@ class Race:
 
     def _survivors(self) -> list[float]:
         """Return the better half, with two new values beside the leader."""
-        scores, racing = self._scores(), self._state.racing
-        ranked = sorted(racing, key=lambda rho: (scores.get(rho, math.inf), rho))
+        racing = self._state.racing
+        leader, scores = self._compare() or (racing[0], {})
+        ranked = sorted(racing, key=lambda rho: (rho != leader, scores.get(rho, math.inf), rho))
         half = ranked[: max(_MIN_SURVIVORS, math.ceil(len(ranked) / 2))]
         tried = sorted(self._state.losses)
-        at = tried.index(half[0])
+        at = tried.index(leader)
         beside = [(tried[at] + tried[i]) / 2 for i in (at - 1, at + 1) if 0 <= i < len(tried)]
         return self._with_default([*half, *beside])
 
-    def _scores(self) -> dict[float, float]:
-        """Mean difference of each value to the value with most losses, on common instances; low is good."""
+    def _compare(self) -> tuple[float, dict[float, float]] | None:
+        """Return the leader, and the mean difference of each value to it on common instances.
+
+        Start with the racing value that has most losses, and pass the lead on to the best challenger until
+        no value is better than the leader in their direct comparison, or until a value would lead again.
+        """
         known = self._known()
         if not known:
-            return {}
-        reference = known[max(known, key=lambda rho: (len(known[rho]), -rho))]
-        return {rho: _difference(losses, reference)[0] for rho, losses in known.items()}
+            return None
+        candidates = [rho for rho in known if rho in self._state.racing] or list(known)
+        best = max(candidates, key=lambda rho: (len(known[rho]), -rho))
+        led: set[float] = set()
+        while best not in led:
+            led.add(leader := best)
+            scores = {rho: _difference(losses, known[leader])[0] for rho, losses in known.items()}
+            best = min(candidates, key=lambda rho: (scores[rho], rho))
+        return leader, scores
 
     def _known(self) -> dict[float, Losses]:
         """Losses of the runs that did not fail, with the sign that makes low values good."""
@@ -323,14 +334,11 @@ class Race:
 
         O(runs).
         """
-        known = self._known()
-        if not known:
+        known, found = self._known(), self._compare()
+        if found is None:
             middle = self._value(0.5 * self.space.lo + 0.5 * self.space.hi)
             return Recommendation(middle, (self.space.lo, self.space.hi))
-        scores = self._scores()
-        racing = [rho for rho in known if rho in self._state.racing] or list(known)
-        best = min(racing, key=lambda rho: (scores[rho], rho))
-        tried = sorted(self._state.losses)
+        best, tried = found[0], sorted(self._state.losses)
         edges, at = self._edges(tried), tried.index(best)
         mean, error = _mean_and_error(list(known[best].values()))
         evidence = Evidence(-mean if self.maximize else mean, error, len(known[best]))
