@@ -96,8 +96,8 @@ run("semibandit", "tune", *KNOB, "--state", "knob.db", FORECAST, "sales")
 # - *The comparison with the default* on the files that were run with both values: the mean difference with
 #   its standard error, and a 95 % confidence interval. The interval is valid at any time, whichever value is
 #   recommended in the end. While it contains 0, the advice is to keep the default.
-# - *The standings*: for each value its mean loss, its difference to the leader on common files with its
-#   standard error, and its number of runs.
+# - *The standings*: for each value its mean loss, its difference to the recommended one on common
+#   files with its standard error, and its number of runs.
 #
 # Enough runs for a decision
 # --------------------------

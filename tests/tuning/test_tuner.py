@@ -16,6 +16,7 @@ import pytest
 
 import semibandit as sb
 from commands import Fake, names
+from semibandit.studies.replica import Replica
 from semibandit.tuning import Command, StoppedError, Tuner, plans
 from semibandit.tuning import jobs as jobs_module
 
@@ -118,6 +119,16 @@ def test_the_same_race_however_it_is_run(tmp_path, jobs):
         assert tuner.n_todo(names(40)) == 150 - n
         assert tuner.learner.recommend() == best
         assert repr(tuner.learner.standings()) == repr(standings)
+
+
+def test_a_snapshot_of_a_race_keeps_its_pending_runs(tmp_path):
+    with Tuner(Fake(flaky), SPACE, tmp_path / "knob", **RACE) as tuner:
+        list(itertools.islice(tuner.rounds(names(40)), 90))
+        trial = tuner.study.ask()
+        copy = Replica.loads(tuner.study.do(lambda replica, turn: replica.dumps()))
+        assert copy.learner.pending == (trial,)
+        assert copy.learner.dumps() == tuner.learner.dumps()
+        assert copy.race.upcoming == tuner.learner.upcoming
 
 
 def test_a_race_pairs_its_leader_with_the_default(tmp_path):

@@ -112,18 +112,18 @@ def _values(tuner: Tuner) -> Table:
 
 
 def _standings(tuner: Tuner) -> Table:
-    """Return the values of a race, with their paired differences to the leader."""
+    """Return the values of a race, with their paired differences to the recommended one."""
     best = tuner.learner.recommend().rho
     rows = []
     for row in tuner.learner.standings():
-        notes = ["leader"] if row.rho == best else ["to the end"] if row.racing else []
+        notes = ["recommended"] if row.rho == best else ["to the end"] if row.racing else []
         notes += ["default"] if row.rho == tuner.learner.default else []
         leads = row.rho == best
         difference = "" if leads or not math.isfinite(row.difference) else f"{row.difference:+.4g}"
         error = "" if leads else _or_blank(row.error)
         figures = (f"{row.rho:.6g}", f"{row.mean:.6g}", difference, error, str(row.runs))
         rows.append((*figures, ", ".join(notes)))
-    return _table(("ρ", _mean_heading(tuner), "minus leader", "± error", "runs", ""), rows)
+    return _table(("ρ", _mean_heading(tuner), "minus best", "± error", "runs", ""), rows)
 
 
 def _table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:

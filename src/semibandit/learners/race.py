@@ -45,10 +45,10 @@ class RaceTrial(Trial, frozen=True):
 
 @dataclass(frozen=True)
 class Standing:
-    """A value of a race, compared with the leader on the instances that both have run.
+    """A value of a race, compared with the recommended one on the instances that both have run.
 
-    `mean` is the mean loss of its own runs. `difference` is the mean loss minus that of the leader over the
-    common instances, and `error` its standard error; both are nan without enough common instances.
+    `mean` is the mean loss of its own runs. `difference` is the mean loss minus that of the recommended value
+    over the common instances, and `error` its standard error; both are nan without enough common instances.
     """
 
     rho: float
@@ -330,34 +330,41 @@ class Race:
     n_pieces = n_values
 
     def recommend(self) -> Recommendation:
-        """Return the leader, for all values from halfway to its neighbours; before any loss the middle.
+        """Return the value to deploy, for all values from halfway to its neighbours. O(runs).
 
-        O(runs).
+        Of the racing values within one standard error of the leader, the one with most runs, as it is known
+        best. Before any loss the middle of the space.
         """
         known, found = self._known(), self._compare()
         if found is None:
             middle = self._value(0.5 * self.space.lo + 0.5 * self.space.hi)
             return Recommendation(middle, (self.space.lo, self.space.hi))
-        best, tried = found[0], sorted(self._state.losses)
+        leader, scores = found
+        near = [leader]
+        for rho in set(self._state.racing) & known.keys():
+            difference, error = _difference(known[rho], known[leader])
+            near += [rho] if difference <= error else []
+        best = max(near, key=lambda rho: (len(known[rho]), -scores[rho], -rho))
+        tried = sorted(self._state.losses)
         edges, at = self._edges(tried), tried.index(best)
         mean, error = _mean_and_error(list(known[best].values()))
         evidence = Evidence(-mean if self.maximize else mean, error, len(known[best]))
         return Recommendation(best, (edges[at], edges[at + 1]), evidence=evidence)
 
     def standings(self) -> list[Standing]:
-        """Return all values that have a loss, ordered by their difference to the leader."""
+        """Return all values that have a loss, ordered by their difference to the recommended one."""
         known = self._known()
         if not known:
             return []
-        leader, sign = self.recommend().rho, -1.0 if self.maximize else 1.0
+        best, sign = self.recommend().rho, -1.0 if self.maximize else 1.0
         rows = []
         for rho, losses in known.items():
-            difference, error = _difference(losses, known[leader])
+            difference, error = _difference(losses, known[best])
             mean = sign * math.fsum(losses.values()) / len(losses)
             row = Standing(
                 rho, mean + 0.0, sign * difference + 0.0, error, len(losses), rho in self._state.racing
             )
-            rows.append((rho != leader, difference, row))
+            rows.append((rho != best, difference, row))
         return [row for *_, row in sorted(rows, key=lambda entry: (*entry[:2], entry[2].rho))]
 
     def density(self) -> PiecewiseConstant:
