@@ -7,15 +7,13 @@ import math
 import os
 import tempfile
 import time
-import zlib
 from pathlib import Path
 
-import msgspec
 import numpy as np
 from measure import at_least, at_most, note, ratio, run_parts, seconds
 
 import semibandit as sb
-from semibandit.tuning import Command, Round, Tuner
+from semibandit.tuning import Command, Tuner
 
 
 def knapsack(seed: int, n: int = 50) -> sb.Knapsack:
@@ -80,7 +78,7 @@ def overhead_of_tuning() -> None:
 
     def tune() -> None:
         with tempfile.TemporaryDirectory() as folder:
-            tuner = Tuner(command, sb.Interval(0, 1), Path(folder) / "knob.json", horizon=100)
+            tuner = Tuner(command, sb.Interval(0, 1), Path(folder) / "knob.db")
             for _ in tuner.rounds(names):
                 pass
             tuner.close()
@@ -103,25 +101,17 @@ def overhead_of_tuning() -> None:
 
 
 def going_on() -> None:
-    """Replaying 10,000 rounds on opening a state file."""
+    """Opening a state file of 10,000 rounds."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "knob.json"
+        path = Path(folder) / "knob.db"
         command = Command("echo {rho} {instance}")
-        tuner = Tuner(command, sb.Interval(0, 1), path, feedback="black-box")
-        seal = int(path.read_bytes().rstrip(b'"}\n')[-8:], 16)  # each line has the checksum of all before it
-        with path.open("ab") as file:
+        Tuner(command, sb.Interval(0, 1), path).close()
+        with sb.Study(f"sqlite:///{path}", "tune") as study:
             for i, loss in enumerate(np.random.default_rng(0).random(10_000).tolist()):
-                trial = tuner.learner.ask()
-                rho, (x,) = trial.rho, trial.positions
-                lo, hi = 0.5 * rho, 0.5 * (1 + rho)
-                tuner.learner.tell(trial, sb.PiecewiseConstant.constant(lo, hi, loss))
-                record = Round(str(i), rho, x, 1.0, 20, loss, lo=lo, hi=hi)
-                line = msgspec.json.encode(record)
-                seal = zlib.crc32(line, seal)
-                file.write(line[:-1] + b',"crc":"%08x"}\n' % seal)
-        tuner.close()
+                trial = study.ask(info={"instance": str(i)})
+                study.tell(trial, sb.PiecewiseConstant.constant(0.5 * trial.rho, 0.5 * (1 + trial.rho), loss))
         start = time.perf_counter()
-        Tuner(command, sb.Interval(0, 1), path, feedback="black-box").close()
+        Tuner(command, sb.Interval(0, 1), path).close()
         note("seconds to open a state file of 10,000 rounds", time.perf_counter() - start)
 
 

@@ -60,10 +60,11 @@ class Bench:
 
 def race(bench: Bench) -> float:
     program = bench.table.program
-    found = Race(bench.space, len(bench.tuning), bench.runs, integer=program.integer, seed=bench.seed)
-    while block := found.ask():
-        for run in block:
-            found.tell(run, bench.run(run.instance, run.rho))
+    found = Race(bench.space, integer=program.integer, seed=bench.seed)
+    found.extend([str(i) for i in range(len(bench.tuning))], bench.runs)
+    while found.upcoming:
+        trial = found.ask()
+        found.tell(trial, bench.run(int(trial.instance), trial.rho))
     return found.recommend().rho
 
 
@@ -78,7 +79,7 @@ def grid(bench: Bench, values: int = 10) -> float:
 def online(bench: Bench) -> float:
     """One run an instance, with as many passes as there are runs: what `--online --again` does."""
     program = bench.table.program
-    learner = sb.Exp3Grid(bench.space, horizon=bench.runs, high=program.high, seed=bench.seed)
+    learner = sb.Exp3Set(bench.space, high=program.high, seed=bench.seed)
     for t in range(bench.runs):
         trial = learner.ask()
         learner.tell(trial, bench.run(t % len(bench.tuning), trial.rho))

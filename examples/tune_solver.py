@@ -33,14 +33,14 @@ class Program(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What a run of the solver has cost."""
+    """Work of one run of the solver."""
 
     nodes: int
     iterations: int  # of the simplex method, over all nodes and heuristics
 
 
 def generate(seed: int, t: int, items: int, knapsacks: int = 5) -> Program:
-    """A multi-dimensional knapsack whose values follow the sizes: hard to tell items apart."""
+    """Return a multi-dimensional knapsack whose values follow the sizes, so that items are alike."""
     rng = np.random.default_rng([seed, t])
     sizes = rng.integers(10, 60, (knapsacks, items))
     values = sizes.mean(axis=0) + rng.integers(0, 15, items)
@@ -48,7 +48,7 @@ def generate(seed: int, t: int, items: int, knapsacks: int = 5) -> Program:
 
 
 def solve(program: Program, effort: float) -> Work:
-    """Run HiGHS: one thread and a fixed seed, so that the same effort does the same work."""
+    """Run HiGHS with one thread and a fixed seed, so that equal effort gives equal work."""
     import highspy
 
     n = len(program.values)
@@ -71,7 +71,7 @@ def solve(program: Program, effort: float) -> Work:
 
 
 def problem(program: Program, solver: Executor, limit: float, tolerance: float) -> sb.BlackBox:
-    """The black box around one program; the loss is the work relative to a limit."""
+    """Return the black box of one program; the loss is the work relative to a limit."""
 
     def run(program: Program, effort: float) -> Work:
         return solver.submit(solve, program, effort).result()
@@ -85,7 +85,7 @@ def problem(program: Program, solver: Executor, limit: float, tolerance: float) 
 def tune(
     rounds: int, items: int, *, limit: float, tolerance: float, seed: int, say: Callable[[str], Any] = print
 ) -> sb.Recommendation:
-    """Play the game, telling of each round, and compare the effort to deploy with the default."""
+    """Play all rounds, report each, and compare the recommended effort with the default."""
     learner = sb.Exp3Set(EFFORT, horizon=rounds, seed=seed)
     with ProcessPoolExecutor(1, get_context("spawn")) as solver:
         say("round  effort  same work on       iterations  solver runs")

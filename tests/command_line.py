@@ -1,4 +1,4 @@
-"""The command line in this process: a process of its own takes a second to begin."""
+"""Run the command line in this process, as a new process takes a second to start."""
 
 import contextlib
 import io
@@ -10,7 +10,7 @@ from semibandit import cli
 
 
 def main(*words):
-    """Run `semibandit` with these words as a shell would."""
+    """Run `semibandit` with these arguments."""
     streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)]
     status = 0
     with (

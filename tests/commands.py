@@ -1,10 +1,10 @@
-"""Commands for the tests of tuning that start no process."""
+"""Commands without processes, for the tests of tuning."""
 
 from semibandit.tuning import Command, Outcome
 
 
 class Fake(Command):
-    """A command that is a function: loss(instance, rho), or an exception for a run that fails or is late."""
+    """A command that calls loss(instance, rho); exceptions stand for failures and timeouts."""
 
     def __init__(self, loss, output=None, integer=False):
         super().__init__("echo {rho} {instance}", integer=integer)
@@ -23,5 +23,5 @@ class Fake(Command):
 
 
 def names(n):
-    """Instances."""
+    """Names of instances."""
     return [str(i) for i in range(n)]

@@ -1,4 +1,4 @@
-"""Confidence bounds against a slow reference, and their coverage at many looking times."""
+"""Confidence bounds against a slow reference, and their coverage."""
 
 import math
 
@@ -20,7 +20,7 @@ MEANS = {"coins": 0.2, "even": 0.5, "rare": 0.02, "narrow": 0.45}
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", [1, 7, 60])
-def test_betting_is_the_process_of_the_paper(kind, n):
+def test_betting_bounds_equal_the_process_of_the_paper(kind, n):
     rng = np.random.default_rng(n)
     values = KINDS[kind](rng, n)
     surviving = surviving_means(values.tolist(), 0.05, confidence._MOST_BET)
@@ -31,8 +31,8 @@ def test_betting_is_the_process_of_the_paper(kind, n):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_whoever_looks_often_is_seldom_wrong(kind):
-    """Bounds only shrink, so that those at the end hold whatever those at any time before held."""
+def test_betting_bounds_cover_at_any_time(kind):
+    """Bounds only shrink, so that the last ones contain the mean only if all before did."""
     rng = np.random.default_rng(5)
     games = 400
     wrong = 0
@@ -43,7 +43,7 @@ def test_whoever_looks_often_is_seldom_wrong(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", [1, 7, 300])
-def test_means_are_ruled_out_beyond_the_bounds(kind, n):
+def test_means_outside_the_bounds_are_ruled_out(kind, n):
     values = KINDS[kind](np.random.default_rng(n), n)
     low, high = betting_bounds(4 * values - 1, -1, 3)
     for mean, outside in ((low - 1e-9, True), (low + 1e-9, False), (high - 1e-9, False), (high + 1e-9, True)):
@@ -51,7 +51,7 @@ def test_means_are_ruled_out_beyond_the_bounds(kind, n):
             assert rules_out(mean, 4 * values - 1, -1, 3) == outside
 
 
-def test_bounds_shrink_as_numbers_come():
+def test_bounds_shrink_with_further_numbers():
     values = np.random.default_rng(2).random(200)
     before = (0.0, 1.0)
     for n in range(0, 200, 10):
@@ -69,7 +69,7 @@ def test_bounds_follow_the_scale():
     assert mirrored == pytest.approx((-high, -low))
 
 
-def test_bounds_at_the_ends():
+def test_bounds_of_constant_and_of_no_numbers():
     assert betting_bounds([]) == (0.0, 1.0)
     assert betting_bounds([2.0, 2.0], 2.0, 2.0) == (2.0, 2.0)
     low, high = betting_bounds(np.zeros(200))
@@ -89,12 +89,12 @@ def test_bounds_at_the_ends():
         ({"values": [0.5], "low": 1.0, "high": 0.0}, "high"),
     ],
 )
-def test_bad_numbers_are_refused(options, match):
+def test_bad_input_is_refused(options, match):
     with pytest.raises(ValueError, match=match):
         betting_bounds(**options)
 
 
-def test_bernstein_is_the_formula_of_the_paper():
+def test_bernstein_radius_is_the_formula_of_the_paper():
     log = math.log(2 / 0.05)
     expected = math.sqrt(2 * 0.1 * log / 50) + 7 * log / (3 * 49)
     assert bernstein_radius(50, 0.1, sides=1) == pytest.approx(expected)
@@ -105,7 +105,7 @@ def test_bernstein_is_the_formula_of_the_paper():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_bernstein_covers(kind):
+def test_bernstein_radius_covers(kind):
     rng = np.random.default_rng(7)
     games = np.array([KINDS[kind](rng, 100) for _ in range(500)])
     radius = bernstein_radius(100, games.var(axis=1, ddof=1), alpha=0.2)

@@ -284,7 +284,7 @@ from semibandit.plots import tuning as pictures
 from semibandit.tuning import Command, Tuner
 
 command = Command('python -S -c "print(0.2 + 0.1 * ({rho} - 1) ** 2 + 0.005 * {instance})"')
-with Tuner(command, sb.Interval(0, 3), folder / "knob.json", default=2.5, horizon=40) as tuner:
+with Tuner(command, sb.Interval(0, 3), folder / "knob.db", default=2.5) as tuner:
     list(tuner.rounds([str(i) for i in range(40)]))
     pictures.picture(tuner, folder / "knob.png")
 show(folder / "knob.png")

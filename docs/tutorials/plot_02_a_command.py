@@ -1,13 +1,12 @@
 """A command with ``semibandit tune``
 ==================================
 
-You have a program, in any language, with an option that you never know how to set, and files that it
-works on. You need no Python to tune it: ``semibandit tune`` runs the program, reads a number from what it
-prints, and says which value to deploy, and whether that is better than the one you use now.
+You have a program, in any language, with an option that is hard to set, and files that it works on.
+``semibandit tune`` runs the program, reads a number from its output, and says which value to deploy, and
+whether that value is better than the one in use. This needs no Python.
 
-This page writes a small program and some files into a temporary folder, and then types commands there.
-The program stands for your own. (It is in awk, which every Unix has; ``semibandit tune`` itself wants a
-Unix, too.)
+This page writes a small awk program and some files into a temporary folder, and runs commands there. It
+needs a Unix system.
 """
 
 import random
@@ -25,13 +24,13 @@ folder = Path(tempfile.mkdtemp(prefix="semibandit-"))
 # The program
 # -----------
 #
-# A shop forecasts tomorrow's sales by *exponential smoothing*: the forecast moves towards each day's
-# sales by a share α of the difference. A large α follows quickly, and follows the noise as well; a small
-# one is calm, and late. So far everybody has used α = 1: tomorrow will be as today.
+# A shop forecasts tomorrow's sales by *exponential smoothing*: each day the forecast moves towards the
+# sales by a share α of the difference. A large α follows the level quickly, but also the noise; a small α
+# is late. The value in use is α = 1: tomorrow's sales equal today's.
 #
-# The program reads sales from a file, a line for each day. It ends by printing the mean error of its
-# forecasts, relative to the mean sales. That is all that ``semibandit tune`` asks of a program: the last
-# line of its output is a number from 0 to 1, the *loss*.
+# The program reads a file with one line per day. Its last line of output is the mean error of the forecasts,
+# relative to the mean sales. ``semibandit tune`` needs just this: the last line is a number from 0 to 1, the
+# *loss*.
 
 PROGRAM = """\
 NR == 1 { forecast = $1; next }
@@ -48,8 +47,7 @@ END {
 (folder / "forecast.awk").write_text(PROGRAM)
 
 # %%
-# The files are the sales of 100 shops, sixty days each. They scatter widely around a level that wanders
-# slowly.
+# The files are the sales of 100 shops on sixty days: noise around a level that changes slowly.
 
 (folder / "sales").mkdir()
 for shop in range(100):
@@ -61,16 +59,16 @@ for shop in range(100):
     (folder / "sales" / f"shop-{shop:02}.txt").write_text("".join(lines))
 
 # %%
-# Let us run it by hand, on the first shop:
+# A run by hand, on the first shop:
 
 
 def run(*words: str) -> None:
-    """Type a command in the folder, and print what it says."""
+    """Run a command in the folder, and print its output."""
     typed = (f'"{word}"'.replace(" ", "\0") if " " in word else word for word in words)
     lines = textwrap.wrap(" ".join(typed), 72, break_on_hyphens=False)
     print("$", " \\\n      ".join(lines).replace("\0", " "))
     if words[0] == "semibandit":
-        words = (sys.executable, "-m", *words)  # that of the Python which runs this page
+        words = (sys.executable, "-m", *words)  # of the Python that runs this page
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)
     print("\n".join(line.rstrip() for line in done.stdout.splitlines()))
 
@@ -81,75 +79,68 @@ run("awk", "-v", "alpha=1", "-f", "forecast.awk", "sales/shop-00.txt")
 # Tuning it
 # ---------
 #
-# In the command, ``{rho}`` stands for the value of the knob and ``{instance}`` for a file. ``--space``
-# says where the knob lives, ``--default`` is the value in use, and ``--state`` names a file that keeps
-# all runs.
+# In the command, ``{rho}`` stands for the value of the option and ``{instance}`` for a file. ``--space``
+# is the range of values, ``--default`` the value in use, and ``--state`` a file that keeps all runs.
 
 FORECAST = "awk -v alpha={rho} -f forecast.awk {instance}"
 KNOB = ("--space", "0:1", "--default", "1")
 
-run("semibandit", "tune", *KNOB, "--state", "knob.json", FORECAST, "sales")
+run("semibandit", "tune", *KNOB, "--state", "knob.db", FORECAST, "sales")
 
 # %%
-# With a fixed set of files this is a *race*. Ten values run on the same few files, so that what makes a
-# file hard cancels; the worse half drops out; new values come in beside the leader; and again. What is
-# printed in the end has three parts:
+# With a fixed set of files this is a *race*. Ten values run on the same files, so that the difficulty of a
+# file cancels; the worse half drops out; two new values enter beside the leader; and so on. The output has
+# three parts:
 #
-# - *The value to deploy*, the stretch of values that it stands for, and the mean loss there.
-# - *Against the default*. The difference is that on files which were run with both values, with its
-#   standard error. "surely within" is more careful: it holds at the 95 % level however often you look,
-#   whichever value is chosen in the end, and for losses that may be anything from 0 to 1. As long as it
-#   contains 0, the advice is to keep what you have.
-# - *The standings*: each value with its mean loss, the standard error of its difference to the leader,
-#   and its runs. The leader need not have the lowest mean: where runs are few, what its neighbours have
-#   shown counts as well.
+# - *The value to deploy*, the range of values that it stands for, and its mean loss.
+# - *The comparison with the default* on the files that were run with both values: the mean difference with
+#   its standard error, and a 95 % confidence interval. The interval is valid at any time, whichever value is
+#   recommended in the end. While it contains 0, the advice is to keep the default.
+# - *The standings*: for each value its mean loss, its difference to the recommended one on common
+#   files with its standard error, and its number of runs.
 #
-# Enough runs to tell
-# -------------------
+# Enough runs for a decision
+# --------------------------
 #
-# Two hundred runs were enough to see where the valley is, but not to be *sure* that it is better than the
-# default. The program is quick, so let us give a race a thousand, two at a time, and have it drawn.
+# Two hundred runs show where good values are, but not *surely* that they are better than the default. The
+# program is quick, so the next race has a thousand runs, two at a time, and a picture.
 
-LONG = ("--runs", "1000", "--jobs", "2", "--state", "long.json", "--png", "long.png")
+LONG = ("--runs", "1000", "--jobs", "2", "--state", "long.db", "--png", "long.png")
 run("semibandit", "tune", *KNOB, *LONG, FORECAST, "sales")
 
 # %%
-# Now the verdict is in. (Two runs had a loss above 1, which counts as 1; ``--high`` would say what the
-# largest loss is.) In the picture each dot is a run; the band is two standard errors of the mean
-# wide, to either side. Below is where the runs were made.
+# A run with a loss above 1 counts as 1; ``--high`` sets another largest loss. In the picture each dot is a
+# run, and the band is two standard errors of the mean wide, to either side. Below is the density of the runs.
 
 fig, ax = plt.subplots(figsize=(9, 6.5), layout="constrained")
 ax.imshow(plt.imread(folder / "long.png"))
 ax.set_axis_off()
 
 # %%
-# (Runs can be added to a race afterwards as well. But it spends them on further values beside the leader,
-# each of which then has to prove itself anew. Where a verdict is what you want, give it all its runs from
-# the start.)
+# (Runs can also be added later. But a race spends them on further values beside the leader, which have few
+# runs at first. For a decision, give it all runs from the start.)
 #
-# Nothing is lost
-# ---------------
+# The state file
+# --------------
 #
-# The state file has a line for each run, below two that say what it is of. The same command again finds
-# that there is nothing left to do, and says what it knows. Had it been interrupted, or the machine
-# switched off, it would have gone on where it stopped.
+# The state file is a study in an SQLite database. The same command again finds nothing left to do, and
+# prints the tables. After an interrupt, or a crash, it continues where it stopped. ``semibandit study`` reads
+# the file as well:
 
-lines = (folder / "long.json").read_text().splitlines()
-print(f"{len(lines)} lines, such as\n{lines[-1]}")
+run("semibandit", "study", "show", "tune", "--storage", "sqlite:///long.db")
 
 # %%
 # Try next
 # --------
 #
-# - The same files with other options: they are in ``folder``, which stays when this page has ended
-#   (``print(folder)`` says where it is).
-# - Your own command: ``semibandit tune --space 0:1 --state my.json "solver --alpha {rho} {instance}"
+# - Other options on the same files, which are in ``folder`` (``print(folder)`` shows the path).
+# - Your own command: ``semibandit tune --space 0:1 --state my.db "solver --alpha {rho} {instance}"
 #   inst/*``.
-# - ``--loss-from time`` takes the seconds of a run for its loss, ``--maximize`` a number that should be
-#   large, and ``--timeout`` kills what takes too long.
-# - ``--online`` is for files that arrive while the program is in use: each is run once, and what the runs
-#   cost counts.
+# - ``--loss-from time`` uses the seconds of a run as its loss. With ``--maximize`` higher values are
+#   better. ``--timeout`` kills long runs.
+# - ``semibandit tune online`` is for files that arrive while the program is in use. Each is run once, and
+#   the losses of all runs count.
 # - ``--knob alpha=1e-4:1:log --knob mode=fast,good`` tunes several options at once.
-# - All of it is in :doc:`/tune`.
+# - All options are in :doc:`/tune`.
 
 plt.show()

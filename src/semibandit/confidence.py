@@ -1,4 +1,4 @@
-"""Confidence in the mean of bounded numbers: for a number of them fixed in advance, or whenever one looks."""
+"""Confidence intervals for the mean of bounded numbers, for a fixed sample size or at any time."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from semibandit._validate import FloatArray
 
 __all__ = ["Bounds", "bernstein_radius", "betting_bounds", "rules_out"]
 
-_MOST_BET = 0.75  # of the capital; the paper has 1/2 or 3/4, this is narrower where numbers vary little
+_MOST_BET = 0.75  # share of the capital; the paper has 1/2 or 3/4, which is narrower for small variances
 _BISECTIONS = 50
 
 
 class Bounds(NamedTuple):
-    """An interval that holds the mean."""
+    """Confidence interval for the mean."""
 
     low: float
     high: float
@@ -27,27 +27,26 @@ class Bounds(NamedTuple):
 def bernstein_radius(
     n: Any, variance: Any, *, width: float = 1.0, alpha: float = 0.05, means: int = 1, sides: int = 2
 ) -> Any:
-    """How far a mean of n independent numbers is from its expectation, by the empirical Bernstein bound.
+    """Return the empirical Bernstein bound on the distance of a sample mean from its expectation.
 
-    With probability 1 - α, √(2·V·ln(2s/α)/n) + 7·w·ln(2s/α)/(3·(n - 1)) at most, for numbers in an interval
-    of width w with sample variance V, and s sides (Maurer and Pontil 2009, Theorem 4). For a number n that
-    is fixed in advance: whoever looks again and again needs `betting_bounds`. O(1), and for arrays entry
-    by entry.
+    With probability 1 - α it is at most √(2·V·ln(2s/α)/n) + 7·w·ln(2s/α)/(3·(n - 1)), for independent numbers
+    in an interval of width w with sample variance V, and s sides (Maurer and Pontil 2009, Theorem 4). Valid
+    for a sample size fixed in advance; `betting_bounds` are valid at any time. O(1); arrays are broadcast.
 
     Parameters
     ----------
     n
-        The number of numbers; with one of them nothing is known but the width.
+        Sample size; for n = 1 the bound is the width.
     variance
-        Their sample variance, with n - 1 in the denominator.
+        Sample variance, with n - 1 in the denominator.
     width
-        The length of the interval that the numbers lie in.
+        Width of the range of the numbers.
     alpha
-        The probability of being wrong.
+        Error probability.
     means
-        How many means the bound is to hold for at the same time (a union bound).
+        Number of means that the bound holds for at the same time (union bound).
     sides
-        2: the mean is neither larger nor smaller; 1: one of them only.
+        2 for a two-sided, 1 for a one-sided bound.
 
     >>> float(bernstein_radius(1000, 0.04))
     0.02895826826130502
@@ -62,22 +61,23 @@ def bernstein_radius(
 
 
 def betting_bounds(values: Any, low: float = 0.0, high: float = 1.0, *, alpha: float = 0.05) -> Bounds:
-    """An interval that holds the mean with probability 1 - α, however often and whenever one looks. O(n).
+    """Return a confidence interval for the mean that is valid at any time (a confidence sequence). O(n).
 
-    The hedged capital process of Waudby-Smith and Ramdas (2023, Theorem 3): whoever bets against a mean m
-    that is the true one in a fair game gets rich, 2/α times, with probability α/2 at most, at any time. Those
-    m stay in the interval against which neither a bettor on more nor one on less has ever become so rich. The
-    bets are those of the paper, λ = √(2·ln(2/α) / (σ̂²·t·ln(1 + t))) from the numbers before t, and at most
-    three quarters of the capital. What counts is that each number has the same mean, given those before it.
+    The hedged capital process of Waudby-Smith and Ramdas (2023, Theorem 3). If m is the true mean, the
+    capital of a bettor against m ever reaches 2/α times its start with probability at most α/2. The interval
+    holds those m against which neither a bettor on more nor one on less has ever reached it. The bets
+    are those of the paper, λ = √(2·ln(2/α) / (σ̂²·t·ln(1 + t))) from the numbers before t, at most three
+    quarters of the capital. The numbers must have the same mean, given the numbers before; they need not be
+    independent.
 
     Parameters
     ----------
     values
-        The numbers in the order in which they came.
+        Numbers in their order.
     low, high
-        The interval that they lie in, by what is known in advance.
+        Range of the numbers, known in advance.
     alpha
-        The probability that the mean is ever outside.
+        Probability that the mean is ever outside.
 
     >>> bounds = betting_bounds([0.25, 0.375] * 100)
     >>> print(f"{bounds.low:.2f} to {bounds.high:.2f}")
@@ -100,7 +100,7 @@ def betting_bounds(values: Any, low: float = 0.0, high: float = 1.0, *, alpha: f
 
 
 def rules_out(mean: float, values: FloatArray, low: float, high: float, *, alpha: float = 0.05) -> bool:
-    """Whether `betting_bounds` leave a mean out, which takes one look where they take a hundred. O(n).
+    """Whether `betting_bounds` exclude a mean, without computing them. O(n).
 
     >>> values = np.tile([0.25, 0.375], 100)
     >>> rules_out(0.35, values, 0.0, 1.0), rules_out(0.32, values, 0.0, 1.0)
@@ -113,7 +113,7 @@ def rules_out(mean: float, values: FloatArray, low: float, high: float, *, alpha
 
 
 def _bets(x: FloatArray, alpha: float) -> FloatArray:
-    """How much to bet on each number: from those before it, in [0, 1]."""
+    """Return the bet on each number, from the numbers before it, which lie in [0, 1]."""
     t = np.arange(1.0, x.size + 1.0)
     means = (0.5 + np.cumsum(x)) / (t + 1.0)
     variances = (0.25 + np.cumsum((x - means) ** 2)) / (t + 1.0)
@@ -122,13 +122,13 @@ def _bets(x: FloatArray, alpha: float) -> FloatArray:
 
 
 def _wealth(x: FloatArray, bets: FloatArray, m: float) -> float:
-    """The logarithm of the most that a bettor on a mean above m has ever had; it falls in m."""
+    """Return the log of the largest capital of a bettor on a mean above m; it decreases in m."""
     most = _MOST_BET / m if m > 0.0 else math.inf
     return float(np.cumsum(np.log1p(np.minimum(bets, most) * (x - m))).max())
 
 
 def _edge(holds: Callable[[float], bool]) -> float:
-    """The least m in [0, 1] from which on something holds; rounded down, which is safe."""
+    """Return the least m in [0, 1] from which on `holds` is true, rounded down, which is safe."""
     if holds(0.0):
         return 0.0
     below, above = 0.0, 1.0

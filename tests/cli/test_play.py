@@ -85,7 +85,7 @@ def test_bounds_are_shown_where_they_hold():
         assert 0 < regret < bound < 4000
     assert "Theorem 3" not in played.output
     short = run(*options[:3], 10, *options[4:], "--provable")
-    assert "vacuous   Theorem 3 (above T)" in short.output
+    assert "vacuous" in short.output
 
 
 def test_each_learner_says_what_is_known_of_it():

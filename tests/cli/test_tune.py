@@ -8,9 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from command_line import main
+from semibandit import Study
 from semibandit.cli import app
 from semibandit.cli.tune import expand, parse_space
-from semibandit.tuning import Journal
+from semibandit.tuning.tuner import STUDY, storage_of
 
 SOLVER = """case $2 in *bad*) echo broken >&2; exit 3;; esac
 case $1 in 0.[0-4]*) echo left; echo 0.9;; *) echo right; echo 0.2;; esac
@@ -29,42 +30,47 @@ def folder(tmp_path, monkeypatch):
 
 def tune(*arguments, command="/bin/sh solver.sh {rho} {instance}", instances=("inst",), space="0:1"):
     mode = [] if "--race" in arguments else ["--online"]
-    words = ["tune", "--space", space, "--state", "knob.json", *mode, *arguments, command, *instances]
+    words = ["tune", "--space", space, "--state", "knob.db", *mode, *arguments, command, *instances]
     return CliRunner().invoke(app, words)
 
 
-def rounds(path="knob.json"):
-    with Journal(path) as journal:
-        return journal.rounds
+def rounds(path="knob.db"):
+    """The rounds of a state file, which `semibandit study` can read as well."""
+    with Study(storage_of(path), STUDY) as study:
+        return [row for row in study.history() if not row.forgotten]
 
 
-def test_the_example_of_the_manual(folder):
+def instances_of(rows):
+    return [row.info["instance"] for row in rows]
+
+
+def learner():
+    with Study(storage_of("knob.db"), STUDY) as study:
+        return study.settings.learner
+
+
+def test_the_closing_tables(folder):
     result = tune("--default", "0.25", "--default-share", "0.5", "--seed", "1")
     assert result.exit_code == 0, result.output
-    for words in (
-        "30 rounds",
-        "ρ to deploy",
-        "which stands for",
-        "against ρ = 0.25",
-        "default 0.25",
-        "surely",
-    ):
+    for words in ("30 rounds", "ρ to deploy", "which stands for", "against ρ = 0.25", "default 0.25"):
         assert words in result.output
+    assert "95 % confidence interval" in result.output
+    assert "(valid at any time)" in result.output
     assert "failed" not in result.output
-    assert [row.instance for row in rounds()] == [f"inst/{i:02}.txt" for i in range(30)]
+    assert instances_of(rounds()) == [f"inst/{i:02}.txt" for i in range(30)]
 
 
-def test_the_closing_table_speaks_of_the_default(folder):
+def test_the_middle_as_default_and_a_picture(folder):
     middle = tune("--default", "middle", "--default-share", "1", "--png", "knob.png")
     assert middle.exit_code == 0, middle.output
     assert "against ρ = 0.5" in middle.output
     assert middle.output.count("default 0.5") == 1 + ("keep the default 0.5" in middle.output)
     assert (folder / "knob.png").stat().st_size > 10_000
-    assert "--default middle, compares" in tune().output
+    assert "or --default middle, to compare" in tune().output
     assert "--default must be a number or `middle`, got 'x'" in str(tune("--default", "x").exception)
 
 
-def test_run_again_it_goes_on(folder):
+def test_the_same_command_continues(folder):
     tune(instances=["inst/00.txt", "inst/01.txt"])
     first = rounds()
     assert "30 rounds" in tune(instances=["inst/*.txt"]).output
@@ -77,28 +83,17 @@ def test_run_again_it_goes_on(folder):
 def test_black_box(folder):
     result = tune("--feedback", "black-box", "--compare-output", "--tolerance", "0.01")
     assert result.exit_code == 0, result.output
-    assert {(row.lo, row.hi) for row in rounds()} == {(0.0, 0.5), (0.5, 1.0)}
+    assert {row.width for row in rounds()} == {0.5}
     assert "0.5 to 1" in result.output
     assert "0.75" in result.output
     assert tune("--feedback", "black-box", "--compare-loss", "--tolerance", "0.01").exit_code == 0
 
 
-def test_probes_are_run_kept_and_learned_from_again(folder):
-    result = tune("--probes", "3", instances=["inst/*.txt", "bad"])
+def test_probes_are_run_on_each_instance(folder):
+    result = tune("--probes", "3", "--jobs", "2", instances=["inst/*.txt", "bad"])
     assert result.exit_code == 0, result.output
     assert "31 rounds, 124 runs, 1 rounds failed" in result.output
-    whole = rounds()
-    assert all(row.runs == 4 and len(row.probed) == 3 for row in whole)
-    assert {loss for row in whole[:-1] for loss in row.probed} == {0.9, 0.2}
-    assert whole[-1].probed == (None, None, None)
-    (folder / "knob.json").unlink()
-    tune("--probes", "3", "--seed", "0", instances=[f"inst/{i:02}.txt" for i in range(7)])
-    tune("--probes", "3", instances=["inst/*.txt", "bad"])
-    assert [(row.rho, row.loss, row.probed) for row in rounds()] == [
-        (row.rho, row.loss, row.probed) for row in whole
-    ]
-    result = tune("--probes", "2")
-    assert "probes = 2 (it was 3)" in str(result.exception)
+    assert all(row.info["runs"] == 4 for row in rounds())
 
 
 def test_failed_rounds_are_counted_with_their_reasons(folder):
@@ -108,84 +103,83 @@ def test_failed_rounds_are_counted_with_their_reasons(folder):
     assert result.exit_code == 0, result.output
     assert "35 rounds, 35 runs, 5 rounds failed" in result.output
     assert "failed 5 times: exit status 3: broken" in result.output
-    assert "From 5 failed rounds nothing was learned; --failed high changes that." in result.output
+    assert "5 failed rounds did not count as a loss; --failed high changes that." in result.output
     assert "Warning" not in result.output
 
 
-def test_failures_that_come_from_the_knob(folder):
+def test_a_warning_where_failures_depend_on_the_value(folder):
     fails_on_the_right = "case $1 in 0.[89]*) exit 3;; esac; echo 0.5"
     command = f"/bin/sh -c '{fails_on_the_right}' sh {{rho}} {{instance}}"
-    result = tune("--arms", "5", command=command)
+    result = tune(command=command)
     assert "Warning: of the runs with ρ from 0.8 to 1, " in result.output
-    assert "If ρ is the reason, --failed high counts that as a loss." in result.output
-    skipped = sum(row.failure is not None for row in rounds())
-    # What was learned is said of the rounds as they were learned, whatever is asked for now.
-    result = tune("--arms", "5", "--failed", "high", "--again", command=command)
-    learned = sum(row.failure is not None for row in rounds()) - skipped
-    assert f"From {skipped} failed rounds nothing was learned" in result.output
-    assert f"From {learned} failed round" in result.output
-    assert "a loss was learned." in result.output
-    assert {row.loss for row in rounds() if row.failure is not None} == {None, 1.0}
+    assert "If ρ is the reason, --failed high counts a failure as a loss." in result.output
+    skipped = sum(row.loss is None for row in rounds())
+    result = tune("--failed", "high", "--again", command=command)  # counts for new rounds only
+    learned = sum((row.info or {}).get("failure") is not None for row in rounds())
+    assert f"{skipped} failed rounds did not count as a loss" in result.output
+    assert f"{learned} failed round" in result.output
+    assert "counted as a loss." in result.output
 
 
-def test_limits_are_losses(folder):
+def test_limits_count_as_the_worst_loss(folder):
     command = "/bin/sh -c 'case $2 in *[02468].txt) sleep 60;; *) echo 30;; esac' sh {rho} {instance}"
     result = tune("--high", "20", "--timeout", "1", instances=["inst/0[0-3].txt"], command=command)
     assert result.exit_code == 0, result.output
-    assert "2 rounds over 20: the worst loss was learned." in result.output
-    assert "2 rounds killed at the timeout: the worst loss was learned." in result.output
+    assert "2 rounds over 20: counted as the worst loss." in result.output
+    assert "2 rounds killed at the timeout: counted as the worst loss." in result.output
     assert {row.loss for row in rounds()} == {20.0}
-    os.remove("knob.json")
+    os.remove("knob.db")
     options = ("--loss-from", "time", "--timeout", "0.1")
     assert tune(*options, instances=["a"], command="/bin/sh -c 'sleep 60' {rho} {instance}").exit_code == 0
     assert [row.loss for row in rounds()] == [0.1]
 
 
-def test_the_range_of_losses_may_be_left_to_it(folder):
+def test_the_range_of_losses_may_be_learned(folder):
     command = "/bin/sh -c 'echo 4000' sh {rho} {instance}"
     result = tune(command=command)
     assert result.exit_code == 1
     assert "the first 10 losses were all over 1: 4000.0. Give --high, or --high auto" in result.output
-    os.remove("knob.json")
-    result = tune("--high", "auto", instances=["inst/0*.txt"], command=command)
-    assert "Losses are taken to lie in [0, 8000], twice the largest of the first 10." in result.output
-    os.remove("knob.json")
-    result = tune("--high", "auto", instances=["inst/00.txt"], command=command)
-    assert "Nothing is learned before 10 rounds" in result.output
+    os.remove("knob.db")
+    for _ in range(2):
+        result = tune("--high", "auto", instances=["inst/0*.txt"], command=command)
+        assert "Losses are assumed to lie in [0, 8000]" in result.output
+    result = tune("--high", "auto", "--state", "new.db", command="/bin/sh -c 'exit 3' sh {rho} {instance}")
+    assert result.exit_code == 1
+    assert "Stopped: no run showed the range of the losses" in result.output
 
 
-def test_statuses_and_integers(folder):
+def test_exit_statuses_and_integers(folder):
     (folder / "sat.sh").write_text("case $1 in *.*) exit 1;; esac; echo 0.5; exit 10")
-    options = ("--ok-status", "10,20", "--integer", "--arms", "31")
+    options = ("--ok-status", "10,20", "--integer")
     result = tune(*options, space="2:32", command="/bin/sh sat.sh {rho} {instance}")
     assert result.exit_code == 0, result.output
     assert "failed" not in result.output
-    assert {row.rho for row in rounds()} <= set(range(2, 33))
+    assert all(1.5 < row.rho < 32.5 for row in rounds())
     assert (parse_space("2:3", True).lo, parse_space("2:3", True).hi) == pytest.approx((1.5, 3.5))
 
 
-def test_only_failed_rounds_is_a_failure(folder):
+def test_status_1_if_all_rounds_failed(folder):
     result = tune(instances=["bad"])
     assert result.exit_code == 1
     assert "1 rounds failed" in result.output
 
 
-def test_losses_from_elsewhere(folder):
+def test_losses_from_status_file_and_time(folder):
     assert (
         tune("--loss-from", "exit", "--high", "7", command="/bin/sh -c 'exit 5' {rho} {instance}").exit_code
         == 0
     )
     assert {row.loss for row in rounds()} == {5.0}
-    os.remove("knob.json")
+    os.remove("knob.db")
     options = ("--loss-from", "file", "--loss-file", "out/{instance}", "--shell", "--maximize")
     os.makedirs("out/inst")
     assert tune(*options, command="echo {rho} > out/{instance}").exit_code == 0
     assert all(row.loss == row.rho for row in rounds())
-    os.remove("knob.json")
+    os.remove("knob.db")
     assert tune("--loss-from", "time", "--timeout", "30", command="true {rho} {instance}").exit_code == 0
-    with Journal("knob.json") as journal:
-        assert journal.settings.high == 30
-        assert all(0 < row.loss < 30 for row in journal.rounds)
+    with Study(storage_of("knob.db"), STUDY) as study:
+        assert study.settings.options["high"] == 30
+    assert all(0 < row.loss < 30 for row in rounds())
 
 
 def test_spaces_and_instances(folder):
@@ -194,59 +188,63 @@ def test_spaces_and_instances(folder):
     (folder / "inst" / ".hidden").touch()
     (folder / "inst" / "sub").mkdir()
     assert len(expand(["inst"])) == 30
-    result = tune("--arms", "3", space="-1:2.5", command="/bin/sh -c 'echo 0.5' {rho} {instance}")
-    assert result.exit_code == 0, result.output
-    assert {round(row.rho, 3) for row in rounds()} <= {-0.417, 0.75, 1.917}
 
 
 def test_a_race(folder):
     result = tune("--race", "--runs", "120", "--default", "0.25", "--jobs", "2")
     assert result.exit_code == 0, result.output
-    for words in ("a race, 1", "ρ to deploy", "leads", "to the end", "default", "against ρ = 0.25"):
+    for words in ("a race, 1", "ρ to deploy", "recommended", "to the end", "default", "against ρ = 0.25"):
         assert words in result.output
-    with Journal("knob.json") as journal:
-        assert journal.settings.feedback == "race"
-        first = journal.rounds
+    first = rounds()
     assert 110 < len(first) <= 120
-    assert sum(row.rho for row in first if row.loss == 0.2) > 0
-    # It goes on as it was begun, without being told; more runs let it go on.
-    words = ["tune", "--space", "0:1", "--state", "knob.json", "--default", "0.25"]
-    words += ["--runs", "150", "/bin/sh solver.sh {rho} {instance}", "inst", "more"]
-    result = CliRunner().invoke(app, words)
+    # A state is continued as it was begun.
+    words = ["--space", "0:1", "--state", "knob.db", "--default", "0.25"]
+    solver = ["/bin/sh solver.sh {rho} {instance}", "inst", "more"]
+    result = CliRunner().invoke(app, ["tune", *words, "--runs", "150", *solver])
     assert result.exit_code == 0, result.output
     assert rounds()[: len(first)] == first
     assert 120 < len(rounds()) <= 150
-    assert "more" in {row.instance for row in rounds()[len(first) :]} | {"more"}
-    refused = CliRunner().invoke(app, [*words[:3], "--online", *words[3:5], *words[7:8], *words[9:]])
-    assert refused.exit_code != 0
+    assert CliRunner().invoke(app, ["tune", "race", *words, "--runs", "150", *solver]).exit_code == 0
+    for refused in (["tune", "--online", *words, *solver], ["tune", "online", *words, *solver]):
+        assert "learner = Exp3Set (it was Race)" in str(CliRunner().invoke(app, refused).exception)
 
 
-def test_which_mode_it_is(folder):
+def test_race_or_online(folder):
     def begun(*options):
-        if os.path.exists("knob.json"):
-            os.remove("knob.json")
-        words = ["tune", "--space", "0:1", "--state", "knob.json", *options]
+        if os.path.exists("knob.db"):
+            os.remove("knob.db")
+        words = ["tune", *options, "--space", "0:1", "--state", "knob.db"]
         result = CliRunner().invoke(app, [*words, "/bin/sh solver.sh {rho} {instance}", "inst/00.txt"])
         assert result.exit_code == 0, result.output
-        with Journal("knob.json") as journal:
-            return journal.settings.feedback
+        return learner()
 
-    assert begun("--runs", "12") == "race"
-    assert begun("--online") == begun("--arms", "3") == begun("--probes", "2") == begun("--again") == "bandit"
-    assert begun("--feedback", "black-box", "--tolerance", "0.2") == "black-box"
+    for options in (["--runs", "12"], ["race", "--runs", "12"]):
+        assert begun(*options) == "Race"
+    for options in (["--online"], ["online"], ["--probes", "2"], ["--again"], ["--feedback", "black-box"]):
+        assert begun(*options) == "Exp3Set"
+
+
+def test_a_state_or_a_study(folder):
+    def run(*options):
+        words = ["tune", "--space", "0:1", *options, "/bin/sh solver.sh {rho} {instance}", "a", "b"]
+        return CliRunner().invoke(app, words)
+
+    shared = ("--storage", "sqlite:///studies.db", "--study", "x")
+    for options in ((), shared[:2], shared[2:], ("--state", "knob.db", *shared)):
+        assert "give either --state, or --storage and --study" in str(run(*options).exception)
+    assert "2 rounds, 2 runs" in run(*shared, "--jobs", "2").output
+    with Study("sqlite:///studies.db", "x") as study:
+        assert study.settings.learner == "Exp3Set"
+    assert "a race, 1" in run("--race", "--runs", "20", *shared[:3], "race").output
 
 
 MISTAKES = [
-    (
-        ["--race", "--arms", "3"],
-        "a race needs --state and --space, and goes without --feedback, --probes, --arms",
-    ),
-    (["--online", "--runs", "30"], "--runs is for a race: online each instance is run once"),
+    (["--race", "--probes", "3"], "a race needs --space, and goes without --feedback, --probes, --tolerance"),
+    (["--online", "--runs", "30"], "--runs goes with a race: online each instance is run once"),
     (["--space", "0-1"], "--space must be LO:HI, such as 0:1, got '0-1'"),
     (["--space", "1:0"], "lo must be below hi"),
     (["--default", "3"], "default must be in [0, 1], got 3.0"),
     (["--loss-from", "file"], "loss_file must be a path"),
-    (["--arms", "1000000000000"], "n_arms must be at most 1000000, got 1000000000000"),
     (["--seed", "1" + "0" * 400], "seed must be at most 9223372036854775807, got 1000"),
     (["--timeout", "1e999"], "timeout must be finite and > 0, got inf"),
     (["--state", "/dev/full"], "/dev/full: not a file"),
@@ -255,31 +253,38 @@ MISTAKES = [
     (["--failed", "no"], "--failed must be a number or skip or high, got 'no'"),
     (["--ok-status", "ten"], "--ok-status must be integers, such as 10,20, got 'ten'"),
     (["--integer", "--space", "0:2.5"], "--space must be two integers, the lower one first, got '0:2.5'"),
-    (["--probes", "2", "--arms", "5"], "n_arms goes without probes, got 5 and 2"),
 ]
 
 
 @pytest.mark.parametrize(("options", "message"), MISTAKES)
-def test_a_mistake_is_one_line_and_leaves_no_file(folder, options, message):
-    result = main("tune", "--space", "0:1", "--state", "knob.json", *options, "echo {rho} {instance}", "inst")
+def test_bad_input_is_one_line_and_leaves_no_file(folder, options, message):
+    result = main("tune", "--space", "0:1", "--state", "knob.db", *options, "echo {rho} {instance}", "inst")
     assert (result.returncode, result.stderr) == (
         2,
         f"semibandit: {message}" + result.stderr[len(message) + 12 :],
     )
     assert len(result.stderr.splitlines()) == 1
-    assert not os.path.exists("knob.json")
+    assert not os.path.exists("knob.db")
 
 
-def test_a_process_says_the_same(folder):
-    words = ("tune", "--space", "0-1", "--state", "knob.json", "echo {rho} {instance}", "inst")
+def test_errors_are_the_same_in_a_process_of_its_own(folder):
+    words = ("tune", "--space", "0-1", "--state", "knob.db", "echo {rho} {instance}", "inst")
     here, there = main(*words), process(*words)
     assert (here.returncode, here.stdout, here.stderr) == (there.returncode, there.stdout, there.stderr)
-    assert not os.path.exists("knob.json")
+    assert not os.path.exists("knob.db")
+
+
+MAIN = [sys.executable, "-c", "from semibandit.cli import main; main()"]
 
 
 def process(*arguments, encoding="utf-8"):
-    words = [sys.executable, "-c", "from semibandit.cli import main; main()", *arguments]
-    return subprocess.run(words, capture_output=True, encoding=encoding)
+    return subprocess.run([*MAIN, *arguments], capture_output=True, encoding=encoding)
+
+
+def start(command):
+    """Tune online in a process of its own."""
+    words = ["tune", "--online", "--space", "0:1", "--state", "knob.db", command, "inst"]
+    return subprocess.Popen([*MAIN, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def test_mistakes_in_instances_and_state(folder):
@@ -289,37 +294,24 @@ def test_mistakes_in_instances_and_state(folder):
     assert "no instances in 'empty'" in str(tune(instances=["empty"]).exception)
     tune(instances=["seed-1"])
     assert "begun with other settings: seed = 5 (it was 0)" in str(tune("--seed", "5").exception)
-    (folder / "knob.json").write_text("precious")
-    assert "not a state file" in str(tune().exception)
-    assert (folder / "knob.json").read_text() == "precious"
+    (folder / "knob.db").write_text("precious")
+    assert "knob.db: cannot be used as a database of studies" in str(tune().exception)
+    assert (folder / "knob.db").read_text() == "precious"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_it_saves_says_so_and_goes_on(folder, number):
+def test_interrupted_it_reports_and_continues_later(folder, number):
     (folder / "slow.sh").write_text("echo $$ > pid; case $2 in *03.txt) sleep 60;; esac; echo 0.5")
-    words = [
-        "tune",
-        "--online",
-        "--space",
-        "0:1",
-        "--state",
-        "knob.json",
-        "/bin/sh slow.sh {rho} {instance}",
-        "inst",
-    ]
-    process = subprocess.Popen(
-        [sys.executable, "-c", "from semibandit.cli import main; main()", *words],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    process = start("/bin/sh slow.sh {rho} {instance}")
     while process.poll() is None and not (
-        os.path.exists("knob.json") and (folder / "knob.json").read_bytes().count(b"\n") == 4
+        os.path.exists("pid") and os.path.exists("knob.db") and len(rounds()) == 3
     ):
         time.sleep(0.01)
     time.sleep(0.2)
     process.send_signal(number)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
-    assert "3 rounds are in knob.json; the same command goes on" in out
+    assert "3 rounds are in knob.db; the same command continues" in out
     assert "Traceback" not in err
     assert len(rounds()) == 3
     with pytest.raises(ProcessLookupError):  # the command that ran is gone, too
@@ -328,10 +320,10 @@ def test_interrupted_it_saves_says_so_and_goes_on(folder, number):
     assert "30 rounds" in tune(command="/bin/sh slow.sh {rho} {instance}").output
 
 
-# -- what must not happen ---------------------------------------------------------------------------
+# -- robustness ---------------------------------------------------------------------------
 
 
-def test_a_command_that_vanishes(folder, monkeypatch):
+def test_a_command_that_disappears_stops_tuning(folder, monkeypatch):
     monkeypatch.setattr("semibandit.tuning.command.time.sleep", lambda seconds: None)
     (folder / "tool").write_text("#!/bin/sh\ncase $2 in *05.txt) mv tool away;; esac; echo 0.5\n")
     (folder / "tool").chmod(0o755)
@@ -339,7 +331,7 @@ def test_a_command_that_vanishes(folder, monkeypatch):
     result = tune(command=command)
     assert result.exit_code == 1
     assert "Stopped: the command cannot be started: [Errno 2]" in result.output
-    assert "6 rounds are in knob.json" in result.output
+    assert "6 rounds are in knob.db" in result.output
     (folder / "tool").write_text("#!/bin/sh\necho 0.5\n")
     (folder / "tool").chmod(0o755)
     assert "30 rounds, 30 runs" in tune(command=command).output
@@ -356,12 +348,12 @@ def test_failures_from_the_start_and_another_try(folder):
 
 def test_extreme_options(folder):
     assert tune("--timeout", "1e11", instances=["a"]).exit_code == 0
-    os.remove("knob.json")
+    os.remove("knob.db")
     options = ("--feedback", "black-box", "--tolerance", "1e-320")
     assert tune(*options, instances=["a", "b"], space="0:1").exit_code == 0
 
 
-def test_names(folder):
+def test_names_of_instances(folder):
     with pytest.raises(ValueError, match="an instance must have a name"):
         expand([""])
     os.close(os.open(b"inst/bad\xff", os.O_CREAT))
@@ -370,10 +362,10 @@ def test_names(folder):
     assert tune().exit_code == 0
 
 
-def test_no_output_commands_the_terminal(folder):
+def test_control_characters_are_escaped(folder):
     command = "printf '\\033[31mred\\033]0;title\\007\\033c\\n' >&2; exit 3 # {rho} {instance}"
     result = tune("--shell", instances=["a"], command=command)
-    assert "exit status 3: red" in result.output
+    assert r"exit status 3: \x1b[31mred" in result.output
     assert "\033" not in result.output
     assert "\007" not in result.output
 
@@ -382,7 +374,7 @@ def test_no_output_commands_the_terminal(folder):
 def test_narrow_terminals_and_other_encodings(folder, columns, encoding, monkeypatch):
     monkeypatch.setenv("COLUMNS", columns)
     monkeypatch.setenv("PYTHONIOENCODING", encoding)
-    arguments = ["tune", "--online", "--space", "0:1", "--state", "knob.json", "--default", "0.25"]
+    arguments = ["tune", "--online", "--space", "0:1", "--state", "knob.db", "--default", "0.25"]
     result = process(*arguments, "/bin/sh solver.sh {rho} {instance}", "inst", encoding=encoding)
     assert result.returncode == 0, result.stderr
     assert "…" not in result.stdout
@@ -395,20 +387,7 @@ def test_no_command_outlives_us(folder, number):
     if signal.getsignal(number) is signal.SIG_IGN:
         pytest.skip("the tests run under nohup")
     (folder / "slow.sh").write_text("echo $$ > pid; sleep 60 & echo $! > child; wait; echo 0.5")
-    words = [
-        "tune",
-        "--online",
-        "--space",
-        "0:1",
-        "--state",
-        "knob.json",
-        "/bin/sh slow.sh {rho} {instance}",
-        "inst",
-    ]
-    process = subprocess.Popen(
-        [sys.executable, "-c", "from semibandit.cli import main; main()", *words],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+    process = start("/bin/sh slow.sh {rho} {instance}")
     while not ((folder / "child").exists() and (folder / "child").read_text().endswith("\n")):
         assert process.poll() is None
         time.sleep(0.01)
@@ -432,7 +411,7 @@ def alive(pid):
         return False
 
 
-def test_state_deleted_in_mid_run(folder):
-    (folder / "mean.sh").write_text("case $2 in *2?.txt) rm -f knob.json;; esac; echo 0.5")
-    assert "30 rounds" in tune(command="/bin/sh mean.sh {rho} {instance}").output
-    assert len(rounds()) == 30
+def test_a_state_deleted_in_mid_run_is_an_error(folder):
+    (folder / "mean.sh").write_text("case $2 in *2?.txt) rm -f knob.db;; esac; echo 0.5")
+    result = tune(command="/bin/sh mean.sh {rho} {instance}")
+    assert "knob.db was deleted or replaced while it was in use" in str(result.exception)

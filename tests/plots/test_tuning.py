@@ -4,15 +4,13 @@ from commands import Fake, names
 from semibandit import Interval
 from semibandit.plots.figures import new_figure
 from semibandit.plots.tuning import knob, picture
-from semibandit.tuning import Command, Racer, Tuner
+from semibandit.tuning import Command, Tuner
 
 
 @pytest.fixture
 def tuner(tmp_path):
     command = Command("awk 'BEGIN { print ({rho} - 0.3) ^ 2 }' # {instance}", shell=True)
-    with Tuner(
-        command, Interval(0, 1), tmp_path / "knob.json", default=0.9, default_share=1.0, n_arms=4
-    ) as tuner:
+    with Tuner(command, Interval(0, 1), tmp_path / "knob.db", default=0.9, default_share=1.0) as tuner:
         yield tuner
 
 
@@ -34,7 +32,7 @@ def test_nothing_run_yet(tuner, tmp_path):
 
 def test_each_value_of_a_race_has_its_mean(tmp_path):
     command = Fake(lambda instance, rho: (rho - 0.3) ** 2)
-    with Racer(command, Interval(0, 1), tmp_path / "race.json", runs=80) as racer:
+    with Tuner(command, Interval(0, 1), tmp_path / "race.db", race=True, runs=80) as racer:
         list(racer.rounds(names(20)))
         _, means, *_ = knob(racer, new_figure().subplots()).get_lines()
         values = sorted({r.rho for r in racer.finished})

@@ -32,7 +32,7 @@ def test_last_line_of_the_output(script, loss):
     assert (outcome.loss, outcome.failure) == (loss, None)
 
 
-def test_parameters_come_through_to_the_bit():
+def test_parameters_are_passed_exactly():
     for rho in (0.1, 1 / 3, 5e-324, 1e-7, 123456.789):
         assert sh("echo $1").run("x", rho).loss == rho
 
@@ -60,7 +60,7 @@ def test_loss_from_a_file(tmp_path):
     assert "did not write" in command.run("lazy", 0.5).failure, "what an earlier run left is not read"
 
 
-# -- what fails -----------------------------------------------------------------------------------
+# -- failures -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_run_without_a_loss(script, message):
     assert message in outcome.failure
 
 
-def test_timeout_kills_the_command_and_what_it_started(tmp_path):
+def test_timeout_kills_the_command_and_its_children(tmp_path):
     command = sh(f"(sleep 2; echo late > {tmp_path}/late) & sleep 60", timeout=0.2)
     start = time.perf_counter()
     outcome = command.run("x", 0.5)
@@ -93,13 +93,13 @@ def test_timeout_kills_the_command_and_what_it_started(tmp_path):
     assert not (tmp_path / "late").exists()
 
 
-def test_a_run_that_is_late_is_known_by_its_time():
+def test_time_of_a_run_killed_at_the_timeout():
     outcome = sh("sleep 60", timeout=0.2, loss_from="time").run("x", 0.5)
     assert outcome.late == "no end after 0.2 seconds"
     assert outcome.loss == outcome.seconds >= 0.2
 
 
-def test_statuses_that_are_no_failure():
+def test_statuses_of_success():
     command = sh("echo 0.5; exit $2", ok_status=(10, 20))
     assert [command.run(status, 0.5).loss for status in ("10", "20", "0", "1")] == [0.5, 0.5, None, None]
 
@@ -119,13 +119,13 @@ def test_the_failure_of_a_pipe_is_seen():
     assert fine.loss == 0.5, "that nobody reads on is no failure"
 
 
-def test_something_left_running_does_not_hold_us_up():
+def test_children_left_running_are_not_waited_for():
     start = time.perf_counter()
     assert sh("sleep 20 & echo 0.5").run("x", 0.5).loss == 0.5
     assert time.perf_counter() - start < 15
 
 
-def test_much_output_on_both_channels():
+def test_large_output_on_both_channels():
     outcome = sh("head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2; echo; echo 0.5").run("x", 0.5)
     assert outcome.loss == 0.5
 
@@ -135,7 +135,7 @@ def test_much_output_on_both_channels():
     [lambda tool: tool.unlink(), lambda tool: tool.chmod(0o644), lambda tool: tool.write_text("#!/no\n")],
 )
 @pytest.mark.parametrize("shell", [False, True])
-def test_a_command_that_cannot_be_started_stops_and_is_no_round(tmp_path, monkeypatch, spoil, shell):
+def test_a_command_that_cannot_be_started_stops_tuning(tmp_path, monkeypatch, spoil, shell):
     pauses = []
     monkeypatch.setattr("semibandit.tuning.command.time.sleep", pauses.append)
     tool = tmp_path / "tool"
@@ -150,7 +150,7 @@ def test_a_command_that_cannot_be_started_stops_and_is_no_round(tmp_path, monkey
 
 
 @pytest.mark.parametrize("code", [errno.EAGAIN, errno.ETXTBSY, errno.ENOENT])
-def test_a_command_that_can_be_started_a_little_later(monkeypatch, code):
+def test_starting_is_retried(monkeypatch, code):
     monkeypatch.setattr("semibandit.tuning.command.time.sleep", lambda seconds: None)
     start, attempts = subprocess.Popen.__init__, []
 
@@ -166,7 +166,7 @@ def test_a_command_that_can_be_started_a_little_later(monkeypatch, code):
     assert len(attempts) == 3
 
 
-def test_what_an_instance_makes_unstartable_is_a_failed_run():
+def test_a_start_that_fails_because_of_the_instance_is_a_failed_run():
     assert "cannot be run" in Command("./{instance} {rho}").run("no-such-tool", 0.5).failure
     assert "too long" in Command("echo {instance} {rho}").run("x" * 10_000_000, 0.5).failure
 
@@ -189,7 +189,7 @@ def test_only_whole_lines_are_read():
     assert sh("printf %0100000d 1; echo; echo 0.5").run("x", 0.5).loss == 0.5
 
 
-def test_reasons_are_short():
+def test_failure_messages_are_short():
     long = sh("printf %0100000d 1 | tr 0 x >&2; exit 3").run("x", 0.5)
     assert len(long.failure) <= 200
     assert len(sh("printf %060000d 1 | tr 0 x; echo").run("x", 0.5).failure) <= 200
@@ -197,7 +197,7 @@ def test_reasons_are_short():
 
 @pytest.mark.parametrize("make", ["mkdir", "mkfifo"])
 @pytest.mark.parametrize("what", ["loss", "compare"])
-def test_a_file_that_is_none(tmp_path, make, what):
+def test_folders_and_pipes_are_refused_as_files(tmp_path, make, what):
     path = str(tmp_path / "made")
     options = {"loss_from": "file", "loss_file": path} if what == "loss" else {}
     options |= {"compare": "file", "compare_file": path} if what == "compare" else {}
@@ -226,14 +226,14 @@ Command("/bin/sh -c 'echo $$ > {tmp_path}/pid; sleep 60' {{rho}} {{instance}}").
             os.kill(int(pid), 0)
 
 
-# -- no surprises ---------------------------------------------------------------------------------
+# -- names of instances ---------------------------------------------------------------------------------
 
 NASTY = ["a b", "$(touch owned)", "; touch owned", "`touch owned`", "'", '"', "{rho}", "-n", "*", "ü", ""]
 
 
 @pytest.mark.parametrize("name", NASTY)
 @pytest.mark.parametrize("shell", [False, True])
-def test_names_arrive_as_they_are(name, shell, tmp_path, monkeypatch):
+def test_names_are_passed_exactly(name, shell, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     script = tmp_path / "show.py"
     script.write_text("import sys, os\nopen('got', 'wb').write(os.fsencode(sys.argv[1]))\nprint(sys.argv[2])")
@@ -248,7 +248,7 @@ QUOTED = ['wc -c "{instance}"; echo {rho}', "wc -c '{instance}'; echo {rho}", 's
 
 @pytest.mark.parametrize("template", QUOTED)
 def test_quoted_names_are_refused(template):
-    with pytest.raises(ValueError, match="must not stand inside of quotes"):
+    with pytest.raises(ValueError, match="must not be inside quotes"):
         Command(template, shell=True)
 
 
@@ -265,17 +265,17 @@ def test_no_name_becomes_a_command(template, name, tmp_path, monkeypatch):
     assert not (tmp_path / "owned").exists()
 
 
-def test_a_shell_only_where_asked_for():
+def test_a_shell_only_with_shell():
     assert Command("echo {instance} | wc -c ; echo {rho}", shell=True).run("a b", 0.5).loss == 0.5
     assert "no number" in Command("echo {instance} | wc -c ; echo {rho}").run("a b", 0.5).failure
 
 
-def test_other_braces_stand_for_themselves():
+def test_other_braces_are_literal():
     command = Command("awk -v r={rho} -v i={instance} 'BEGIN {print r}'")
     assert command.run("x", 0.5).loss == 0.5
 
 
-# -- what tells runs apart ------------------------------------------------------------------------
+# -- equal runs ------------------------------------------------------------------------
 
 
 def test_outputs_are_compared(tmp_path):
@@ -300,8 +300,8 @@ def test_outputs_are_compared(tmp_path):
 @pytest.mark.parametrize(
     ("template", "options", "message"),
     [
-        ("echo {instance}", {}, "must hold {rho}"),
-        ("echo {rho}", {}, "must hold {instance}"),
+        ("echo {instance}", {}, "must contain {rho}"),
+        ("echo {rho}", {}, "must contain {instance}"),
         ("no-such-tool {rho} {instance}", {}, "'no-such-tool' cannot be found"),
         ("echo '{rho} {instance}", {}, "cannot be split into arguments"),
         ("echo {rho} {instance}", {"loss_from": "stars"}, "loss_from must be one of"),

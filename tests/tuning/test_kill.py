@@ -1,4 +1,4 @@
-"""Killed at any moment, `semibandit tune` loses at most the round in flight."""
+"""Killed at any moment, `semibandit tune` loses at most the rounds under way and counts none twice."""
 
 import os
 import signal
@@ -8,9 +8,10 @@ import time
 import numpy as np
 import pytest
 
+import semibandit as sb
 from semibandit.cli import app
-from semibandit.tuning import Journal
-from semibandit.tuning import journal as journal_module
+from semibandit.studies import operations
+from semibandit.tuning.tuner import STUDY, storage_of
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
@@ -51,110 +52,96 @@ def forked(work):
 
 
 def finished(state):
+    """The finished rounds: instance, value, loss, failure, loss of the default."""
     if not state.exists():
         return []
-    with Journal(state) as journal:
-        return [(r.instance, r.rho, r.loss, r.failure, r.lo, r.hi, r.default_loss) for r in journal.rounds]
+    try:
+        with sb.Study(storage_of(state), STUDY) as study:
+            rows = [row for row in study.history() if not row.forgotten]
+    except ValueError:  # killed before the study was begun
+        return []
+    return [(r.info["instance"], r.rho, r.loss, r.failure, r.info.get("default_loss")) for r in rows]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("feedback", "kills"), [("bandit", 30), ("black-box", 12)])
-def test_killed_at_random_moments(tmp_path, script, monkeypatch, feedback, kills):
+@pytest.mark.parametrize(
+    ("options", "kills"),
+    [([], 30), (["--feedback", "black-box", "--tolerance", "0.1"], 12), (["--jobs", "3"], 12)],
+)
+def test_killed_at_random_moments_online(tmp_path, script, monkeypatch, options, kills):
     instances = [str(i) for i in range(3000)]
-    options = ["--feedback", feedback, "--default", "0.75", "--default-share", "0.1", "--seed", "4"]
-    options += ["--tolerance", "0.1"] if feedback == "black-box" else []
-    state, told = tmp_path / "killed", tmp_path / "told"
-    append = Journal.append
+    options = [*options, "--default", "0.75", "--default-share", "0.1", "--seed", "4"]
+    state, shown = tmp_path / "killed", tmp_path / "shown"
+    tell = sb.Study.tell
 
-    def append_and_tell(self, record):
-        append(self, record)
-        with told.open("ab", buffering=0) as file:  # what a user could have seen as finished
+    def tell_and_show(self, *arguments, **named):
+        tell(self, *arguments, **named)
+        with shown.open("ab", buffering=0) as file:  # what a user could have seen as finished
             file.write(b".")
 
-    monkeypatch.setattr(Journal, "append", append_and_tell)
-    told.touch()
-    tune(tmp_path / "warm", script, ["0"], *options)  # what loads on first use is then there in every child
-    told.write_bytes(b"")
-    moments = np.random.default_rng(0).uniform(0.0, 0.06, kills).tolist()
-    history, kept_untold = [], 0
-    for number, moment in enumerate(moments):
-        before = told.stat().st_size
+    monkeypatch.setattr(sb.Study, "tell", tell_and_show)
+    tune(tmp_path / "warm", script, ["0"], *options)  # children inherit what is loaded on first use
+    shown.write_bytes(b"")
+    history = []
+    for number, moment in enumerate(np.random.default_rng(0).uniform(0.0, 0.06, kills).tolist()):
+        before = shown.stat().st_size
         pid = forked(lambda: tune(state, script, instances, *options))
-        while number % 2 and told.stat().st_size == before:  # every other one gets to finish a round first
+        while number % 2 and shown.stat().st_size == before:  # every other one may finish a round first
             time.sleep(0.001)
         time.sleep(moment)
         os.kill(pid, signal.SIGKILL)
         assert os.WIFSIGNALED(os.waitpid(pid, 0)[1]), "it finished: give it more instances"
         rounds = finished(state)
-        assert rounds[: len(history)] == history, "what was in the file stays"
-        # At most one round was saved and not told yet when the process died.
-        assert kept_untold <= len(rounds) - told.stat().st_size <= kept_untold + 1
-        history, kept_untold = rounds, len(rounds) - told.stat().st_size
+        assert rounds[: len(history)] == history, "finished rounds stay"
+        assert len({row[0] for row in rounds}) == len(rounds), "no instance counts twice"
+        assert len(rounds) >= shown.stat().st_size, "rounds are durable before they are shown"
+        history = rounds
     assert len(history) >= kills // 2
-
-    # Killed or not, the rounds are the same: those of one session that nobody disturbs.
-    undisturbed = tmp_path / "undisturbed"
+    monkeypatch.undo()
     more = len(history) + 10
     tune(state, script, instances[:more], *options)
-    monkeypatch.undo()
-    pid = forked(lambda: tune_and_stop(undisturbed, script, instances, options, more))
-    assert os.waitpid(pid, 0)[1] == 0
-    assert finished(state) == finished(undisturbed)
+    assert {row[0] for row in finished(state)} == set(instances[:more]), "lost rounds were run again"
 
 
-def tune_and_stop(state, script, instances, options, more):
-    """One session with the same horizon, stopped after some rounds as by Ctrl-C."""
-    append = Journal.append
-
-    def append_until(self, record):
-        append(self, record)
-        if len(self.rounds) == more:
-            raise KeyboardInterrupt
-
-    Journal.append = append_until
-    tune(state, script, instances, *options)
-
-
-@pytest.mark.parametrize("part", ["before", "torn", "written", "synced"])
-def test_killed_during_the_save(tmp_path, script, monkeypatch, part):
-    """The process kills itself inside of the call that saves the fifth round."""
+@pytest.mark.parametrize("part", ["before", "within", "after"])
+def test_killed_while_a_round_is_saved(tmp_path, script, monkeypatch, part):
+    """The process kills itself before, within or after the transaction of the fifth round."""
     state = tmp_path / "state"
     instances = [str(i) for i in range(12)]
-    write, sync = os.write, os.fsync
-    lines = 0
+    tell, inner = sb.Study.tell, operations.tell
+    calls = 0
 
-    def deadly_write(handle, line):
-        nonlocal lines
-        lines += line.startswith(b'{"instance"')
-        if lines == 5 and part in ("before", "torn"):
-            if part == "torn":
-                write(handle, line[: len(line) // 2])
+    def die_at(wanted):
+        if calls == 5 and part == wanted:
             os.kill(os.getpid(), signal.SIGKILL)
-        return write(handle, line)
 
-    def deadly_sync(handle):
-        if lines == 5 and part == "synced":
-            sync(handle)
-        if lines == 5:
-            os.kill(os.getpid(), signal.SIGKILL)
-        sync(handle)
+    def deadly_tell(self, *arguments, **named):
+        nonlocal calls
+        calls += 1
+        die_at("before")
+        tell(self, *arguments, **named)
+        die_at("after")
 
-    monkeypatch.setattr(journal_module.os, "write", deadly_write)
-    monkeypatch.setattr(journal_module.os, "fsync", deadly_sync)
+    def deadly_operation(*arguments):
+        inner(*arguments)
+        die_at("within")
+        return True
+
+    monkeypatch.setattr(sb.Study, "tell", deadly_tell)
+    monkeypatch.setattr(operations, "tell", deadly_operation)
     pid = forked(lambda: tune(state, script, instances))
     assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == signal.SIGKILL
     monkeypatch.undo()
-    assert len(finished(state)) == (4 if part in ("before", "torn") else 5)
+    assert len(finished(state)) == (5 if part == "after" else 4)
+    start = time.monotonic()
     tune(state, script, instances)
-    whole = tmp_path / "whole"
-    tune(whole, script, instances)
-    assert finished(state) == finished(whole)
+    assert time.monotonic() - start < 30, "the lease of a dead process is not waited for"
     assert [row[0] for row in finished(state)] == instances
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_a_race_killed_at_random_moments(tmp_path, script, jobs):
-    """It loses what runs alone: in the end the runs are those of a race that nobody disturbed."""
+    """In the end the runs are those of a race that was never interrupted."""
     instances = [str(i) for i in range(60)]
     options = ["--race", "--runs", "240", "--default", "0.75", "--seed", "4"]
     whole, state = tmp_path / "whole", tmp_path / "killed"
@@ -167,7 +154,7 @@ def test_a_race_killed_at_random_moments(tmp_path, script, jobs):
         os.waitpid(pid, 0)
         runs = finished(state)
         assert len(set(runs)) == len(runs), "no run is made twice"
-        assert history <= set(runs), "what was in the file stays"
+        assert history <= set(runs), "finished runs stay"
         history = set(runs)
     tune(state, script, instances, *options, "--jobs", str(jobs))
     assert set(finished(state)) == set(finished(whole))

@@ -1,18 +1,28 @@
-import contextlib
+"""Tuning on a study: online and as a race, interrupted, continued, shared and with several jobs."""
+
 import itertools
 import math
-import re
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import threading
+import time
 from collections import Counter
 
-import msgspec
 import numpy as np
 import pytest
 
 import semibandit as sb
 from commands import Fake, names
-from semibandit.tuning import Command, Journal, StoppedError, Tuner
+from semibandit.studies.replica import Replica
+from semibandit.tuning import Command, StoppedError, Tuner, plans
+from semibandit.tuning import jobs as jobs_module
 
 SPACE = sb.Interval(0, 1)
+ONLINE = [{}, {"feedback": "black-box"}, {"probes": 2}]
+RACE = {"race": True, "runs": 150, "seed": 2}
 
 
 def good_in_the_middle(instance, rho):
@@ -20,47 +30,68 @@ def good_in_the_middle(instance, rho):
     return 0.9 if rho < edge else 0.1 if rho < edge + 0.3 else 0.7
 
 
+def flaky(instance, rho):
+    """Fails on some instances, comes to no end on others."""
+    i = int(instance)
+    if i % 11 == 0:
+        raise ZeroDivisionError("exit status 3")
+    if i % 13 == 0 and rho > 0.7:
+        raise TimeoutError("no end after 5 seconds")
+    return 0.05 * (i % 9) + 0.3 * abs(rho - 0.4) + 0.01 * ((i * 7919 + round(rho * 1e4)) % 10)
+
+
+def fails_on_the_left(instance, rho):
+    return 1 / 0 if rho < 0.5 else 0.4
+
+
+class Slow(Fake):
+    """Runs end in another order than they began."""
+
+    def run(self, instance, rho):
+        time.sleep(0.0005 * (hash((instance, rho)) % 5))
+        return super().run(instance, rho)
+
+
 def played(tuner):
-    return [(r.instance, r.rho, r.loss, r.failure, r.lo, r.hi) for r in tuner.finished]
+    return [(r.instance, r.rho, r.loss, r.failure, r.clipped, r.default_loss) for r in tuner.finished]
 
 
-@pytest.mark.parametrize("feedback", ["bandit", "black-box"])
-def test_it_learns(tmp_path, feedback):
+# -- rounds ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", ONLINE)
+def test_it_learns(tmp_path, options):
     command = Fake(good_in_the_middle)
-    with Tuner(command, SPACE, tmp_path / "knob", feedback=feedback, horizon=200, seed=1) as tuner:
+    with Tuner(command, SPACE, tmp_path / "knob", seed=1, **options) as tuner:
         rows = list(tuner.rounds(names(200)))
         summary = tuner.summary()
+        assert 0.38 < tuner.learner.recommend().rho < 0.52
+        assert tuner.finished == rows
     assert len(rows) == summary.n_rounds == 200
-    assert 0.38 < summary.recommendation.rho < 0.52
     assert summary.mean_loss == pytest.approx(np.mean([row.loss for row in rows]))
-    assert summary.mean_loss < 0.5
-    assert summary.n_failed == 0
-    assert summary.n_runs == len(command.calls)
-    if feedback == "bandit":
-        assert summary.n_runs == 200
+    assert summary.mean_loss < 0.35
+    assert summary.n_runs == len(command.calls) == {"probes": 600}.get("".join(options), len(command.calls))
 
 
-def test_black_box_rounds_hold_the_true_intervals(tmp_path):
+def test_black_box_feedback_is_the_true_interval(tmp_path):
     command = Fake(good_in_the_middle)
     with Tuner(command, SPACE, tmp_path / "knob", feedback="black-box", tolerance=1e-4) as tuner:
-        for row in tuner.rounds(names(20)):
-            edge = 0.2 + 0.01 * int(row.instance)
-            edges = [0.0, edge, edge + 0.3, 1.0]
-            lo, hi = next(pair for pair in itertools.pairwise(edges) if pair[0] <= row.rho < pair[1])
-            assert (row.lo, row.hi) == pytest.approx((lo, hi), abs=1e-4)
-            assert row.lo <= row.rho <= row.hi
-            assert row.runs <= 2 * math.ceil(math.log2(1e4)) + 1
+        rows = list(tuner.rounds(names(20)))
+        widths = [row.width for row in tuner.study.history()]
+    for row, width in zip(rows, widths, strict=True):
+        edge = 0.2 + 0.01 * int(row.instance)
+        edges = [0.0, edge, edge + 0.3, 1.0]
+        lo, hi = next(pair for pair in itertools.pairwise(edges) if pair[0] <= row.rho < pair[1])
+        assert width == pytest.approx(hi - lo, abs=2e-4)
+        assert row.runs <= 2 * math.ceil(math.log2(1e4)) + 1
 
 
-@pytest.mark.parametrize("feedback", ["bandit", "black-box"])
-def test_interrupted_and_continued_it_is_the_same_learner(tmp_path, feedback):
-    def flaky(instance, rho):
-        return good_in_the_middle(instance, rho) if int(instance) % 7 else 1 / 0
-
-    options = {"feedback": feedback, "horizon": 60, "seed": 5, "default": 0.9, "default_share": 0.4}
+@pytest.mark.parametrize("options", ONLINE)
+def test_continued_it_is_the_same_learner(tmp_path, options):
+    options = {**options, "seed": 5, "default": 0.9, "default_share": 0.4}
     with Tuner(Fake(flaky), SPACE, tmp_path / "whole", **options) as tuner:
         list(tuner.rounds(names(60)))
-        whole, density, summary = played(tuner), tuner.learner.density(), tuner.summary()
+        whole, density = played(tuner), tuner.learner.density()
     for stop in (1, 2, 17, 40, 60):
         with Tuner(Fake(flaky), SPACE, tmp_path / "parts", **options) as tuner:
             list(itertools.islice(tuner.rounds(names(60)), stop - len(tuner.finished)))
@@ -68,60 +99,179 @@ def test_interrupted_and_continued_it_is_the_same_learner(tmp_path, feedback):
         assert tuner.todo(names(60)) == []
         assert played(tuner) == whole
         assert tuner.learner.density() == density
-        assert tuner.learner.ask().rho not in {rho for _, rho, *_ in whole} or feedback == "bandit"
-        again = tuner.summary()
-    assert (again.recommendation, again.comparison, again.failures) == (
-        summary.recommendation, summary.comparison, summary.failures
-    )  # fmt: skip
 
 
-def in_the_first_format(data):
-    return re.sub(rb',"crc":"........"}', b"}", data.replace(b'"version":3', b'"version":1'))
+@pytest.mark.parametrize("jobs", [1, 4])
+def test_the_same_race_however_it_is_run(tmp_path, jobs):
+    options = {**RACE, "default": 0.9}
+    with Tuner(Fake(flaky), SPACE, tmp_path / "whole", **options) as tuner:
+        assert tuner.n_todo(names(40)) == 150
+        n = len(list(tuner.rounds(names(40))))
+        whole, best, standings = set(played(tuner)), tuner.learner.recommend(), tuner.learner.standings()
+    assert 140 < n <= 150
+    for stop in (1, 30, 76, 80, 110):
+        with Tuner(Slow(flaky), SPACE, tmp_path / "parts", jobs=jobs, **options) as tuner:
+            list(itertools.islice(tuner.rounds(names(40)), max(stop - len(tuner.finished), 0)))
+    with Tuner(Slow(flaky), SPACE, tmp_path / "parts", jobs=jobs, **options) as tuner:
+        list(tuner.rounds(names(40)))
+        assert len(played(tuner)) == n
+        assert set(played(tuner)) == whole
+        assert tuner.n_todo(names(40)) == 150 - n
+        assert tuner.learner.recommend() == best
+        assert repr(tuner.learner.standings()) == repr(standings)
+
+
+def test_a_snapshot_of_a_race_keeps_its_pending_runs(tmp_path):
+    with Tuner(Fake(flaky), SPACE, tmp_path / "knob", **RACE) as tuner:
+        list(itertools.islice(tuner.rounds(names(40)), 90))
+        trial = tuner.study.ask()
+        copy = Replica.loads(tuner.study.do(lambda replica, turn: replica.dumps()))
+        assert copy.learner.pending == (trial,)
+        assert copy.learner.dumps() == tuner.learner.dumps()
+        assert copy.race.upcoming == tuner.learner.upcoming
+
+
+def test_a_race_pairs_its_leader_with_the_default(tmp_path):
+    with Tuner(Fake(flaky), SPACE, tmp_path / "knob", **{**RACE, "default": 0.9, "runs": 300}) as tuner:
+        list(tuner.rounds(names(100)))
+        assert tuner.learner.recommend().rho == pytest.approx(0.4, abs=0.15)
+        pairs = [r for r in tuner.paired if r.loss is not None and r.default_loss is not None]
+        verdict = tuner.verdict()
+    assert len(pairs) > 50
+    assert all(
+        r.rho != 0.9 and r.default_loss == flaky(r.instance, 0.9) for r in pairs if int(r.instance) % 13
+    )
+    assert verdict.pairs == sum(r.rho == verdict.lo for r in pairs)
+    assert verdict.candidates >= 10
+
+
+def test_more_instances_and_runs_continue_a_race(tmp_path):
+    def race(runs):
+        return Tuner(Fake(flaky), SPACE, tmp_path / "knob", race=True, runs=runs)
+
+    with race(None) as tuner:
+        assert tuner.n_todo(names(30)) == 200
+        first = len(list(tuner.rounds(names(30))))
+    with race(None) as tuner:
+        more = list(tuner.rounds(names(300)))
+        assert tuner.learner.runs == 300
+    assert {int(row.instance) for row in more} - set(range(30))
+    assert 290 < first + len(more) <= 300
+    with race(100) as tuner:
+        assert list(tuner.rounds(names(300))) == []
+        with pytest.raises(ValueError, match="give it more runs"):
+            tuner.n_todo(names(300), again=True)
+
+
+def test_instances_are_run_as_often_as_given(tmp_path):
+    with Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "knob") as tuner:
+        assert tuner.todo(["1", "2", "1"]) == ["1", "2", "1"]
+        assert [row.instance for row in tuner.rounds(["1", "2", "1"])] == ["1", "1", "2"]
+        assert tuner.todo(["1", "2", "3"]) == ["3"]
+        assert tuner.todo(["1", "2"], again=True) == ["2"]
+        assert [row.instance for row in tuner.rounds(["1", "2", "3"], again=True)] == ["3"]
+        assert list(tuner.rounds([])) == []
+
+
+def test_names_that_are_not_printable_are_kept_escaped(tmp_path):
+    command = Fake(lambda instance, rho: 0.5)
+    odd = ["a\tb", "ü", "-n"]
+    with Tuner(command, SPACE, tmp_path / "knob") as tuner:
+        assert len(list(tuner.rounds(odd))) == 3
+        assert [row.instance for row in tuner.finished] == ["a\\tb", "ü", "-n"]
+        assert tuner.todo(odd) == []
+        for bad, message in (("", "1 to 500"), ("x" * 501, "1 to 500"), ("a\0", "null"), ("\udcff", "UTF-8")):
+            with pytest.raises(ValueError, match=message):
+                next(tuner.rounds([bad]))
+    assert [instance for instance, _ in command.calls] == odd
+
+
+# -- the default -----------------------------------------------------------------------------------
+
+
+def test_the_default_is_run_on_its_share_of_the_instances(tmp_path):
+    command = Fake(good_in_the_middle)
+    options = {"default": 0.95, "default_share": 0.3, "seed": 2}
+    with Tuner(command, SPACE, tmp_path / "knob", **options) as tuner:
+        rows = list(tuner.rounds(names(300)))
+        comparison = tuner.summary().comparison
+        assert tuner.default_row().mean == pytest.approx(0.7)
+    pairs = [row for row in rows if row.default_loss is not None]
+    assert 60 < len(pairs) == comparison.n < 120
+    assert sum(rho == 0.95 for _, rho in command.calls) == len(pairs)
+    assert comparison.learner == pytest.approx(np.mean([row.loss for row in pairs]))
+
+
+def test_a_default_that_fails_is_not_compared(tmp_path):
+    with Tuner(Fake(fails_on_the_left), SPACE, tmp_path / "k", default=0.1, default_share=1) as tuner:
+        rows = list(tuner.rounds(names(10)))
+        assert tuner.summary().comparison is tuner.verdict() is None
+    assert {row.default_failure for row in rows} == {"division by zero"}
+
+
+def test_maximize_and_high(tmp_path):
+    command = Fake(lambda instance, rho: 40.0 * good_in_the_middle(instance, rho))
+    with Tuner(command, SPACE, tmp_path / "knob", maximize=True, high=40.0) as tuner:
+        list(tuner.rounds(names(150)))
+        assert tuner.learner.recommend().rho < 0.3
+
+
+@pytest.mark.parametrize("options", [*ONLINE, {"race": True, "runs": 60}])
+def test_integers(tmp_path, options):
+    command = Fake(lambda instance, rho: abs(rho - 4) / 40, integer=True)
+    space = sb.Interval(1.5 + 1e-9, 32.5 - 1e-9)
+    with Tuner(command, space, tmp_path / "knob", **options) as tuner:
+        rows = list(tuner.rounds(names(40)))
+        assert {row.rho for row in tuner.finished} == {row.rho for row in rows} <= set(range(2, 33))
+        assert {rho for _, rho in command.calls} <= set(range(2, 33))
+
+
+# -- failures and interrupts -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("feedback", ["bandit", "black-box"])
-def test_the_file_knows_better_than_the_draws(tmp_path, feedback):
-    """Rounds drawn otherwise, as by the program of the first format, are learned from as they were played."""
-    options = {"feedback": feedback, "horizon": 30}
-    with Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "one", seed=1, **options) as tuner:
-        list(tuner.rounds(names(30)))
-        density = tuner.learner.density()
-    lines = in_the_first_format((tmp_path / "one").read_bytes())
-    (tmp_path / "one").write_bytes(lines)
-    (tmp_path / "two").write_bytes(lines.replace(b'"seed":1', b'"seed":2'))
-    with Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "two", seed=2, **options) as tuner:
-        assert tuner.learner.density() == density
-        assert tuner.learner.n_asked == 30
-        next_draw = tuner.learner.ask().rho
-    with Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "one", seed=1, **options) as tuner:
-        assert tuner.learner.density() == density
-        if feedback == "black-box":
-            assert tuner.learner.ask().rho != next_draw
-    with pytest.raises(ValueError, match="position must be in"):
-        tuner.learner.ask(position=-1.0)
+def test_failed_rounds_leave_the_learner_as_it_was(tmp_path, feedback):
+    with Tuner(Fake(fails_on_the_left), SPACE, tmp_path / "knob", feedback=feedback) as tuner:
+        before = tuner.learner.density()
+        for row in tuner.rounds(names(64)):
+            if row.failure:
+                assert row.loss is None
+                assert row.runs == 1, "nothing to learn: no search"
+                assert tuner.learner.density() == before
+            before = tuner.learner.density()
+        failed = sum(row.rho < 0.5 for row in tuner.finished)
+        assert tuner.summary().n_failed == tuner.learner.n_failed == failed > 5
 
 
-@pytest.mark.parametrize("feedback", ["bandit", "black-box"])
-def test_rounds_that_do_not_follow_from_each_other_are_refused(tmp_path, feedback):
-    """All checksums are right: the lines were written so."""
-    options = {"feedback": feedback, "horizon": 9, "n_arms": 5 if feedback == "bandit" else None}
-    with Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "one", **options) as tuner:
-        list(tuner.rounds(names(9)))
-    for change in ({"position": 0.125}, {"rho": 0.126}):
-        with Journal(tmp_path / "one") as old, Journal(tmp_path / "two") as new:
-            new.begin(old.settings)
-            for number, record in enumerate(old.rounds):
-                new.append(msgspec.structs.replace(record, **change) if number == 4 else record)
-        with pytest.raises(ValueError, match=rf"two: line 6 is damaged \(its {next(iter(change))} is 0.12"):
-            Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "two", **options)
-        (tmp_path / "two").unlink()
-    first = in_the_first_format((tmp_path / "one").read_bytes())
-    (tmp_path / "two").write_bytes(re.sub(rb'"rho":[0-9.]*,', b'"rho":0.1234,', first))
-    with pytest.raises(ValueError, match=r"two: line 2 is damaged \(its rho"):
-        Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "two", **options)
+def test_failed_rounds_count_as_the_loss_given(tmp_path):
+    with Tuner(Fake(fails_on_the_left), SPACE, tmp_path / "knob", failed=0.8) as tuner:
+        rows = list(tuner.rounds(names(64)))
+        assert {row.loss for row in tuner.finished if row.failure == "division by zero"} == {0.8}
+        assert tuner.learner.recommend().rho > 0.5
+        assert tuner.summary().n_skipped == 0
+    assert rows == tuner.finished
 
 
-def test_an_exception_loses_the_round_in_flight_alone(tmp_path):
+@pytest.mark.parametrize("race", [False, True])
+def test_failed_rounds_are_run_again_on_request(tmp_path, race):
+    options = {"race": race, "runs": 60 if race else None}
+    with Tuner(Fake(lambda *_: 1 / 0), SPACE, tmp_path / "knob", **options) as tuner:
+        with pytest.raises(StoppedError, match="have failed in the same way: division"):
+            list(tuner.rounds(names(30)))
+        n = len(tuner.finished)
+        assert n == (21 if race else 10), "a race has ten values on each instance"
+    with Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "knob", **options) as tuner:
+        todo = tuner.n_todo(names(30), retry_failed=True)
+        again = list(tuner.rounds(names(30), retry_failed=True))
+        assert 0 <= todo - len(again) <= 10 * race
+        runs = Counter((r.instance, r.rho if race else None) for r in tuner.finished if r.failure is None)
+        assert set(runs.values()) == {1}
+        failed = {(r.instance, r.rho if race else None) for r in tuner.finished[:n]}
+        assert failed <= runs.keys()
+
+
+@pytest.mark.parametrize("options", [{}, {"feedback": "black-box"}, RACE])
+def test_an_interrupted_round_is_given_back_and_run_again(tmp_path, options):
     calls = itertools.count()
 
     def interrupted(instance, rho):
@@ -129,197 +279,103 @@ def test_an_exception_loses_the_round_in_flight_alone(tmp_path):
             raise KeyboardInterrupt
         return 0.5
 
-    with Tuner(Fake(interrupted), SPACE, tmp_path / "knob", horizon=10) as tuner:
+    with Tuner(Fake(interrupted), SPACE, tmp_path / "knob", **options) as tuner:
         with pytest.raises(KeyboardInterrupt):
             list(tuner.rounds(names(10)))
-        assert len(tuner.finished) == 5
-        assert tuner.todo(names(10)) == names(10)[5:]
+        assert len(tuner.finished) <= 5
+        assert tuner.study.pending == []
         list(tuner.rounds(names(10)))
-        assert tuner.learner.pending == ()
-    with Tuner(Fake(interrupted), SPACE, tmp_path / "knob", horizon=10) as tuner:
-        assert [row.instance for row in tuner.finished] == names(10)
+        runs = [(row.instance, row.rho if "race" in options else None) for row in tuner.finished]
+        assert len(runs) == len(set(runs)) >= 10
 
 
-@pytest.mark.parametrize("feedback", ["bandit", "black-box"])
-def test_continued_after_an_interrupt_it_draws_as_a_file_opened_anew(tmp_path, feedback):
-    calls = itertools.count()
+def test_an_interrupt_kills_all_commands(tmp_path):
+    script = tmp_path / "slow.sh"
+    script.write_text(f"echo $$ >> {tmp_path}/pids; case $2 in 1?) sleep 60;; esac; echo 0.5")
+    command = Command(f"/bin/sh {script} {{rho}} {{instance}}")
 
-    def interrupted(instance, rho):
-        if next(calls) in (5, 6, 33):
-            raise KeyboardInterrupt
-        return good_in_the_middle(instance, rho)
+    def interrupt():
+        while not ((tmp_path / "pids").exists() and (tmp_path / "pids").read_text().count("\n") >= 13):
+            time.sleep(0.01)
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGINT)
 
-    options = {"feedback": feedback, "horizon": 10, "n_arms": 20 if feedback == "bandit" else None}
-    with Tuner(Fake(interrupted), SPACE, tmp_path / "one", **options) as tuner:
-        while tuner.todo(names(10)):
-            with contextlib.suppress(KeyboardInterrupt):
-                list(tuner.rounds(names(10)))
-    with Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "two", **options) as whole:
-        list(whole.rounds(names(10)))
-    assert played(tuner) == played(whole)
-
-
-# -- failed rounds --------------------------------------------------------------------------------
-
-
-def fails_on_the_left(instance, rho):
-    return 1 / 0 if rho < 0.5 else 0.4
+    with Tuner(command, SPACE, tmp_path / "knob", jobs=3) as tuner:
+        threading.Thread(target=interrupt).start()
+        with pytest.raises(KeyboardInterrupt):
+            list(tuner.rounds(names(40)))
+        assert tuner.study.pending == []
+        assert [row.instance for row in tuner.finished if row.failure] == []
+        assert {row.instance for row in tuner.finished} == set(names(10))
+    for pid in map(int, (tmp_path / "pids").read_text().split()):
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
 
 
-@pytest.mark.parametrize("feedback", ["bandit", "black-box"])
-def test_failed_rounds_are_counted_and_leave_the_learner_as_it_was(tmp_path, feedback):
-    command = Fake(fails_on_the_left)
-    with Tuner(command, SPACE, tmp_path / "knob", feedback=feedback, horizon=64) as tuner:
-        before = tuner.learner.density()
-        for row in tuner.rounds(names(64)):
-            if row.failure:
-                assert row.loss is row.lo is None
-                assert row.runs == 1, "nothing to learn: no search"
-                assert tuner.learner.density() == before
-            before = tuner.learner.density()
-        summary = tuner.summary()
-    failed = sum(row.rho < 0.5 for row in tuner.finished)
-    assert summary.n_failed == tuner.learner.n_failed == failed > 5
-    assert summary.failures == Counter({"division by zero": failed})
-    assert summary.mean_loss == pytest.approx(0.4)
+# -- studies that are shared -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("feedback", ["bandit", "black-box"])
-def test_a_loss_for_failed_rounds_keeps_away_from_them(tmp_path, feedback):
-    options = {"feedback": feedback, "horizon": 100, "failed": 1.0}
-    with Tuner(Fake(fails_on_the_left), SPACE, tmp_path / "knob", **options) as tuner:
-        rows = list(tuner.rounds(names(100)))
-        summary = tuner.summary()
-    assert summary.recommendation.rho >= 0.5  # a point of the grid
-    assert summary.n_failed == sum(row.rho < 0.5 for row in rows) < 50
-    assert {row.loss for row in rows} == {0.4, 1.0}
-    if feedback == "black-box":
-        assert {(row.lo, row.hi) for row in rows} == {(0.0, 0.5), (0.5, 1.0)}
+def test_several_tuners_share_the_work(tmp_path):
+    done = []
+
+    def work(options):
+        with Tuner(Slow(good_in_the_middle), SPACE, tmp_path / "knob", **options) as tuner:
+            done.extend((record.instance, record.rho) for record in tuner.rounds(names(24)))
+
+    for options, n in (({}, 24), ({"race": True, "runs": 60}, 60)):
+        done.clear()
+        threads = [threading.Thread(target=work, args=(options,)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert 0.9 * n < len(done) == len(set(done)) <= n
+        (tmp_path / "knob").unlink()
+    with Tuner(Fake(flaky), SPACE, f"sqlite:///{tmp_path}/db", "knob") as tuner:
+        assert tuner.where == f"the study 'knob' in sqlite:///{tmp_path}/db"
 
 
-def test_failures_beside_rho_bound_the_interval(tmp_path):
-    with Tuner(Fake(fails_on_the_left), SPACE, tmp_path / "knob", feedback="black-box") as tuner:
-        seen = {(row.lo, row.hi) for row in tuner.rounds(names(20)) if row.failure is None}
-    assert seen == {(0.5, 1.0)}
+def test_a_dead_worker_loses_its_instance(tmp_path, monkeypatch):
+    """At once if its process has ended on this machine, else when its lease ends."""
+    monkeypatch.setattr(jobs_module, "_PAUSE", 0.02)
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    with Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "knob") as tuner:
+        tuner.study.ask(lease=600.0, info={"instance": "0"}, worker=f"{socket.gethostname()}:{dead.pid}")
+        tuner.study.ask(lease=0.3, info={"instance": "1"}, worker="elsewhere:1")
+        start = time.monotonic()
+        assert [row.instance for row in tuner.rounds(names(3))] == ["0", "2", "1"]
+        assert 0.2 < time.monotonic() - start < 60
 
 
-def test_nothing_but_failures(tmp_path):
-    with Tuner(Fake(lambda instance, rho: 1 / 0), SPACE, tmp_path / "knob") as tuner:
-        list(tuner.rounds(names(5)))
-        summary = tuner.summary()
-    assert summary.n_failed == 5
-    assert math.isnan(summary.mean_loss)
-    assert summary.recommendation.interval == (0.0, 1.0)
+def test_a_lease_is_renewed_while_the_command_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr(jobs_module, "LEASE", 0.3)
+    monkeypatch.setattr(plans, "LEASE", 0.3)
+    with Tuner(Fake(lambda *_: time.sleep(0.8) or 0.5), SPACE, tmp_path / "knob") as tuner:
+        assert len(list(tuner.rounds(names(1)))) == 1
+        assert [row.forgotten for row in tuner.study.history()] == [False]
 
 
-def test_ten_failures_alike_at_the_start_stop_it(tmp_path):
-    def fails(instance, rho):
-        raise ZeroDivisionError(f"exit status 3: cannot read {instance}")
-
-    with Tuner(Fake(fails), SPACE, tmp_path / "knob") as tuner:
-        with pytest.raises(StoppedError, match=r"first 10 rounds .* same way: exit status 3: cannot read 0"):
-            list(tuner.rounds(names(50)))
-        assert len(tuner.finished) == 10
-        assert len(tuner.todo(names(50))) == 40
-        assert tuner.todo(names(50), retry_failed=True) == names(50)
-        tuner.command = Fake(good_in_the_middle)
-        list(tuner.rounds(names(50), retry_failed=True))
-        assert tuner.todo(names(50), retry_failed=True) == []
-    with Tuner(Fake(fails), SPACE, tmp_path / "learned", failed="high") as tuner:
-        assert len(list(tuner.rounds(names(50)))) == 50, "failures are what is to be learned"
-    kinds = itertools.cycle(["exit status 3", "exit status 4"])
-    with Tuner(Fake(lambda *_: divide(next(kinds))), SPACE, tmp_path / "mixed") as tuner:
-        assert len(list(tuner.rounds(names(50)))) == 50
-
-
-def divide(message):
-    raise ZeroDivisionError(message)
-
-
-def test_a_command_that_vanishes_burns_no_instances(tmp_path, monkeypatch):
-    monkeypatch.setattr("semibandit.tuning.command.time.sleep", lambda seconds: None)
-    tool = tmp_path / "tool"
-    tool.write_text("#!/bin/sh\necho 0.5\n")
-    tool.chmod(0o755)
-    with Tuner(Command(f"{tool} {{rho}} {{instance}}"), SPACE, tmp_path / "knob") as tuner:
-        rounds = tuner.rounds(names(20))
-        for _ in range(5):
-            next(rounds)
-        tool.unlink()
-        with pytest.raises(StoppedError, match="cannot be started"):
-            next(rounds)
-        assert tuner.todo(names(20)) == names(20)[5:]
-
-
-@pytest.mark.parametrize("name", ["bad\udcff", "nul\0", 7])
-def test_names_that_cannot_be_kept_are_refused_before_anything_runs(tmp_path, name):
-    command = Fake(good_in_the_middle)
-    with (
-        Tuner(command, SPACE, tmp_path / "knob") as tuner,
-        pytest.raises((ValueError, TypeError), match="instance"),
-    ):
-        list(tuner.rounds(["1", name]))
-    assert command.calls == []
-
-
-# -- instances, the default, other options ----------------------------------------------------------
-
-
-def test_which_instances_are_left(tmp_path):
-    with Tuner(Fake(lambda instance, rho: 0.5), SPACE, tmp_path / "knob") as tuner:
-        assert tuner.todo(["a", "b", "a"]) == ["a", "b", "a"]
-        assert tuner.todo(["a", "b"], again=True) == ["a", "b"]
-        list(tuner.rounds(["a", "b"]))
-        assert tuner.todo(["a", "b"]) == []
-        assert tuner.todo(["a", "b", "c"]) == ["c"]
-        assert tuner.todo(["a", "b", "a"]) == ["a"]
-        assert tuner.todo(["a", "b"], again=True) == ["a", "b"]
-        list(itertools.islice(tuner.rounds(["a", "b"], again=True), 1))
-        assert tuner.todo(["a", "b"], again=True) == ["b"], "a second pass that was cut short goes on"
-        list(tuner.rounds(["a", "b"], again=True))
-        assert tuner.todo(["a", "b"], again=True) == ["a", "b"]
-        assert tuner.todo([]) == []
-
-
-def test_the_default_is_run_on_a_share_of_the_same_instances(tmp_path):
-    command = Fake(good_in_the_middle)
-    options = {"default": 0.95, "default_share": 0.3, "horizon": 300}
-    with Tuner(command, SPACE, tmp_path / "knob", **options) as tuner:
-        rows = list(tuner.rounds(names(300)))
-        comparison = tuner.summary().comparison
-    pairs = np.array([(row.loss, row.default_loss) for row in rows if row.default_loss is not None])
-    assert 60 < len(pairs) == comparison.n < 120
-    assert sum(rho == 0.95 for _, rho in command.calls) == len(pairs)
-    assert comparison.default == pytest.approx(0.7)
-    assert comparison.learner == pytest.approx(pairs[:, 0].mean())
-    difference = pairs[:, 0] - pairs[:, 1]
-    assert comparison.error == pytest.approx(difference.std(ddof=1) / math.sqrt(len(pairs)))
-
-
-def test_a_default_that_fails_is_not_compared(tmp_path):
-    with Tuner(Fake(fails_on_the_left), SPACE, tmp_path / "k", default=0.1, default_share=1) as tuner:
-        rows = list(tuner.rounds(names(10)))
-        assert tuner.summary().comparison is None
-    assert {row.default_failure for row in rows} == {"division by zero"}
-
-
-def test_maximize_and_high(tmp_path):
-    command = Fake(lambda instance, rho: 40.0 * good_in_the_middle(instance, rho))
-    options = {"maximize": True, "high": 40.0, "horizon": 150, "n_arms": 5}
-    with Tuner(command, SPACE, tmp_path / "knob", **options) as tuner:
-        list(tuner.rounds(names(150)))
-        assert tuner.summary().recommendation.interval in {(0.0, 0.2), (0.2, 0.4)}
+# -- settings and files ----------------------------------------------------------------------------
 
 
 def test_other_settings_are_refused(tmp_path):
-    Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "knob", horizon=10).close()
-    for change in ({"seed": 1}, {"feedback": "black-box"}, {"maximize": True}, {"n_arms": 7}):
-        with pytest.raises(ValueError, match=f"begun with other settings: {next(iter(change))} = "):
-            Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "knob", **change)
-    with pytest.raises(ValueError, match=r"hi = 2.0 \(it was 1.0\)"):
+    Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "knob").close()
+    Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "race", race=True, default=0.9).close()
+    for path, change, message in (
+        ("knob", {"seed": 1}, r"seed = 1 \(it was 0\)"),
+        ("knob", {"maximize": True}, "maximize = True"),
+        ("knob", {"high": 2}, r"high = 2.0 \(it was 1.0\)"),
+        ("knob", {"race": True}, r"learner = Race \(it was Exp3Set\)"),
+        ("race", {"race": True, "default": 0.8}, r"default = 0.8 \(it was 0.9\)"),
+        ("race", {"race": True}, r"default = None \(it was 0.9\)"),
+    ):
+        with pytest.raises(ValueError, match=f"{path} was begun with other settings: {message}"):
+            Tuner(Fake(good_in_the_middle), SPACE, tmp_path / path, **change)
+    with pytest.raises(ValueError, match=r"'hi': 2.0.*it was .*'hi': 1.0"):
         Tuner(Fake(good_in_the_middle), sb.Interval(0, 2), tmp_path / "knob")
-    with Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "knob", horizon=99) as tuner:
-        assert tuner.settings.horizon == 10
+    for change in ({"probes": 2}, {"feedback": "black-box"}, {"default": 0.1}, {"jobs": 2}):
+        Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "knob", **change).close()
 
 
 @pytest.mark.parametrize(
@@ -333,10 +389,10 @@ def test_other_settings_are_refused(tmp_path):
         ({"feedback": "full"}, "feedback must be one of"),
         ({"tolerance": 0.1}, "tolerance goes with black-box feedback"),
         ({"tolerance": 0.0, "feedback": "black-box"}, r"tolerance must be in \(0, 1\)"),
-        ({"n_arms": 3, "feedback": "black-box"}, "n_arms goes with bandit feedback"),
-        ({"n_arms": 0}, "n_arms must be at least 1"),
-        ({"n_arms": 10**12}, "n_arms must be at most 1000000"),
-        ({"horizon": 0}, "horizon must be at least 1"),
+        ({"probes": 1, "feedback": "black-box"}, "probes go with bandit feedback"),
+        ({"probes": 1, "race": True}, "a race goes without probes"),
+        ({"jobs": 0}, "jobs must be at least 1"),
+        ({"runs": 0, "race": True}, "runs must be at least 1"),
         ({"seed": -1}, "seed must be at least 0"),
     ],
 )
@@ -346,19 +402,61 @@ def test_bad_input_leaves_no_file(tmp_path, options, message):
     assert not (tmp_path / "knob").exists()
 
 
-@pytest.mark.parametrize("feedback", ["bandit", "black-box"])
-def test_the_margin_of_the_space_is_kept(tmp_path, feedback):
+def test_the_margin_of_the_space_is_kept(tmp_path):
     """Half of the line is margin, so many draws fall on it: they play the ends, and are learned from."""
     space = sb.Interval(0, 1, margin=0.5)
-    with Tuner(Fake(good_in_the_middle), space, tmp_path / "knob", feedback=feedback, seed=1) as tuner:
-        assert tuner.learner.space == space
+    with Tuner(Fake(good_in_the_middle), space, tmp_path / "knob", seed=1) as tuner:
         rows = list(tuner.rounds(names(60)))
         density = tuner.learner.density()
-    if feedback == "black-box":
-        assert (density.edges[0], density.edges[-1]) == (-0.5, 1.5)
-        assert any(not 0 <= row.position <= 1 for row in rows)
+    assert (density.edges[0], density.edges[-1]) == (-0.5, 1.5)
+    assert {0.0, 1.0} & {row.rho for row in rows}
     assert all(0 <= row.rho <= 1 for row in rows)
-    with Tuner(Fake(good_in_the_middle), space, tmp_path / "knob", feedback=feedback, seed=1) as tuner:
-        assert tuner.learner.density() == density
-    with pytest.raises(ValueError, match=r"other settings: margin = 0.0 \(it was 0.5\)"):
-        Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "knob", feedback=feedback, seed=1)
+
+
+DAMAGES = {
+    "cut": "UPDATE events SET line = substr(line, 1, 20) WHERE event = {event}",
+    "bytes": "UPDATE events SET line = replace(line, 'trial', 'thing') WHERE event = {event}",
+    "value": "UPDATE events SET line = replace(line, '\"trial\":', '\"trial\":7') WHERE event = {event}",
+    "missing": "DELETE FROM events WHERE event = {event}",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("race", [False, True])
+def test_a_damaged_record_is_an_error_that_names_the_file(tmp_path, damage, race):
+    """Also the last record; where it is missing as a whole, its round is run again."""
+    path = tmp_path / "knob"
+    with Tuner(Fake(good_in_the_middle), SPACE, path, race=race, runs=20 if race else None) as tuner:
+        list(itertools.islice(tuner.rounds(names(10)), 5))
+        last = tuner.study.n_events
+    for event in (4, last):
+        copy = tmp_path / f"copy{event}"
+        copy.write_bytes(path.read_bytes())
+        with sqlite3.connect(copy) as database:
+            database.execute(DAMAGES[damage].format(event=event))
+        database.close()
+        if damage == "missing" and event == last:
+            continue  # as if the process had been killed before it was written
+        with pytest.raises(ValueError, match=str(copy)):
+            Tuner(Fake(good_in_the_middle), SPACE, copy, race=race)
+
+
+@pytest.mark.parametrize("content", [b"precious", b"SQLite format 3\0" + bytes(100), bytes(5000)])
+def test_a_file_that_is_no_study_is_refused_and_left_alone(tmp_path, content):
+    (tmp_path / "knob").write_bytes(content)
+    with pytest.raises(ValueError, match=str(tmp_path / "knob")):
+        Tuner(Fake(good_in_the_middle), SPACE, tmp_path / "knob")
+    assert (tmp_path / "knob").read_bytes() == content
+    with pytest.raises(ValueError, match="not a file"):
+        Tuner(Fake(good_in_the_middle), SPACE, "/dev/full")
+
+
+def test_a_deleted_state_file_stops_tuning(tmp_path):
+    def delete(instance, rho):
+        if instance == "5":
+            (tmp_path / "knob").unlink()
+        return 0.5
+
+    message = "knob was deleted or replaced while it was in use"
+    with Tuner(Fake(delete), SPACE, tmp_path / "knob") as tuner, pytest.raises(OSError, match=message):
+        list(tuner.rounds(names(10)))

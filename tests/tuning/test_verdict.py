@@ -1,18 +1,20 @@
-"""Better, worse, or cannot tell; and the table of the values tried."""
+"""Summaries, the values tried, clusters of failures, and the verdict on the default."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
+from scipy.stats import fisher_exact
 
-from semibandit.tuning import Round
-from semibandit.tuning.verdict import Tried, compare, of_default, tried
+from semibandit.tuning import RunRecord
+from semibandit.tuning.verdict import Tried, compare, failure_cluster, of_default, summarise, tried
 
 ENDS = (0.0, 1.0)
 
 
 def played(rho, loss, default=None):
-    return Round("a", rho, rho, 0.1, loss=loss, default_loss=default)
+    return RunRecord("a", rho, loss, default_loss=default)
 
 
 def rounds(n, difference, seed=0, values=(0.25, 0.75)):
@@ -32,7 +34,7 @@ def rounds(n, difference, seed=0, values=(0.25, 0.75)):
     [(0.15, 0.25, "better"), (0.15, 0.75, "worse"), (0.0, 0.25, "cannot tell"), (-0.15, 0.25, "worse")],
 )
 @pytest.mark.parametrize("values", [2, None])
-def test_answers(difference, rho, answer, values):
+def test_the_verdict_is_that_of_the_confidence_interval(difference, rho, answer, values):
     finished = rounds(600, difference)
     found = compare(finished, rho, ENDS, 1.0, values=values)
     pairs = [r.loss - r.default_loss for r in finished if r.rho == rho and r.default_loss is not None]
@@ -48,7 +50,7 @@ def test_answers(difference, rho, answer, values):
     assert (found.lo, found.hi) == ((rho, rho) if values else (rho, rho + 1 / 64))
 
 
-def test_few_pairs_are_taken_from_a_wider_stretch():
+def test_a_stretch_with_few_pairs_is_widened():
     finished = [played(x, 0.2, 0.5) for x in np.linspace(0.26, 0.49, 24)]
     assert compare(finished, 0.3, ENDS, 1.0).pairs == 24
     assert (compare(finished, 0.3, ENDS, 1.0).lo, compare(finished, 0.3, ENDS, 1.0).hi) == (0.25, 0.5)
@@ -57,7 +59,7 @@ def test_few_pairs_are_taken_from_a_wider_stretch():
     assert compare([played(0.3, 0.2)], 0.3, ENDS, 1.0) is None
 
 
-def test_how_many_pairs_would_tell():
+def test_number_of_pairs_needed_for_a_decision():
     finished = [played(0.5, 0.3 + 0.01 * (i % 3), 0.4) for i in range(30)]
     found = compare(finished, 0.5, ENDS, 1.0, values=5)
     assert (found.answer, found.needed) == ("cannot tell", 120)
@@ -67,8 +69,8 @@ def test_how_many_pairs_would_tell():
 
 
 @pytest.mark.slow
-def test_whoever_looks_after_every_round_is_seldom_wrong():
-    """Ten values, all as good as the default; the one that looks best is compared again and again."""
+def test_verdicts_are_seldom_wrong_at_any_time():
+    """Ten values are all as good as the default; the one with the lowest mean is compared repeatedly."""
     wrong = 0
     for seed in range(100):
         finished = rounds(300, 0.0, seed, values=(0.5,))
@@ -83,8 +85,8 @@ def test_whoever_looks_after_every_round_is_seldom_wrong():
     assert wrong <= 5
 
 
-def test_the_values_tried():
-    finished = [played(0.2, 0.1), played(0.2, 0.3), played(0.7, 0.5, 0.4), Round("a", 0.2, 0.2, 0.1)]
+def test_rows_of_values_and_of_stretches():
+    finished = [played(0.2, 0.1), played(0.2, 0.3), played(0.7, 0.5, 0.4), RunRecord("a", 0.2, None)]
     few = tried(finished, ENDS)
     assert few == [
         Tried(0.2, 0.2, pytest.approx(0.2), pytest.approx(0.1), 2),
@@ -99,3 +101,46 @@ def test_the_values_tried():
         (0.5, 0.75, 25),
         (0.75, 1, 26),
     ]
+
+
+def test_summary_counts_rounds_and_compares_with_the_default():
+    records = [
+        played(0.2, 0.1, 0.5),
+        played(0.3, 0.3, 0.4),
+        RunRecord("b", 0.4, 1.0, runs=3, clipped="over 1: 7.0"),
+        RunRecord("b", 0.4, 1.0, clipped="no end after 5 seconds"),
+        RunRecord("c", 0.4, None, failure="exit status 3"),
+        RunRecord("c", 0.4, 1.0, failure="exit status 3"),
+    ]
+    found = summarise(records)
+    assert (found.n_rounds, found.n_runs, found.n_failed, found.n_skipped) == (6, 8, 2, 1)
+    assert found.clipped == {"over": 1, "no end": 1}
+    assert found.mean_loss == pytest.approx(3.4 / 5)
+    assert found.comparison == pytest.approx((2, 0.2, 0.45, np.std([-0.4, -0.1], ddof=1) / math.sqrt(2)))
+    assert summarise([]).comparison is None
+    assert math.isnan(summarise([]).mean_loss)
+
+
+def test_failures_cluster_by_fishers_exact_test():
+    rng = np.random.default_rng(0)
+    verdicts = []
+    for _ in range(60):
+        n, strength = rng.integers(1, 60), rng.choice([0.0, 0.3, 0.9])
+        rho = rng.random(n)
+        failed = rng.random(n) < np.where(rho < 0.3, strength, 0.1)
+        cells = np.minimum((rho * 10).astype(int), 9)
+        chances, counts = {}, {}
+        for span in itertools.combinations(range(11), 2):
+            inside = (cells >= span[0]) & (cells < span[1])
+            table = [[np.sum(side & failed), np.sum(side & ~failed)] for side in (inside, ~inside)]
+            chances[span] = fisher_exact(table, alternative="greater").pvalue
+            counts[span] = tuple(x for row in table for x in (row[0], sum(row)))
+        found = failure_cluster(list(zip(rho.tolist(), failed.tolist(), strict=True)), 0.0, 1.0)
+        verdicts.append(found is not None)
+        assert verdicts[-1] == (55 * min(chances.values()) <= 0.01)
+        if found:
+            span = round(found.lo * 10), round(found.hi * 10)
+            assert chances[span] == pytest.approx(min(chances.values()))
+            assert found[2:] == counts[span]
+    assert 5 < sum(verdicts) < 55
+    assert failure_cluster([], 0.0, 1.0) is None

@@ -15,7 +15,7 @@ app = typer.Typer(
 )
 app.add_typer(play.app, name="play")
 app.add_typer(fit.app, name="fit")
-app.command("tune")(tune.tune)
+app.command("tune", cls=tune.TuneCommand)(tune.tune)
 app.add_typer(dispersion.app, name="dispersion")
 app.add_typer(study.app, name="study")
 app.command("serve")(serve.serve)

@@ -59,11 +59,13 @@ def play(
     ] = None,
 ) -> None:
     """Play a family's stream, and show and write what happened."""
-    from semibandit.cli.board import Board
+    from semibandit.cli.play_report import PlayReport
 
-    board = Board(case, provable=provable, seed=seed, probes=probes, drift=parse_drift(drift), blocks=blocks)
-    board.run([str(kind) for kind in feedback or Feedback])
-    board.report(png=png, csv=csv)
+    report = PlayReport(
+        case, provable=provable, seed=seed, probes=probes, drift=parse_drift(drift), blocks=blocks
+    )
+    report.run([str(kind) for kind in feedback or Feedback])
+    report.report(png=png, csv=csv)
 
 
 def parse_drift(text: str | None) -> float | str | None:

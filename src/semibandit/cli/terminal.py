@@ -1,4 +1,4 @@
-"""What the command line writes to, and what it checks before it begins."""
+"""Terminal output, and checks of output files before the work starts."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _NAMES = {
     "·": "*",
     "√": "sqrt",
 }
-# Of terminals: sequences with an end of their own, those of one letter, and all other control characters.
+# Control sequences of terminals, and all other control characters.
 _CONTROL = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\].*?(?:\x07|\x1b\\)|\x1b.|[\x00-\x1f\x7f-\x9f]", re.DOTALL
 )
 
 
 def console(**options: Any) -> Console:
-    """A console at least 80 columns wide: a narrower terminal breaks lines, where rich would cut numbers."""
+    """Return a console at least 80 columns wide; on narrower ones rich would cut numbers."""
     from rich.console import Console
 
     narrow = Console(**options)
@@ -45,12 +45,12 @@ def console(**options: Any) -> Console:
 
 
 def plain(text: str) -> str:
-    """Text from elsewhere, without what a terminal would obey."""
+    """Return text without control sequences."""
     return _CONTROL.sub("", text)
 
 
 def adapt_output() -> None:
-    """Where the output's encoding lacks a letter, write its name or a question mark instead of failing."""
+    """Write the name of a letter, or a question mark, if the encoding of the output lacks it."""
     codecs.register_error("semibandit", _spell_out)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -65,7 +65,7 @@ def _spell_out(error: UnicodeError) -> tuple[str, int]:
 
 
 def writable(path: Path | None) -> Path | None:
-    """Refuse a file that cannot be written before the work, not after it."""
+    """Refuse a file that cannot be written."""
     if path is None:
         return None
     if path.is_dir():
@@ -80,7 +80,7 @@ def writable(path: Path | None) -> Path | None:
 
 
 def drawable(path: Path | None) -> Path | None:
-    """A file that can be written, and whose ending says how."""
+    """Refuse a file that cannot be written, or whose ending is no format of pictures."""
     if writable(path) is None:
         return None
     assert path is not None

@@ -18,6 +18,7 @@ __all__ = ["NOTHING", "Evidence", "Paid", "stretches"]
 BoolArray = npt.NDArray[np.bool_]
 
 _FEWEST = 4  # rounds from which on a mean says something
+_ROUNDING = 1e-12  # means of equal losses in [0, 1] differ by less
 _ERRORS = 2.0  # standard errors by which two means must differ
 
 
@@ -113,7 +114,7 @@ class Paid:
         deviation = math.sqrt(max(squares[1] / count[1] - mean * mean, 0.0))
         with np.errstate(divide="ignore", invalid="ignore"):
             means, errors = total / count, _ERRORS * deviation / np.sqrt(count)
-        best = (means + errors)[played].min()
+        best = (means + errors)[played].min() + _ROUNDING
         worse = played & (means - errors > best)
         fine = played & (means <= best)
         for node in range(2, worse.size):

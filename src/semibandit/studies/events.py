@@ -20,6 +20,7 @@ __all__ = [
     "Changed",
     "Created",
     "Event",
+    "Extended",
     "Failed",
     "Forgotten",
     "Function",
@@ -125,7 +126,15 @@ class Changed(_Event, frozen=True):
     settings: dict[str, Any]
 
 
-Event = Created | Asked | Told | Failed | Forgotten | Renewed | Changed
+class Extended(_Event, frozen=True):
+    """A race has more instances or runs, or makes its failed runs again."""
+
+    instances: list[str]
+    runs: int
+    retry_failed: bool = False
+
+
+Event = Created | Asked | Told | Failed | Forgotten | Renewed | Changed | Extended
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Event)

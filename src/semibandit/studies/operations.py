@@ -17,11 +17,11 @@ from semibandit.functions import PiecewiseConstant
 from semibandit.learners import Trial
 from semibandit.spaces import call
 from semibandit.studies import events
-from semibandit.studies.events import Asked, Changed, Event, Failed, Forgotten, Info, Renewed, Told
+from semibandit.studies.events import Asked, Changed, Event, Extended, Failed, Forgotten, Info, Renewed, Told
 from semibandit.studies.replica import Replica
 from semibandit.studies.stores import Turn
 
-__all__ = ["ForgottenError", "Operation", "ask", "change", "forget", "renew", "tell", "tidy"]
+__all__ = ["ForgottenError", "Operation", "ask", "change", "extend", "forget", "renew", "tell", "tidy"]
 
 # What is done in a turn.
 Operation = Callable[[Replica, Turn], Any]
@@ -119,6 +119,14 @@ def change(replica: Replica, turn: Turn, lease: float | None, note: str | None) 
     if not changed or lease == math.inf:
         raise ValueError("give a finite lease, or a note, to change")
     _append(replica, turn, Changed(_time(replica, turn), changed))
+
+
+def extend(replica: Replica, turn: Turn, instances: list[str], runs: int, retry_failed: bool = False) -> None:
+    """Give a race further instances or runs, or have it make its failed runs again."""
+    at = _time(replica, turn)
+    replica.race.extend(instances, runs, retry_failed)
+    replica.moved = True
+    _append(replica, turn, Extended(at, instances, runs, retry_failed))
 
 
 def tidy(replica: Replica, turn: Turn) -> int:

@@ -9,10 +9,20 @@ import msgspec
 import numpy as np
 
 from semibandit._validate import FloatArray
-from semibandit.learners import Learner, Trial, storage
+from semibandit.learners import Learner, Trial
 from semibandit.spaces import call
 from semibandit.studies import events
-from semibandit.studies.events import Asked, Changed, Created, Event, Failed, Forgotten, Renewed, Told
+from semibandit.studies.events import (
+    Asked,
+    Changed,
+    Created,
+    Event,
+    Extended,
+    Failed,
+    Forgotten,
+    Renewed,
+    Told,
+)
 from semibandit.studies.settings import Settings
 
 __all__ = ["CELLS", "Lease", "Portrait", "Replica", "Tally"]
@@ -95,7 +105,9 @@ class Replica:
         created = events.decode(line)
         if not isinstance(created, Created):
             raise ValueError("the log does not begin with the creation of a study")
-        learner = storage.loads(created.learner, "the study's learner")
+        learner = msgspec.convert(created.settings, Settings).kind.loads(
+            created.learner, "the study's learner"
+        )
         self._set(1, line, created, learner, Tally(created.at, created.at), [])
 
     def _set(
@@ -138,6 +150,8 @@ class Replica:
                 self.learner.tell(self.trials[event.trial], None)
             case Forgotten():
                 self.learner.forget(self.trials[event.trial])
+            case Extended():
+                self.race.extend(event.instances, event.runs, event.retry_failed)
         self.record(event, line)
 
     def _ask(self, event: Asked) -> None:
@@ -223,9 +237,16 @@ class Replica:
         In a process that has just begun this may take half a minute, which no lease should have to cover,
         and for which nobody should have to wait for the store.
         """
-        if self.learner.n_told == 0:
+        if self.settings.kind.compiled and self.learner.n_told == 0:
             learner = self.settings.make()
             learner.tell(learner.ask(), 0.0)
+
+    @property
+    def race(self) -> Any:
+        """The learner of a study that is a race."""
+        if self.settings.learner != "Race":
+            raise ValueError(f"the study must be a race, got the learner {self.settings.learner}")
+        return self.learner
 
     # -- looking -----------------------------------------------------------------------------------
 
@@ -254,7 +275,7 @@ class Replica:
             created=self.created,
             tally=self.tally,
             leases=list(self.leases.values()),
-            learner=storage.dumps(self.learner),
+            learner=self.settings.kind.dumps(self.learner),
         )
         return msgspec.msgpack.encode(state)
 
@@ -263,7 +284,8 @@ class Replica:
         """Undo `dumps`."""
         state = msgspec.msgpack.decode(data, type=_State)
         replica = cls.__new__(cls)
-        learner = storage.loads(state.learner, "a snapshot's learner")
+        kind = msgspec.convert(state.created.settings, Settings).kind
+        learner = kind.loads(state.learner, "a snapshot's learner")
         replica._set(state.event, state.last, state.created, learner, state.tally, state.leases)
         return replica
 

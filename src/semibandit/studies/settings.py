@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import msgspec
 
 from semibandit import _validate, spaces
 from semibandit.functions import PiecewiseConstant
 from semibandit.learners import Exp3Grid, Exp3Set, Learner, storage
+from semibandit.learners.race import Race
 from semibandit.learners.rates import Rate
 from semibandit.spaces import Space
 from semibandit.studies import events
 from semibandit.studies.events import Created
 
-__all__ = ["LEARNERS", "Settings", "check_name", "first_event", "read_space"]
+__all__ = ["LEARNERS", "LearnerKind", "Settings", "check_name", "first_event", "read_space"]
 
-LEARNERS: dict[str, type[Learner]] = {"Exp3Set": Exp3Set, "Exp3Grid": Exp3Grid}
+
+class LearnerKind(NamedTuple):
+    """A class of learners that studies can hold: how to create, save and load one."""
+
+    create: Callable[..., Any]
+    dumps: Callable[[Any], bytes]
+    loads: Callable[[bytes, str], Any]
+    compiled: bool = True  # its first round compiles kernels
+
+
+LEARNERS = {
+    "Exp3Set": LearnerKind(Exp3Set, storage.dumps, storage.loads),
+    "Exp3Grid": LearnerKind(Exp3Grid, storage.dumps, storage.loads),
+    "Race": LearnerKind(Race, Race.dumps, Race.loads, compiled=False),
+}
 _LONGEST_NAME = 200
 
 
@@ -48,13 +63,18 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def make(self) -> Learner:
         """A fresh learner; what is wrong with the arguments is an error here."""
-        _validate.choice("learner", self.learner, tuple(LEARNERS))
         options = dict(self.options)
         if isinstance(options.get("rate"), dict):
             options["rate"] = _converted("rate", options["rate"], Rate)
         if isinstance(options.get("prior"), dict):
             options["prior"] = PiecewiseConstant.from_dict(options["prior"])
-        return LEARNERS[self.learner](read_space(self.space), seed=self.seed, **options)
+        learner: Learner = self.kind.create(read_space(self.space), seed=self.seed, **options)
+        return learner
+
+    @property
+    def kind(self) -> LearnerKind:
+        """How the learner is created, saved and loaded."""
+        return LEARNERS[_validate.choice("learner", self.learner, tuple(LEARNERS))]
 
     def differences(self, other: Settings) -> Iterator[str]:
         """What `other` says otherwise, in words. A seed that is not given is no difference."""
@@ -73,7 +93,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def first_event(settings: Settings, at: float) -> str:
     """The event with which a study begins."""
     seeded = settings.seeded()
-    return events.encode(Created(at, msgspec.to_builtins(seeded), storage.dumps(seeded.make())))
+    return events.encode(Created(at, msgspec.to_builtins(seeded), seeded.kind.dumps(seeded.make())))
 
 
 def read_space(data: dict[str, Any]) -> Space:

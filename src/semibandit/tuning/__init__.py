@@ -1,20 +1,24 @@
-"""Tune a command: run it once per instance, read its loss, learn, and go on where one stopped.
+"""Tune a command: run it on instances, read its loss, learn, and continue where it stopped.
 
-`command` fills in a command template and reads the loss, `process` runs it, `guard` sees to it that it does
-not outlive us, `losses` says what a run counts as, `journal` keeps the rounds on disk, `tuner` learns from
-them one instance after another, `race` and `racer` on a fixed set of them, `summary` says where that stands.
-The command line `semibandit tune` is a thin layer above.
+| module | |
+|---|---|
+| `command`, `process`, `reaper` | fill in a command template, run it, and kill what is left running |
+| `losses` | turn outcomes into losses |
+| `player`, `record` | play one round, and its record |
+| `plans`, `jobs` | claim runs from a study, and play several at once |
+| `tuner` | tune a command on a study, online or as a race |
+| `verdict` | results: the values tried, and the verdict on the default |
+| `knob_syntax` | knobs on the command line |
 """
 
+from semibandit.learners.race import Race, Standing
 from semibandit.tuning.command import Command, Outcome, StoppedError
-from semibandit.tuning.journal import Change, Journal, Round, Settings
 from semibandit.tuning.losses import Rules
-from semibandit.tuning.race import Race, Run, Standing
-from semibandit.tuning.racer import Racer
-from semibandit.tuning.summary import Comparison, Summary
+from semibandit.tuning.record import RunRecord
 from semibandit.tuning.tuner import Tuner
+from semibandit.tuning.verdict import Comparison, Summary, Verdict
 
 __all__ = [
-    "Change", "Command", "Comparison", "Journal", "Outcome", "Race", "Racer", "Round", "Rules", "Run",
-    "Settings", "Standing", "StoppedError", "Summary", "Tuner",
+    "Command", "Comparison", "Outcome", "Race", "Rules", "RunRecord", "Standing", "StoppedError", "Summary",
+    "Tuner", "Verdict",
 ]  # fmt: skip

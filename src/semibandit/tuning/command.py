@@ -1,4 +1,4 @@
-"""A command with a knob: run it on an instance, read the loss."""
+"""A command with parameters: run it on an instance and read the loss."""
 
 from __future__ import annotations
 
@@ -25,35 +25,35 @@ __all__ = ["COMPARE", "LOSS_FROM", "Command", "Outcome", "StoppedError"]
 LOSS_FROM = ("output", "file", "exit", "time")
 COMPARE = ("output", "loss", "file")
 
-# What a command is run with: rho, or the values of its knobs by name.
+# rho, or the values of named knobs.
 Point = float | dict[str, Any]
 
 _QUOTED = re.compile(r"""\\. | '[^']*' | "(?:\\.|[^"\\])*" """, re.VERBOSE | re.DOTALL)
 
-# Seconds before another attempt to start a command: an update may be replacing it just now.
+# Seconds before further attempts to start a command, which may just be replaced by an update.
 _PAUSES = (0.1, 0.3, 1.0, 3.0)
 _SHELL_CANNOT_START = (126, 127)
-_UNREAD = 128 + 13  # of a shell: SIGPIPE has ended a part of the pipe
-_LONGEST_FAILURE = 200
+_SHELL_SIGPIPE = 128 + 13  # status of a shell if SIGPIPE has ended a part of the pipe
+_MAX_FAILURE = 200
 
 
 class StoppedError(RuntimeError):
-    """Tuning cannot go on. What is finished is in the state file."""
+    """Tuning cannot continue. Finished rounds are in the study."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run gave: a loss, or the reason why there is none; and what tells it from other runs."""
+    """Result of a run: a loss or the reason why there is none, and the output to compare with other runs."""
 
     loss: float | None
     failure: str | None
     output: bytes | float | None
     seconds: float
-    late: str | None = None  # that it was killed at the timeout
-    clipped: str | None = None  # why the loss is the limit, and not what was read
+    late: str | None = None  # message if the run was killed at the timeout
+    clipped: str | None = None  # reason why the loss is the limit
 
     def same(self, other: Outcome) -> bool:
-        """Whether both did the same thing: gave the same output, or failed, or came to no end."""
+        """Whether both have the same output, both failed, or both were killed at the timeout."""
         ours, theirs = ((o.failure is not None, o.late is not None) for o in (self, other))
         return ours == theirs and (any(ours) or self.output == other.output)
 
@@ -61,40 +61,39 @@ class Outcome:
 class Command:
     """A command template with {rho} and {instance}.
 
-    The template is split into arguments as a shell would, and the placeholders are replaced inside of
-    each argument: no shell sees an instance's name, and spaces in it do no harm.
+    The template is split into arguments as in a shell, and placeholders are replaced within each argument.
+    No shell sees the name of an instance, so spaces in it are harmless.
 
     Parameters
     ----------
     template
-        Must hold {rho} and {instance}; other braces stand for themselves.
+        Must contain {rho} and {instance}; other braces are literal.
     loss_from
-        "output": the last line of the standard output that is not blank; "file": that of `loss_file`;
-        "exit": the exit status; "time": the seconds from start to end.
+        "output": the last line of the standard output that is not blank. "file": that of `loss_file`.
+        "exit": the exit status. "time": the seconds from start to end.
     loss_file
-        A path with the same placeholders; the run must write it.
+        Path with the same placeholders; each run must write it.
     compare
-        What tells two runs apart: all of the standard "output", the "loss" alone, or the content of a "file".
+        Two runs are the same if their standard "output", their "loss", or a "file" is the same.
     compare_file
-        A path with the same placeholders.
+        Path with the same placeholders.
     timeout
-        Seconds after which the command, and all that it has started, is killed.
+        Seconds after which the command is killed with its children.
     ok_status
-        Exit statuses that are no failure, such as 10 and 20 of SAT solvers.
+        Exit statuses of success, such as 10 and 20 of SAT solvers.
     integer
-        Write the parameter as an integer, the nearest one.
+        Round the parameter to an integer.
     names
-        The placeholders of the knobs, which the template must hold; {rho} by default.
+        Placeholders of the knobs, which the template must contain; by default {rho}.
     shell
-        Let a shell run the template. {instance} must not stand inside of quotes: the shell gets the name as
-        a parameter of its own, which it does not look into. A failure anywhere in a pipe is one of the run;
-        that a program goes on writing when nobody reads any more (`| head -1`) is none.
+        Run the template in a shell. {instance} must not be inside quotes: the shell gets the name as a
+        positional parameter, which it does not expand. The run fails if any part of a pipe fails, except by
+        SIGPIPE (`| head -1`).
 
     Raises
     ------
     StoppedError
-        By `run`, where the command cannot be started, also not after some seconds: it is missing, or may not
-        be executed, or the system has no room for a process. That is no fault of the instance.
+        Raised by `run` if the command still fails to start after retries.
 
     Examples
     --------
@@ -122,7 +121,7 @@ class Command:
         self._placeholder = re.compile(r"\{(" + "|".join((*map(re.escape, self.names), "instance")) + r")\}")
         for name in (*self.names, "instance"):
             if f"{{{name}}}" not in template:
-                raise ValueError(f"the command must hold {{{name}}}, got {template!r}")
+                raise ValueError(f"the command must contain {{{name}}}, got {template!r}")
         self.template, self.shell = template, bool(shell)
         self.loss_from = _validate.choice("loss_from", loss_from, LOSS_FROM)
         self.compare = _validate.choice("compare", compare, COMPARE)
@@ -134,7 +133,7 @@ class Command:
         self._words = _for_shell(template) if shell else _split(template, self._placeholder)
 
     def run(self, instance: str, rho: Point) -> Outcome:
-        """Run the command once, with rho or with the values of its knobs."""
+        """Run the command once, with rho or the values of its knobs."""
         files = [self._fill(path, instance, rho) for path in (self.loss_file, self.compare_file) if path]
         before = {path: _backdated_stamp(path) for path in files}
         words = [self._fill(word, instance, rho, quoted=self.shell) for word in self._words]
@@ -151,14 +150,14 @@ class Command:
             loss = self._read_loss(done, instance, rho)
             return Outcome(loss, None, self._compared(done.output, loss, instance, rho), seconds)
         except _FailureError as failed:
-            return Outcome(None, str(failed)[:_LONGEST_FAILURE], None, seconds)
+            return Outcome(None, str(failed)[:_MAX_FAILURE], None, seconds)
 
     def value(self, rho: float) -> float:
-        """What the command is run with in the place of rho."""
+        """Return the value that the command gets for rho."""
         return float(round(rho)) if self.integer else float(rho)
 
     def written(self, rho: float) -> str:
-        """What {rho} becomes: all digits of the number, or those of an integer."""
+        """Return the text for {rho}: all digits of the number, or an integer."""
         return str(round(rho)) if self.integer else repr(float(rho))
 
     def _fill(self, text: str, instance: str, rho: Point, quoted: bool = False) -> str:
@@ -171,13 +170,13 @@ class Command:
         return self._placeholder.sub(lambda match: values[match[1]], text)
 
     def _execute(self, words: list[str]) -> Finished:
-        """Run it, with some patience where it cannot be started."""
+        """Run the command; retry if it cannot be started."""
         for pause in (*_PAUSES, None):
             try:
                 done = execute(words, timeout=self.timeout)
             except OSError as error:
                 if error.errno == errno.E2BIG or words[0] != self._words[0]:
-                    raise _FailureError(f"cannot be run: {error}") from None  # by this instance's doing
+                    raise _FailureError(f"cannot be run: {error}") from None  # because of this instance
                 reason = str(error)
             else:
                 if not (self.shell and self.loss_from != "exit" and done.status in _SHELL_CANNOT_START):
@@ -185,19 +184,19 @@ class Command:
                 reason = done.complaints.last_line or f"exit status {done.status}"
             if pause is not None:
                 time.sleep(pause)
-        raise StoppedError(f"the command cannot be started: {reason[:_LONGEST_FAILURE]}")
+        raise StoppedError(f"the command cannot be started: {reason[:_MAX_FAILURE]}")
 
     # -- reading ---------------------------------------------------------------------------------
 
     def _late(self, seconds: float) -> Outcome:
-        """Killed at the timeout: what is known is how long it took."""
+        """Return the outcome of a run that was killed at the timeout."""
         loss = seconds if self.loss_from == "time" else None
         return Outcome(loss, None, None, seconds, late=f"no end after {self.timeout:g} seconds")
 
     def _require_success(self, done: Finished, status: int) -> None:
         if status < 0:
             raise _FailureError(f"killed by {done.signal}")
-        if self.loss_from == "exit" or status in self.ok_status or (self.shell and status == _UNREAD):
+        if self.loss_from == "exit" or status in self.ok_status or (self.shell and status == _SHELL_SIGPIPE):
             return
         last = done.complaints.last_line
         raise _FailureError(f"exit status {status}" + (f": {last}" if last else ""))
@@ -223,7 +222,7 @@ class Command:
 
 
 class _FailureError(Exception):
-    """A run without a loss."""
+    """The run has no loss."""
 
 
 def _split(template: str, placeholder: re.Pattern[str]) -> list[str]:
@@ -237,19 +236,16 @@ def _split(template: str, placeholder: re.Pattern[str]) -> list[str]:
 
 
 def _for_shell(template: str) -> list[str]:
-    """What runs a template in a shell, with the instance as the parameter $1.
-
-    Inside of quotes $1 would stand for itself, or be looked into by a second shell; a number does no harm.
-    """
+    """Return the words that run a template in a shell, with the instance as the parameter $1."""
     if quoted := next((word for word in _QUOTED.findall(template) if "{instance}" in word), None):
-        raise ValueError(f"{{instance}} must not stand inside of quotes, it is quoted already, got {quoted}")
+        raise ValueError(f"{{instance}} must not be inside quotes, as it is quoted already, got {quoted}")
     script = template.replace("{instance}", '"$1"')
     return [*_shell(), "-c", script, "/bin/sh", "{instance}"]
 
 
 @cache
 def _shell() -> list[str]:
-    """A shell in which a pipe fails with any of its parts; /bin/sh where there is none."""
+    """Return a shell with `pipefail`, or /bin/sh if there is none."""
     for shell in ("/bin/sh", shutil.which("bash")):
         if (
             shell
@@ -260,7 +256,7 @@ def _shell() -> list[str]:
 
 
 def _tail(path: str) -> Tail:
-    """The end of a file, which may be anything that the command has made of it."""
+    """Return the end of a file, which must be a regular file."""
     try:
         with open(path, "rb", opener=_open_without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -271,7 +267,7 @@ def _tail(path: str) -> Tail:
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK)  # a FIFO would wait for somebody to write into it
+    return os.open(path, flags | os.O_NONBLOCK)  # opening a FIFO would wait for a writer
 
 
 def _needed(name: str, path: str | None, needed: bool) -> str | None:
@@ -281,7 +277,7 @@ def _needed(name: str, path: str | None, needed: bool) -> str | None:
 
 
 def _stamp(path: str) -> tuple[int, int, int] | None:
-    """Changes whenever a file is written; None where there is none."""
+    """Return a value that changes when the file is written; None without a file."""
     try:
         info = os.stat(path)
     except OSError:
@@ -290,7 +286,7 @@ def _stamp(path: str) -> tuple[int, int, int] | None:
 
 
 def _backdated_stamp(path: str) -> tuple[int, int, int] | None:
-    """The stamp of a file, made a second older: clocks of files tick too slowly to tell quick runs apart."""
+    """Make a file a second older, as its clock may be too coarse for quick runs; return its stamp."""
     with suppress(OSError):
         info = os.stat(path)
         os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns - 1_000_000_000))

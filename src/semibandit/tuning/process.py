@@ -1,7 +1,7 @@
-"""Run a command to its end, or to the end of its time.
+"""Run a command to its end, or until a timeout.
 
-The command runs in a session of its own, so that it can be killed with all that it has started. What it
-prints is read as it comes: of any amount, only the end and a digest are kept.
+The command runs in a session of its own, so that it can be killed together with its children. Its output is
+read as it comes; only the end and a digest are kept, whatever its size.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from hashlib import blake2b
 from time import perf_counter
 from typing import BinaryIO
 
-from semibandit.tuning.guard import guarded
+from semibandit.tuning.reaper import reaped
 
 __all__ = ["Finished", "Tail", "execute", "kill_all"]
 
-KEPT = 1 << 16  # bytes of the end of an output, and the size of a read
-_PIPE = 1 << 20  # no pipe holds more
-_LONGEST_WAIT = 86_400.0  # seconds; more may not fit into what the system takes
+KEPT = 1 << 16  # bytes kept of the end of an output; also the size of a read
+_PIPE = 1 << 20  # upper bound on the capacity of a pipe
+_LONGEST_WAIT = 86_400.0  # seconds; the system may not accept longer waits
 
 
 class Tail:
-    r"""The end of a stream of bytes, and a digest of all of it.
+    r"""The end of a byte stream, and a digest of the whole stream.
 
     >>> tail = Tail(b"some chatter")
     >>> tail.feed(b"\n0.25\n\n")
@@ -42,14 +42,14 @@ class Tail:
 
     @classmethod
     def of(cls, file: BinaryIO) -> Tail:
-        """The tail of a file."""
+        """Return the tail of a file."""
         tail = cls()
         while data := file.read(KEPT):
             tail.feed(data)
         return tail
 
     def feed(self, data: bytes) -> None:
-        """Go on with more bytes."""
+        """Append bytes."""
         self._hash.update(data)
         self._kept += data
         self._cut = self._cut or len(self._kept) > KEPT
@@ -57,12 +57,12 @@ class Tail:
 
     @property
     def digest(self) -> bytes:
-        """Equal for equal streams, and for no others that anybody will ever see."""
+        """BLAKE2b digest of the stream."""
         return self._hash.digest()
 
     @property
     def last_line(self) -> str:
-        """The last line that is not blank; empty where it is not in what is kept as a whole."""
+        """Last line that is not blank; empty if it is longer than the part kept."""
         whole = self._kept.partition(b"\n")[2] if self._cut else self._kept
         lines = whole.strip().splitlines()
         return lines[-1].decode(errors="replace").strip() if lines else ""
@@ -70,7 +70,7 @@ class Tail:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """What is left of a process. The status is None where time ran out, and negative after a signal."""
+    """Result of a process. The status is None after a timeout, and negative after a signal."""
 
     status: int | None
     output: Tail
@@ -79,7 +79,7 @@ class Finished:
 
     @property
     def signal(self) -> str:
-        """The name of the signal that has killed the process."""
+        """Name of the signal that killed the process."""
         number = -(self.status or 0)
         try:
             return signal.Signals(number).name
@@ -88,7 +88,7 @@ class Finished:
 
 
 def execute(words: Sequence[str], *, timeout: float | None) -> Finished:
-    """Run a command; after `timeout` seconds it is killed, with all that it has started."""
+    """Run a command; after `timeout` seconds kill it with its children."""
     job = _Job(words)
     output, complaints = Tail(), Tail()
     try:
@@ -111,16 +111,16 @@ def execute(words: Sequence[str], *, timeout: float | None) -> Finished:
 
 
 def kill_all() -> None:
-    """Kill the commands that other threads are running just now."""
+    """Kill the commands that run in any thread."""
     for job in tuple(_running):
         job.kill()
 
 
 class _Job(threading.Thread):
-    """Starts a command and waits for its end.
+    """Thread that starts a command and waits for its end.
 
-    In a thread of its own, as an exception that a signal raises comes to the main thread only: it cannot come
-    between the start of a process and our knowing of it.
+    Signals raise exceptions in the main thread only. In this thread none can come between the start of the
+    process and the moment its number is known.
     """
 
     def __init__(self, words: Sequence[str]) -> None:
@@ -133,12 +133,12 @@ class _Job(threading.Thread):
         self.seconds = 0.0
         self.output, self._output = os.pipe()
         self.complaints, self._complaints = os.pipe()
-        self.over, self._over = os.pipe()  # readable, at its end, when the command is over
+        self.over, self._over = os.pipe()  # at end of file when the command has ended
 
     def run(self) -> None:
-        """The thread: start, wait, say so."""
+        """Start the command and wait for it."""
         try:
-            with guarded() as watch:
+            with reaped() as watch:
                 start = perf_counter()
                 self._process = self._launch()
                 watch(self._process.pid)
@@ -162,14 +162,14 @@ class _Job(threading.Thread):
             os.close(self._complaints)
 
     def kill(self) -> None:
-        """Kill the command and all that it has started."""
+        """Kill the command with its children."""
         self._under_way.wait(10.0)
         if self._process is not None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """Let go of what was read from."""
+        """Close the pipes."""
         for handle in (self.output, self.complaints, self.over):
             os.close(handle)
 
@@ -178,7 +178,7 @@ _running: set[_Job] = set()
 
 
 def _collect(tails: dict[int, Tail], over: int, timeout: float | None) -> bool:
-    """Read until the command is over; False where time ran out before."""
+    """Read until the command has ended; return False after a timeout."""
     deadline = None if timeout is None else perf_counter() + timeout
     with selectors.DefaultSelector() as selector:
         for handle in (*tails, over):
@@ -201,7 +201,7 @@ def _collect(tails: dict[int, Tail], over: int, timeout: float | None) -> bool:
 
 
 def _drain(handle: int, tail: Tail) -> None:
-    """Read what is in a pipe; what was left running and holds it open cannot make us wait."""
+    """Read the rest of a pipe, without waiting for children that hold it open."""
     os.set_blocking(handle, False)
     with suppress(BlockingIOError):
         for _ in range(0, _PIPE, KEPT):

@@ -4,7 +4,6 @@
 |---|---|
 | `sqlite:///path` | a file, for any number of processes of one machine; needs no server |
 | `postgresql://...` | a server, for any number of machines (extra `postgres`) |
-| `journal:///path.json` | the state file of `semibandit tune`: one study, one process, one round at a time |
 
 A store gives events their order. It knows nothing of what is in them.
 """
@@ -116,16 +115,12 @@ def open_store(url: str) -> Store:
 
         address, options = _without_options(url)
         return PostgresStore(url, address, _synchronous(options), _timeout(options))
-    if scheme == "journal":
-        from semibandit.studies.stores.journal import JournalStore
-
-        return JournalStore(url, _path_and_options(url)[0])
-    raise ValueError(f"storage must be sqlite:///path, postgresql://... or journal:///path, got {url!r}")
+    raise ValueError(f"storage must be sqlite:///path or postgresql://..., got {url!r}")
 
 
 def missing(url: str) -> Path | None:
     """The file of an address if it is not there; None if it is, and for addresses that have none."""
-    if _scheme(url) not in ("sqlite", "journal"):
+    if _scheme(url) != "sqlite":
         return None
     path = Path(_path_and_options(url, *_OPTIONS)[0])
     return None if path.exists() else path

@@ -1,8 +1,9 @@
-"""No command outlives us: a small process kills what is left running when we die, however we die.
+"""Kill running commands when this process dies, for whatever reason.
 
-A command has a session of its own, so that signals of the terminal do not reach it, and nobody can act after
-a SIGKILL. The guard reads the commands that run from a pipe; the system closes the pipe when we are gone.
-What is left open are the microseconds between the start of a command and our telling the guard of it.
+A command has a session of its own, so that signals of the terminal do not reach it, and a process cannot act
+after a SIGKILL. The reaper is a small shell process. It reads the running commands from a pipe, which the
+system closes when this process dies; then it kills them. A command is not covered during the microseconds
+between its start and the message to the reaper.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-__all__ = ["guarded"]
+__all__ = ["reaped"]
 
 _SCRIPT = """
 live=" "
@@ -28,7 +29,7 @@ for pid in $live; do kill -s KILL -- "-$pid"; done
 """
 
 
-class _Guard:
+class _Reaper:
     def __init__(self) -> None:
         self._process = subprocess.Popen(
             ["/bin/sh", "-c", _SCRIPT], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
@@ -38,60 +39,60 @@ class _Guard:
         self._pipe = self._process.stdin
 
     def tell(self, verb: str, pid: int) -> None:
-        with suppress(BrokenPipeError):  # somebody has killed the guard
+        with suppress(BrokenPipeError):  # the reaper was killed
             os.write(self._pipe.fileno(), f"{verb} {pid}\n".encode())
 
     def close(self) -> None:
         self._pipe.close()
         self._process.wait()
 
-    def forsake(self) -> None:
-        """In a fork: it is the parent's guard, and our copy of the pipe would hide the parent's death."""
+    def detach(self) -> None:
+        """Detach in a fork: an open copy of the pipe would hide the death of the parent."""
         self._pipe.close()
-        self._process.returncode = 0  # not a child of ours: nothing to wait for
+        self._process.returncode = 0  # the child of another process: nothing to wait for
 
 
-_guard: _Guard | None = None
+_reaper: _Reaper | None = None
 _lock = threading.Lock()
 
 
 @contextmanager
-def guarded() -> Iterator[Callable[[int], None]]:
-    """Inside, processes that are told to the function given are killed, with their groups, when we die."""
-    guard = _the_guard()
+def reaped() -> Iterator[Callable[[int], None]]:
+    """Yield a function that registers a process, to be killed with its group if this process dies."""
+    reaper = _the_reaper()
     watched: list[int] = []
 
     def watch(pid: int) -> None:
-        guard.tell("start", pid)
+        reaper.tell("start", pid)
         watched.append(pid)
 
     try:
         yield watch
     finally:
         for pid in watched:
-            guard.tell("end", pid)
+            reaper.tell("end", pid)
 
 
-def _the_guard() -> _Guard:
-    global _guard
+def _the_reaper() -> _Reaper:
+    global _reaper
     with _lock:
-        if _guard is None:
-            _guard = _Guard()
+        if _reaper is None:
+            _reaper = _Reaper()
             atexit.register(_close)
-        return _guard
+        return _reaper
 
 
 def _close() -> None:
-    if _guard is not None:
-        _guard.close()
+    if _reaper is not None:
+        _reaper.close()
 
 
 def _after_fork() -> None:
-    global _guard, _lock
+    global _reaper, _lock
     _lock = threading.Lock()
-    if _guard is not None:
-        _guard.forsake()
-        _guard = None
+    if _reaper is not None:
+        _reaper.detach()
+        _reaper = None
 
 
 os.register_at_fork(after_in_child=_after_fork)

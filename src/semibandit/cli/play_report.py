@@ -1,4 +1,4 @@
-"""What `play` shows: progress, a closing table, what theory promises, and files on request."""
+"""Play games for `semibandit play`, and report them: tables, theory, and files on request."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from semibandit.games import FEEDBACK, History, Kept, mean_loss, rounds
 from semibandit.learners import Exp3Grid, Exp3Set, Learner
 from semibandit.learners.certificates import Certificate
 
-__all__ = ["Board"]
+__all__ = ["PlayReport"]
 
 
-class Board:
-    """Games on one stream with several kinds of feedback, shown side by side.
+class PlayReport:
+    """Games on one stream with several kinds of feedback, side by side.
 
     Parameters
     ----------
     case
-        The stream, made once, with its title and what to compare with.
+        The stream, with its title and the default to compare with.
     provable
-        Play without a baseline; and, where the family has a theorem on its dispersion, with the step size of
+        Play without a baseline and, if the family has a theorem on its dispersion, with the learning rate of
         Theorem 3, so that its bound on the regret holds.
     seed
         Seed of the learners.
     probes
-        Further parameters that are looked at in each round, but not played; full feedback needs none.
+        Number of further parameters observed in each round; ignored with full feedback.
     drift
-        The learners' `drift`.
+        `drift` of the learners.
     blocks
-        Show the regret against the best sequence of so many blocks, too; None: where the stream drifts.
+        Also show the regret against the best sequence of this many blocks; by default if the stream drifts.
     """
 
     def __init__(
@@ -67,14 +67,14 @@ class Board:
 
     def run(self, feedbacks: Sequence[str]) -> None:
         """Play a game for each kind of feedback, and find the best fixed parameter."""
-        # The game whose density is drawn through time; it is not kept of the others.
+        # Only the game that is drawn keeps its density over time.
         self.pictured = next(kind for kind in ("semi-bandit", *FEEDBACK) if kind in feedbacks)
         with self._progress() as progress:
             watched = _watched(progress, "instances", self.case.stream)
             self.problems = [Kept(problem) for problem in watched]
-            self._meet(self.problems[0])
-            # Full feedback comes first, as the time that whole loss functions take is measured there. They
-            # are then kept: for the best parameter in hindsight, for dispersion, for the pictures.
+            self._read_common(self.problems[0])
+            # Full feedback comes first, to measure the time of whole loss functions. They are stored then,
+            # for the best parameter in hindsight, the dispersion and the pictures.
             if "full" in feedbacks:
                 self._play("full", progress)
             watched = _watched(progress, "hindsight", self.problems)
@@ -85,8 +85,8 @@ class Board:
                 if feedback in feedbacks and feedback not in self.histories:
                     self._play(feedback, progress)
 
-    def _meet(self, first: Any) -> None:
-        """Take from an instance what all have in common."""
+    def _read_common(self, first: Any) -> None:
+        """Read the space and the range of losses from the first instance."""
         self.space = first.space
         self.high = float(getattr(first, "high", 1.0))
         self.maximize = bool(getattr(first, "maximize", False))
@@ -107,7 +107,7 @@ class Board:
         for row, problem, earlier in zip(
             rounds(learner, self.problems, feedback, probes=probes), self.problems, before, strict=True
         ):
-            # Families that count their runs know better: a walk from tree to tree is many.
+            # Families that count their runs are more accurate: one reveal may take many runs.
             known = row if earlier is None else replace(row, runs=problem.n_runs - earlier)
             history.append(known, learner if feedback == self.pictured else None)
             total += row.loss
@@ -152,7 +152,7 @@ class Board:
             self.console.print(f"wrote {png}")
 
     def _guarantees(self) -> Iterator[str]:
-        """What is known of each learner's regret, one sentence for all of which the same is known."""
+        """Yield a sentence on the regret guarantee for each group of learners that share it."""
         known: dict[str, list[str]] = {}
         for feedback, learner in self.learners.items():
             said = learner.guarantee
@@ -167,7 +167,7 @@ class Board:
             yield f"With {which} feedback: {said}."
 
     def _certificates(self) -> dict[str, Certificate]:
-        """Bounds on the expected regret from what the learners have seen, where dispersion is measured."""
+        """Return bounds on the expected regret from the observed losses, if dispersion is measured."""
         if self.theory is None or self.drift is not None:
             return {}
         measured = self.theory.measured
@@ -179,11 +179,11 @@ class Board:
 
     @property
     def _counted(self) -> bool:
-        """Whether runs are something else than rounds."""
+        """Whether the numbers of runs and rounds differ."""
         return any(history.runs.sum() != len(history) for history in self.histories.values())
 
     def table(self) -> Table:
-        """The closing table."""
+        """Return the closing table."""
         knobs = "ρ" if len(self.space.alphas) == 1 else "ρ, α"
         table = _table(self.case.title, collapse_padding=True)
         table.add_column("", no_wrap=True)
@@ -210,7 +210,7 @@ class Board:
         return table
 
     def _compared(self, mean: float) -> Iterator[str]:
-        """The total, the regret, and where wanted the regret against blocks, of so much a round."""
+        """Yield the total, the regret and the regret against blocks of a mean loss."""
         T = len(self.problems)
         sign = -1.0 if self.maximize else 1.0
         yield f"{T * mean:.1f}"
@@ -220,13 +220,13 @@ class Board:
             yield f"{sign * (T * mean - moving) + 0.0:.1f}"
 
     def _runs(self, history: History) -> str:
-        """How often the algorithm was run; a whole function is no number of runs unless they are counted."""
+        """Return the number of runs; unknown for whole functions of families that do not count them."""
         if history.feedback == "full" and not hasattr(self.problems[0], "n_runs"):
             return "-"
         return f"{history.runs.sum():.0f}"
 
     def _others(self) -> Iterator[tuple[str, float]]:
-        """What else to compare with: the default; with rows, the best at each end of either parameter."""
+        """Yield fixed parameters to compare with: the default, or the best at the ends of each parameter."""
         if self.case.default is not None:
             yield f"fixed ρ = {self.case.default:g}", float(self.mean(self.case.default))
             return
@@ -247,10 +247,10 @@ class Board:
 
 
 class _Theory:
-    """What is measured of the dispersion of a stream, next to what is proved."""
+    """Measured dispersion of a stream, and the bounds that are proved for it."""
 
     def __init__(self, case: Case, problems: Sequence[Any], high: float) -> None:
-        self.name = case.bound_name
+        self.name, self.high = case.bound_name, high
         self.measured = dispersion.measure(problems)
         self.f = None if case.bound is None else case.bound(problems)
         self.regret = None
@@ -261,7 +261,7 @@ class _Theory:
     def table(
         self, histories: dict[str, History], provable: bool, certificates: dict[str, Certificate]
     ) -> Table:
-        """Counts, β and the regret, with the bounds that hold."""
+        """Return counts, β and the regret, with their bounds."""
         measured, T = self.measured, self.measured.T
         table = _table("Dispersion and regret")
         for heading in ("", "measured", "at most", "by"):
@@ -276,20 +276,24 @@ class _Theory:
             regret = f"{histories[feedback].regret()[-1]:.1f}"
             if provable and feedback == "semi-bandit":
                 table.add_row(f"regret, {feedback}", regret, *self._promise())
-            table.add_row(f"regret, {feedback}", regret, f"{certificate.value:.0f}", "its certificate")
+            table.add_row(f"regret, {feedback}", regret, *self._bound(certificate.value, "its certificate"))
         return table
 
     def _promise(self) -> tuple[str, str]:
-        """The bound of Theorem 3 on the regret, or why there is none."""
+        """Return the bound of Theorem 3 on the regret."""
         if self.regret is None:
             return "unknown", "Theorem 3"
-        if self.regret.vacuous:
-            return "vacuous", "Theorem 3 (above T)"
-        return f"{self.regret.value:.0f}", f"Theorem 3, {self.measured.pieces:.3g} sets"
+        return self._bound(self.regret.value, f"Theorem 3, {self.measured.pieces:.3g} sets")
+
+    def _bound(self, value: float, source: str) -> tuple[str, str]:
+        """Return a bound on the regret and its source, or that it says nothing."""
+        if value >= self.measured.T * self.high:
+            return "vacuous", f"{source}: larger than T"
+        return f"{value:.0f}", source
 
 
 def _watched(progress: Progress, name: str, problems: Sequence[Any]) -> Iterable[Any]:
-    """The problems, with a progress bar."""
+    """Yield the problems, with a progress bar."""
     task = progress.add_task(name, total=len(problems), note="")
     for problem in problems:
         yield problem
@@ -301,5 +305,5 @@ def _table(title: str, **options: Any) -> Table:
 
 
 def _shown(point: Any) -> str:
-    """The parameters of a recommendation, or of the best in hindsight."""
+    """Return the parameters of a recommendation as text."""
     return ", ".join(f"{x:.4g}" for x in np.hstack(point.parameters))

@@ -1,4 +1,4 @@
-"""Commands with several knobs: how they are written, run, kept and relearned."""
+"""Commands with several knobs: their syntax, runs and rounds."""
 
 import sys
 
@@ -7,9 +7,8 @@ from typer.testing import CliRunner
 
 import semibandit as sb
 from semibandit.cli import app
-from semibandit.studies.tuner import SharedTuner
 from semibandit.tuning import Command, Tuner
-from semibandit.tuning.knobs import parse_knob, parse_knobs, parse_values
+from semibandit.tuning.knob_syntax import parse_knob, parse_knobs, parse_values
 
 KNOBS = ["alpha=1e-4:1:log", "depth=1..12", "mode=fast,good"]
 SOLVER = """
@@ -78,54 +77,46 @@ def test_bad_defaults_are_refused(text, message):
         parse_values(text, parse_knobs(KNOBS))
 
 
-def test_rounds_are_relearned_from_the_file(template, tmp_path):
+def test_rounds_are_kept_with_all_values(template, tmp_path):
     knobs, names = parse_knobs(KNOBS), [f"{i}.txt" for i in range(6)]
     command = Command(template, names=knobs.names)
     default = {"alpha": 0.5, "depth": 2, "mode": "fast"}
-    options = {"default": default, "default_share": 1.0, "horizon": 6, "probes": 1}
+    options = {"default": default, "default_share": 1.0, "probes": 1}
     with Tuner(command, knobs, tmp_path / "state", **options) as tuner:
         rounds = list(tuner.rounds(names))
         density = tuner.learner.density()
-        trial = tuner.learner.ask(probes=1)
     assert all(record.values["mode"] in ("fast", "good") for record in rounds)
     assert all(record.rho == record.values["alpha"] for record in rounds)
     assert all(record.default_loss == pytest.approx(0.67, abs=0.02) for record in rounds)
     with Tuner(command, knobs, tmp_path / "state", **options) as again:
+        assert again.finished == rounds
         assert again.learner.density() == density
-        assert again.learner.ask(probes=1).looks == trial.looks
-        assert again.summary().recommendation.values.keys() == default.keys()
-    with pytest.raises(ValueError, match=r"begun with other settings: .* knobs = "):
+        assert again.learner.recommend().values.keys() == default.keys()
+    with pytest.raises(ValueError, match=r"state was begun with other settings: space = "):
         Tuner(command, sb.Knobs(**knobs.knobs, along="depth"), tmp_path / "state", **options)
 
 
 def test_black_box_feedback_finds_the_interval_along_the_row(template, tmp_path):
     knobs = parse_knobs(KNOBS)
-    with Tuner(
-        Command(template, names=knobs.names), knobs, tmp_path / "state", feedback="black-box"
-    ) as tuner:
+    command = Command(template, names=knobs.names)
+    with Tuner(command, knobs, tmp_path / "state", feedback="black-box") as tuner:
         (record,) = tuner.rounds(["a.txt"])
-    assert record.lo <= record.values["alpha"] < record.hi
-    assert 1.5 < record.hi / record.lo < 2.6 or record.hi == 1.0 or record.lo == 1e-4
+        (row,) = tuner.study.history()
+    assert record.values["alpha"] == row.rho
+    assert row.width > 0
+    assert record.runs > 5
 
 
-def test_a_study_shares_the_rounds(template, tmp_path):
-    knobs = parse_knobs(KNOBS)
-    storage = f"sqlite:///{tmp_path}/studies.db"
-    with SharedTuner(Command(template, names=knobs.names), knobs, storage, "solver") as tuner:
-        assert len(list(tuner.rounds(["a.txt", "b.txt"]))) == 2
-        assert set(tuner.summary().recommendation.values) == set(knobs.knobs)
-
-
-def test_values_do_not_reach_into_a_shell(tmp_path):
+def test_values_are_quoted_for_a_shell(tmp_path):
     knobs = sb.Knobs(n=sb.Integer(1, 2), text=sb.Choice("a b; echo 7", "$HOME"))
     command = Command("echo {n} {text} # {instance}", shell=True, names=knobs.names)
     failure = command.run("x", {"n": 1, "text": "a b; echo 7"}).failure
     assert failure == "the last line of the output is no number: '1 a b; echo 7'"
-    with pytest.raises(ValueError, match=r"the command must hold .text."):
+    with pytest.raises(ValueError, match=r"the command must contain .text."):
         Command("echo {n} {instance}", names=knobs.names)
 
 
-def test_the_command_line(template, tmp_path):
+def test_options_of_the_command_line(template, tmp_path):
     options = [part for knob in KNOBS for part in ("--knob", knob)]
     common = ["tune", template, "a.txt", "b.txt", "--state", f"{tmp_path}/state"]
     result = CliRunner().invoke(app, [*common, *options, "--default", "alpha=0.1,depth=3,mode=fast"])
@@ -136,7 +127,7 @@ def test_the_command_line(template, tmp_path):
         (["--space", "0:1"], "either --space"),
         (["--integer"], "--integer goes with --space"),
         (["--png", f"{tmp_path}/p.png"], "--png draws the loss"),
-        (["--arms", "3"], "n_arms goes with one parameter"),
+        (["--race"], "a race needs --space"),
     ):
         result = CliRunner().invoke(app, [*common, *options, *more])
         assert message in str(result.exception)

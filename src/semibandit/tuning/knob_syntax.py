@@ -1,4 +1,4 @@
-"""Several knobs of a command: how they are written on a command line."""
+"""Syntax of knobs on the command line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def parse_knobs(texts: Iterable[str]) -> Knobs:
-    """The knobs of a command from "alpha=1e-4:1:log", "depth=1..12", "mode=fast,good".
+    """Return the knobs of "alpha=1e-4:1:log", "depth=1..12", "mode=fast,good".
 
     >>> parse_knobs(["alpha=1e-4:1:log", "depth=1..12", "mode=fast,good"]).along
     'alpha'
@@ -25,16 +25,15 @@ def parse_knobs(texts: Iterable[str]) -> Knobs:
         if name in knobs:
             raise ValueError(f"two knobs are called {name!r}")
         if name in ("instance", "along"):
-            raise ValueError(f"a knob cannot be called {name!r}, which stands for something else")
+            raise ValueError(f"a knob cannot be called {name!r}, a reserved name")
         knobs[name] = kind
     return Knobs(**knobs)
 
 
 def parse_knob(text: str) -> tuple[str, Real | Integer | Choice]:
-    """The name and the kind of a knob.
+    """Return the name and the kind of a knob.
 
-    LO:HI are real numbers, LO:HI:log on a log scale, LO:HI:STEP in steps; LO..HI whole numbers, LO..HI:log on
-    a log scale; all else a choice of texts.
+    Real numbers are LO:HI, LO:HI:log (log scale) or LO:HI:STEP; integers LO..HI or LO..HI:log; choices A,B.
 
     >>> parse_knob("x=0:1:0.25"), parse_knob("n=1..100:log")
     (('x', Real(lo=0.0, hi=1.0, log=False, step=0.25)), ('n', Integer(lo=1, hi=100, log=True)))
@@ -65,13 +64,13 @@ def parse_knob(text: str) -> tuple[str, Real | Integer | Choice]:
 
 
 def _after_second(text: str) -> tuple[str, str, str]:
-    """LO:HI, and what follows."""
+    """Split LO:HI from the rest."""
     parts = text.split(":", 2)
     return ":".join(parts[:2]), "", parts[2] if len(parts) > 2 else ""
 
 
 def parse_values(text: str, knobs: Knobs) -> dict[str, Any]:
-    """Values for all knobs, from "alpha=0.1,depth=3,mode=fast".
+    """Return the values of all knobs, from "alpha=0.1,depth=3,mode=fast".
 
     >>> parse_values("depth=3,mode=good", parse_knobs(["depth=1..12", "mode=fast,good"]))
     {'depth': 3, 'mode': 'good'}

@@ -1,0 +1,186 @@
+"""The tables that `semibandit tune` ends with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from semibandit.cli.terminal import console, plain
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from semibandit.tuning import RunRecord, Summary, Tuner
+
+__all__ = ["played", "report"]
+
+
+def report(tuner: Tuner, ended: str | None) -> None:
+    """Print the result, the values tried, and remarks on failures; `ended` says why tuning was stopped."""
+    out = console(highlight=False)
+    summary = tuner.summary()
+    out.print(_result(tuner, summary))
+    if tuner.learner.n_told and not tuner.space.names:
+        out.print(_standings(tuner) if tuner.race else _values(tuner))
+    for line in _remarks(tuner, summary):
+        out.print(plain(line), markup=False, soft_wrap=True)
+    if ended:
+        out.print(
+            f"{ended}. {summary.n_rounds} rounds are in {tuner.where}; the same command continues there.",
+            markup=False, soft_wrap=True,
+        )  # fmt: skip
+
+
+def played(record: RunRecord) -> str:
+    """Return the parameters of a round, for the progress bar."""
+    if record.values is None:
+        return f"ρ = {record.rho:.4g}"
+    return ", ".join(f"{name} = {_shown(value)}" for name, value in record.values.items())
+
+
+def _result(tuner: Tuner, summary: Summary) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for row in _result_rows(tuner, summary):
+        table.add_row(*row)
+    return table
+
+
+def _result_rows(tuner: Tuner, summary: Summary) -> Iterator[tuple[str, str]]:
+    """Yield the recommended value, its loss, and the comparison with the default."""
+    word = "value" if tuner.maximize else "loss"
+    runs = f"a race, {summary.n_runs} runs" if tuner.race else _rounds_and_runs(summary)
+    yield "done", runs + (f", {summary.n_failed} rounds failed" if summary.n_failed else "")
+    best = tuner.learner.recommend()
+    knobs = best.values if best.names else {"ρ": best.rho}
+    if tuner.learner.n_told == 0:
+        yield f"{', '.join(knobs)} to deploy", "nothing was learned yet"
+        return
+    yield f"mean {word}", f"{summary.mean_loss:.6g}"
+    for name, value in knobs.items():
+        yield f"{name} to deploy", f"[bold]{plain(_shown(value))}[/bold]"
+    yield "which stands for", "{:.6g} to {:.6g}".format(*best.interval)
+    yield f"mean {word} there", str(best.evidence)
+    if (pair := summary.comparison) is not None:
+        difference = f"{pair.learner - pair.default:+.3g} ± {pair.error:.2g}"
+        yield "learning minus default", f"{difference} in {pair.n} rounds"
+    if not tuner.space.names:
+        yield from _verdict_rows(tuner)
+
+
+def _rounds_and_runs(summary: Summary) -> str:
+    return f"{summary.n_rounds} rounds, {summary.n_runs} runs"
+
+
+def _verdict_rows(tuner: Tuner) -> Iterator[tuple[str, str]]:
+    """Yield the verdict on the default, and the confidence interval of the difference."""
+    if tuner.default is None:
+        yield "against a default", "give --default ρ, or --default middle, to compare"
+        return
+    name = f"against ρ = {tuner.default:.6g}"
+    found = tuner.verdict()
+    if found is None:
+        yield name, "cannot tell: no instance was run with both"
+        return
+    error = "" if math.isnan(found.error) else f" ± {found.error:.2g}"
+    values = "" if found.lo == found.hi else f" (ρ from {found.lo:.4g} to {found.hi:.4g})"
+    pairs = _count(found.pairs, "instance")
+    yield name, f"[bold]{found.answer}[/bold]"
+    yield "difference", f"{found.recommended - found.default:+.3g}{error} on {pairs} run with both{values}"
+    low, high = found.bounds
+    yield "95 % confidence interval", f"{low:+.3g} to {high:+.3g} (valid at any time)"
+    if found.answer != "better":
+        yield "advice", f"keep the default {tuner.default:.6g}"
+    if found.answer == "cannot tell" and found.needed is not None:
+        yield "", f"about {found.needed} paired instances needed for a decision"
+
+
+def _values(tuner: Tuner) -> Table:
+    """Return the values tried online: mean loss, standard error, runs; the default last."""
+    rows = []
+    for row in tuner.values_tried():
+        name = f"{row.lo:.6g}" if row.lo == row.hi else f"{row.lo:.4g} to {row.hi:.4g}"
+        rows.append((name, f"{row.mean:.6g}", _or_blank(row.error), str(row.runs)))
+    if (other := tuner.default_row()) is not None:
+        rows.append((f"default {other.lo:.6g}", f"{other.mean:.6g}", _or_blank(other.error), str(other.runs)))
+    return _table(("ρ", _mean_heading(tuner), "± error", "runs"), rows)
+
+
+def _standings(tuner: Tuner) -> Table:
+    """Return the values of a race, with their paired differences to the recommended one."""
+    best = tuner.learner.recommend().rho
+    rows = []
+    for row in tuner.learner.standings():
+        notes = ["recommended"] if row.rho == best else ["to the end"] if row.racing else []
+        notes += ["default"] if row.rho == tuner.learner.default else []
+        leads = row.rho == best
+        difference = "" if leads or not math.isfinite(row.difference) else f"{row.difference:+.4g}"
+        error = "" if leads else _or_blank(row.error)
+        figures = (f"{row.rho:.6g}", f"{row.mean:.6g}", difference, error, str(row.runs))
+        rows.append((*figures, ", ".join(notes)))
+    return _table(("ρ", _mean_heading(tuner), "minus best", "± error", "runs", ""), rows)
+
+
+def _table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE)
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _remarks(tuner: Tuner, summary: Summary) -> Iterator[str]:
+    """Yield remarks on the range of losses, on limits and on failures."""
+    if tuner.auto_high and tuner.study is not None:
+        yield f"Losses are assumed to lie in [0, {tuner.rules.high:g}], the range learned at the start."
+    for reason, count in summary.clipped.items():
+        what = f"over {tuner.rules.high:g}" if reason == "over" else "killed at the timeout"
+        yield f"{_count(count, 'round')} {what}: counted as the worst loss."
+    for failure, count in summary.failures.most_common(3):
+        yield f"failed {_count(count, 'time')}: {failure}"
+    if learned := summary.n_failed - summary.n_skipped:
+        yield f"{_count(learned, 'failed round')} counted as a loss."
+    if summary.n_skipped:
+        skipped = _count(summary.n_skipped, "failed round")
+        yield f"{skipped} did not count as a loss; --failed high changes that."
+        yield from _cluster_warning(tuner)
+
+
+def _cluster_warning(tuner: Tuner) -> Iterator[str]:
+    from semibandit.tuning.verdict import failure_cluster
+
+    if tuner.space.names:
+        return
+    runs = [(record.rho, record.failure is not None) for record in tuner.finished]
+    if (found := failure_cluster(runs, tuner.space.interval.lo, tuner.space.interval.hi)) is not None:
+        yield (
+            f"Warning: of the runs with ρ from {found.lo:.4g} to {found.hi:.4g}, {found.failed} of "
+            f"{found.runs} failed, elsewhere {found.failed_elsewhere} of {found.runs_elsewhere}. "
+            "If ρ is the reason, --failed high counts a failure as a loss."
+        )
+
+
+def _mean_heading(tuner: Tuner) -> str:
+    return "mean value" if tuner.maximize else "mean loss"
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}" + ("" if n == 1 else "s")
+
+
+def _or_blank(error: float) -> str:
+    return "" if math.isnan(error) else f"{error:.2g}"
+
+
+def _shown(value: Any) -> str:
+    """Return the value of a knob as text."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
