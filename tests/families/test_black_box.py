@@ -356,12 +356,12 @@ def test_loss_takes_the_output_or_the_instance_and_the_output(loss, expected):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"run": 3}, TypeError, "run must be callable, got 3"),
-        ({"loss": None}, TypeError, "loss must be callable"),
+        ({"run": 3}, TypeError, "run must be a callable, got 3"),
+        ({"loss": None}, TypeError, "loss must be a callable"),
         ({"space": (0, 1)}, TypeError, r"space must be an Interval or Knobs, got \(0, 1\)"),
         ({"tolerance": 0}, ValueError, r"tolerance must be in \(0, 1\), got 0.0"),
         ({"tolerance": 1.0}, ValueError, r"tolerance must be in \(0, 1\), got 1.0"),
-        ({"equal": "=="}, TypeError, "equal must be callable"),
+        ({"equal": "=="}, TypeError, "equal must be a callable"),
         ({"check": -1}, ValueError, "check must be at least 0"),
         ({"on_recurrence": "ignore"}, ValueError, "on_recurrence must be one of 'raise', 'shrink'"),
         ({"n_jobs": 0}, ValueError, "n_jobs must be at least 1"),

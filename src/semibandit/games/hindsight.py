@@ -12,7 +12,7 @@ from semibandit.functions import Piecewise
 from semibandit.functions.exact import ExactSum
 from semibandit.games.engines import Advance, engine_for
 from semibandit.games.log import Log, Reader
-from semibandit.games.losses import finest_space
+from semibandit.games.losses import space_of
 from semibandit.games.search import Search
 from semibandit.spaces import Alpha, Interval, Line, Parameters, parameters_of, values_of
 
@@ -108,7 +108,7 @@ def _searched(problems: Iterable[Any], maximize: bool, max_pieces: float) -> tup
     maximize = _validate.boolean("maximize", maximize)
     log = Log(problems)
     reader = Reader()
-    space = finest_space(log.first(reader))
+    space = space_of(log.first(reader))
     search = Search(log, engine_for(None, None), unwatched, reader, maximize, max_pieces)
     found = search.run()
     return mean_of(found.function, found.tally.count, maximize), best_of(
