@@ -214,6 +214,21 @@ class TooWide(Family):
         return sb.PiecewiseConstant.constant(lo, min(hi + 0.1, 1), loss)
 
 
+class Shifted(Family):
+    """The ends of feedback sets are wrong by a share of the width of a piece; only one end of 80 is."""
+
+    def __init__(self, share=0.1):
+        rng = np.random.default_rng(0)
+        edges = np.linspace(0, 1, 81)
+        super().__init__(sb.PiecewiseConstant(edges, rng.random(80)))
+        wrong = edges.copy()
+        wrong[40] += share / 80
+        self.shifted = sb.PiecewiseConstant(wrong, self.function.values)
+
+    def reveal(self, rho):
+        return self.shifted.piece(rho)
+
+
 class Overlapping(Family):
     """Neighbours with equal losses, one of which claims both: true, and no partition."""
 
@@ -328,6 +343,13 @@ BROKEN = {
 def test_broken_families_are_caught(family, seed):
     with pytest.raises(AssertionError, match=BROKEN[family]):
         sb.testing.check_problem(family(), n_points=60, seed=seed)
+
+
+@pytest.mark.parametrize("share", [1e-9, 1e-6, 1e-3, 0.1])
+def test_a_shifted_end_of_a_feedback_set_is_caught(share):
+    with pytest.raises(AssertionError, match=r"losses\(\) at 0\.\d+ is 0\.\d+, but reveal\(0\.\d+\) is"):
+        sb.testing.check_losses(Shifted(share), n_points=800)
+    sb.testing.check_problem(Shifted(0.0))
 
 
 def test_an_algorithm_that_is_not_piecewise_unique_is_caught():
