@@ -141,7 +141,7 @@ fig.colorbar(shades, ax=axes, label="mean loss")
 # together:
 
 fig, ax = plt.subplots(figsize=(9, 4), layout="constrained")
-sb.plots.knobs.along(history, ax)
+sb.plots.rows.along(history, ax)
 
 # %%
 # Is it better than the default?

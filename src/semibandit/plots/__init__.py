@@ -1,4 +1,4 @@
-"""Pictures of games (two parameters: `plots.plane`, knobs: `plots.knobs`), of fits, of dispersion.
+"""Pictures of games (two parameters: `plots.plane`, knobs: `plots.rows`), of fits, of dispersion.
 
 Each function draws into the axes given, or into new ones, and returns them; `overview` writes a page. New
 axes are in a figure of pyplot's where `matplotlib.pyplot` is imported, so that `plt.show()` shows them;
@@ -6,7 +6,7 @@ otherwise in one that belongs to no window, as servers want it. `ax.figure.savef
 either. Needs the `plot` extra.
 """
 
-from semibandit.plots import dispersion, knobs, plane
+from semibandit.plots import dispersion, plane, rows
 from semibandit.plots.fits import fit
 from semibandit.plots.games import dendrogram, density, loss_function, regret, widths
 from semibandit.plots.pages import overview
@@ -16,10 +16,10 @@ __all__ = [
     "density",
     "dispersion",
     "fit",
-    "knobs",
     "loss_function",
     "overview",
     "plane",
     "regret",
+    "rows",
     "widths",
 ]
