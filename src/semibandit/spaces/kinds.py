@@ -1,11 +1,15 @@
-"""Kinds of knobs: real numbers, integers, choices."""
+"""Kinds of knobs: real numbers, integers, choices.
+
+Every kind has `count`, its number of values; `spread(n)`, some of them; `share(value)`, a position in [0, 1);
+`check`, and `side` and `holds` for the sides of `Boxes`.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,42 +23,6 @@ _LARGEST = 2**53
 _LARGEST_LOG = 10**14  # up to here the logarithms of neighbouring integers are different doubles
 
 
-class Kind(Protocol):
-    """Set of the values of a knob."""
-
-    name: ClassVar[str]
-    ordered: ClassVar[bool]
-
-    @property
-    def count(self) -> float:
-        """Number of values; inf for a continuous range."""
-        ...
-
-    def spread(self, n: int) -> list[Any]:
-        """Return at most n different values that are spread evenly; all values of a choice."""
-        ...
-
-    def share(self, value: Any) -> float:
-        """Return the position of a value in [0, 1)."""
-        ...
-
-    def check(self, name: str, value: Any) -> Any:
-        """Return the value in its own type; raise an error that names the knob if there is no such value."""
-        ...
-
-    def side(self, name: str, wanted: Any) -> tuple[Any, ...]:
-        """Return the side of a box, checked; see `Boxes`."""
-        ...
-
-    def holds(self, side: tuple[Any, ...], value: Any) -> bool:
-        """Return whether a value lies in the checked side of a box."""
-        ...
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for `read_kind`."""
-        ...
-
-
 class Number:
     """Base of the kinds whose values are ordered: `Real` and `Integer`."""
 
@@ -63,34 +31,20 @@ class Number:
     lo: Any
     hi: Any
 
-    @property
-    def scale(self) -> Scale:
-        """Map between values and positions on a line."""
-        raise NotImplementedError
-
-    @property
-    def count(self) -> float:
-        """Number of values; inf for a continuous range."""
-        raise NotImplementedError
-
-    def check(self, name: str, value: Any) -> Any:
-        """Return the value in its own type; raise an error that names the knob if there is no such value."""
-        raise NotImplementedError
-
-    def spread(self, n: int) -> list[Any]:
+    def spread(self: Any, n: int) -> list[Any]:
         """Return the values in the middles of n cells of equal length on the scale, or all if at most n."""
         if self.count <= n:
-            return [self.scale.at(i) for i in range(int(self.count))]  # type: ignore[attr-defined]
+            return [self.scale.at(i) for i in range(int(self.count))]
         start, end = self.scale.ends
         values = [self.scale.value(start + (end - start) * ((2 * i + 1) / (2 * n))) for i in range(n)]
         return list(dict.fromkeys(values))  # cells of a log scale may contain no integer of their own
 
-    def share(self, value: Any) -> float:
+    def share(self: Any, value: Any) -> float:
         """Return the position of a value on the scale, in [0, 1)."""
         start, end = self.scale.ends
-        return min((self.scale.place(value) - start) / (end - start), math.nextafter(1.0, 0.0))
+        return float(min((self.scale.place(value) - start) / (end - start), math.nextafter(1.0, 0.0)))
 
-    def side(self, name: str, wanted: Any) -> tuple[Any, Any]:
+    def side(self: Any, name: str, wanted: Any) -> tuple[Any, Any]:
         """Return the pair (lo, hi); (value, value) for a single value."""
         if not isinstance(wanted, tuple | list):
             value = self.check(name, wanted)
@@ -302,6 +256,9 @@ class Choice:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for `read_kind`."""
         return {"kind": self.name, "values": list(self.values)}
+
+
+Kind = Real | Integer | Choice
 
 
 def read_kind(data: dict[str, Any]) -> Kind:

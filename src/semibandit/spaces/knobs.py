@@ -13,7 +13,7 @@ from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise
 from semibandit.spaces.boxes import Boxes
 from semibandit.spaces.interval import Interval
-from semibandit.spaces.kinds import Choice, Integer, Kind, Number, Real, read_kind
+from semibandit.spaces.kinds import Kind, Number, Real, read_kind
 from semibandit.spaces.line import Axis, Line
 from semibandit.spaces.rows import Rows, make_rows
 from semibandit.spaces.scales import Scale
@@ -45,6 +45,7 @@ class Knobs:
 
     Examples
     --------
+    >>> from semibandit import Choice, Integer
     >>> knobs = Knobs(alpha=Real(1e-4, 1, log=True), depth=Integer(1, 12), mode=Choice("fast", "good"))
     >>> knobs.along, len(knobs.alphas)
     ('alpha', 24)
@@ -56,7 +57,7 @@ class Knobs:
         if not knobs:
             raise ValueError("Knobs must have at least one knob, got none")
         for name, kind in knobs.items():
-            if not isinstance(kind, Real | Integer | Choice):
+            if not isinstance(kind, Kind):
                 raise TypeError(f"{name} must be a Real, an Integer or a Choice, got {kind!r}")
         self.knobs = dict(knobs)
         self.along: str = _default_along(knobs) if along is None else along

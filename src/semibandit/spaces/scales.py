@@ -1,42 +1,17 @@
-"""Scales: monotone maps between the values of a knob and positions on a line."""
+"""Scales: monotone maps between the values of a knob and positions on a line.
+
+Attributes of both: `ends`, the positions (start, end) of the line; `span`, the range of values on which a
+function of the knob may be defined; `size`, an upper bound for the number of useful cells; `log`.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import Any
 
 from semibandit.functions import Piecewise, PiecewiseConstant
 
 __all__ = ["ContinuousScale", "DiscreteScale", "Scale"]
-
-
-class Scale(Protocol):
-    """Monotone map between the values of a knob and the positions [start, end] on a line."""
-
-    ends: tuple[float, float]  # the positions (start, end)
-    span: tuple[float, float]  # values that a function of the knob may be defined on
-    size: float  # upper bound for the number of useful cells
-    log: bool  # whether positions are logarithms
-
-    def place(self, edge: float) -> float:
-        """Return the position at which the values >= `edge` begin; nondecreasing in `edge`."""
-        ...
-
-    def value(self, x: float) -> Any:
-        """Return the value at position x."""
-        ...
-
-    def snap(self, x: float) -> float:
-        """Return the position nearest to x at which the line may be cut."""
-        ...
-
-    def stretch(self, lo: float, hi: float) -> tuple[Any, tuple[Any, Any]]:
-        """Return the value in the middle of the positions [lo, hi), and the values at both ends."""
-        ...
-
-    def steps(self, function: Piecewise) -> Piecewise:
-        """Return a function of the values in a form that is laid on the line by moving its edges."""
-        ...
 
 
 class ContinuousScale:
@@ -181,3 +156,6 @@ class DiscreteScale:
         if not values:
             raise ValueError(f"the function told must contain a value of the knob, got {function!r}")
         return PiecewiseConstant([*values, max(hi, math.nextafter(values[-1], math.inf))], function(values))
+
+
+Scale = ContinuousScale | DiscreteScale
