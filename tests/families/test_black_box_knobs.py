@@ -1,4 +1,4 @@
-"""A black box with several knobs: what it reveals along its rows, against a look at every value."""
+"""BlackBox on several knobs, compared with runs of every value."""
 
 import math
 
@@ -12,7 +12,7 @@ MODES = sb.Choice("fast", "good")
 
 @pytest.mark.parametrize("kind", [sb.Integer(1, 12), sb.Integer(1, 40, log=True), sb.Real(0, 1, step=0.05)])
 @pytest.mark.parametrize("seed", range(3))
-def test_every_value_of_a_row_is_found(kind, seed):
+def test_reveal_finds_all_values_with_the_same_output(kind, seed):
     rng = np.random.default_rng(seed)
     breaks = np.sort(rng.choice(kind.count, 4, replace=False))
     knobs = sb.Knobs(n=kind, mode=MODES)
@@ -57,7 +57,7 @@ def test_ends_on_a_log_scale_are_found_to_the_tolerance():
     assert best.values["alpha"] < 0.003
 
 
-def test_black_boxes_are_played():
+def test_a_learner_plays_black_boxes_with_knobs():
     knobs = sb.Knobs(alpha=sb.Real(1e-4, 1, log=True), mode=MODES)
     rng = np.random.default_rng(0)
     boxes = [
@@ -73,7 +73,7 @@ def test_black_boxes_are_played():
     assert (history.values["alpha"] <= history.hi).all()
 
 
-def test_bad_input_is_refused():
+def test_bad_arguments_are_named():
     knobs = sb.Knobs(alpha=sb.Real(1e-4, 1, log=True), mode=MODES)
     with pytest.raises(ValueError, match="tolerance must be in"):
         sb.BlackBox(print, 0, knobs, float, tolerance=0.0)
