@@ -61,8 +61,7 @@ def best_in_hindsight(
 ) -> Hindsight:
     """The fixed parameter with the smallest total loss over all problems.
 
-    On `Knobs` the best of all choices and whole numbers, while these make no more than 2,000 rows; of real
-    knobs across the rows the best of a grid.
+    On `Knobs` the best of all rows.
 
     Exact: the minimum of the sum of the whole loss functions, whose values are the true sums, each rounded
     once (so that sums that differ by less may count as equal). One pass, O(N log N) for N pieces, in memory
