@@ -1,7 +1,7 @@
-"""Learn the knob of any function: python examples/black_box.py
+"""Learn the parameter of any function: python examples/black_box.py
 
-The function is in schedule.py and knows nothing of semibandit. Two runs are the same if they give the same
-order of jobs; bisection finds the interval of parameters with that order, and the learner learns from it all.
+The function is in schedule.py and does not use semibandit. Its output is an order of jobs. Bisection finds
+the interval of parameters with the same order, and the learner learns the loss on the whole interval.
 """
 
 import statistics

@@ -1,12 +1,12 @@
-"""Several knobs of real programs: HiGHS with three, and a file compressor with a level and strategies.
+"""Tune several knobs of real programs: the solver HiGHS, and the compressor xz.
 
     pip install 'semibandit[solver]'
     python examples/knobs.py highs
     python examples/knobs.py xz
 
-Each round is the next instance, which is run with the values played and with those of some probes: looks at
-the same instance tell what is hard about it from what the knobs do. The last lines compare what was learned
-with the program's own defaults, on instances that were not used for learning.
+Each round runs the next instance with the values played and with those of further probes. Several runs on one
+instance separate its difficulty from the effect of the knobs. The last lines compare the recommended values
+with the program's defaults, on instances that were not used for learning.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MOST_ITERATIONS = 600
 
 
 def programs(seed: int) -> Iterator[Any]:
-    """Multi-dimensional knapsacks whose values follow the sizes."""
+    """Yield multi-dimensional knapsacks with values that are correlated with the sizes."""
     rng = np.random.default_rng(seed)
     while True:
         sizes = rng.integers(10, 60, (5, 12))
@@ -47,7 +47,7 @@ def programs(seed: int) -> Iterator[Any]:
 
 
 def work_of_highs(program: Any, **options: Any) -> float:
-    """The iterations of the simplex method that HiGHS takes; with one thread the same each time."""
+    """Return the number of simplex iterations of HiGHS, scaled; deterministic with one thread."""
     import highspy
 
     values, sizes, capacities = program
@@ -70,11 +70,11 @@ XZ = sb.Knobs(
     mode=sb.Choice("fast", "normal"),
 )
 XZ_DEFAULT = {"level": 6, "nice": 64, "finder": "bt4", "mode": "normal"}
-_SECONDS_PER_MB = 0.1  # of computing that are worth a tenth of the size
+_SECONDS_PER_MB = 0.1  # cost as much as a tenth of the size
 
 
 def files(seed: int) -> Iterator[bytes]:
-    """Files of at least 20 kB, in random order, again and again."""
+    """Yield the contents of files of at least 20 kB, in random order, repeatedly."""
     folder = Path(sysconfig.get_paths()["stdlib"])
     found = [path for path in sorted(folder.glob("*.py")) if path.stat().st_size >= 20_000]
     rng = np.random.default_rng(seed)
@@ -84,7 +84,7 @@ def files(seed: int) -> Iterator[bytes]:
 
 
 def cost_of_xz(data: bytes, level: int, nice: int, finder: str, mode: str) -> float:
-    """The size compared with that before, and a tenth for every tenth of a second per megabyte."""
+    """Return the compression ratio, plus 0.1 for each 0.1 seconds per megabyte."""
     options = {
         "id": lzma.FILTER_LZMA2,
         "preset": level,
@@ -104,7 +104,7 @@ def cost_of_xz(data: bytes, level: int, nice: int, finder: str, mode: str) -> fl
 def tune(
     knobs: sb.Knobs, run: Callable[..., float], instances: Iterator[Any], rounds: int, probes: int, seed: int
 ) -> tuple[sb.Recommendation, float]:
-    """What the learner recommends after so many instances, and the mean of what it has played on them."""
+    """Return the recommendation after `rounds` instances, and the mean loss of the values played."""
     learner = sb.Exp3Set(knobs, seed=seed)
     paid = 0.0
     for _ in range(rounds):

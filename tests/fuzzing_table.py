@@ -104,8 +104,8 @@ INTERNAL = {
     "trusted", "of_ends", "between", "spread", "around", "total", "continued", "PiecewiseConstant.at",
     "PiecewiseLinear.at",
     # spaces and their lines
-    "lay_pieces", "lay_boxes", "lay_rows", "place", "row", "check", "parameters", "holds", "inside", "pick",
-    "finer", "rows_in", "index", "part",
+    "lay_pieces", "lay_boxes", "lay_rows", "place", "row", "check", "parameters", "holds", "side",
+    "rows_in", "share", "coordinates", "from_rows", "part",
     # the rest
     "after", "loss_of", "Trial.named", "History.append", "History.remember", "MetricLinkage.curve",
     "Study.do", "Study.do_all", "Study.of_settings", "Study.replay", "Samples.breaks",
@@ -275,6 +275,7 @@ INSTANCES: dict[type, Callable[[], Any]] = {
     sb.Client: lambda: sb.Client(service(), study=new_name(), space=UNIT, seed=0),
     sb.dispersion.Dispersion: lambda: sb.dispersion.measure([[0.3], [0.5]], UNIT),
     sb.sklearn.OnlineRhoLinkage: online,
+    sb.sklearn.RhoLinkage: lambda: sb.sklearn.RhoLinkage().fit(POINTS),
     sb.MetricLinkage: plane_problem,
     sb.Knobs: lambda: KNOBS,
     sb.Choice: lambda: sb.Choice("a", "b"),

@@ -1,4 +1,4 @@
-"""What importing costs, and installations that cannot be written to."""
+"""Cost of imports, and read-only installations."""
 
 import os
 import shutil

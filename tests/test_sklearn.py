@@ -22,7 +22,7 @@ from semibandit.sklearn import OnlineRhoLinkage, RhoLinkage
         OnlineRhoLinkage(2, random_state=0),
     ]
 )
-def test_scikit_learn_is_content(estimator, check):
+def test_estimators_pass_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
@@ -33,7 +33,7 @@ def blobs(seed, n=12, k=3):
 
 
 @pytest.mark.parametrize(("rho", "method"), [(0.0, "single"), (1.0, "complete")])
-def test_ends_are_the_clusterings_of_scikit_learn(rho, method):
+def test_rho_0_and_1_are_single_and_complete_linkage(rho, method):
     X, _ = blobs(0)
     for k in (1, 2, 5, 36):
         ours = RhoLinkage(rho, k).fit(X)
@@ -90,7 +90,7 @@ def test_online_without_labels_and_from_a_given_learner():
     assert 0.0 <= majority.loss_ <= 1.0
 
 
-def test_errors():
+def test_bad_arguments_are_named():
     X, y = blobs(2)
     with pytest.raises(ValueError, match="n_clusters must be at most the number of points, 36, got 37"):
         RhoLinkage(0.5, 37).fit(X)
@@ -125,7 +125,7 @@ def test_a_grid_search_finds_rho():
     assert model.children_.tolist() == model.linkage_matrix_[:, :2].tolist()
 
 
-def test_the_order_of_the_points_plays_no_part():
+def test_predictions_do_not_depend_on_the_order_of_points():
     rng = np.random.default_rng(0)
     points = rng.random((30, 2))
     learner = OnlineRhoLinkage(4, random_state=0).fit(points)
@@ -133,3 +133,41 @@ def test_the_order_of_the_points_plays_no_part():
     for _ in range(10):
         order = rng.permutation(30)
         assert np.array_equal(learner.predict(points[order]), labels[order])
+
+
+@pytest.mark.parametrize(
+    ("metric", "same"), [("manhattan", "cityblock"), ("l1", "cityblock"), ("l2", "euclidean")]
+)
+def test_metrics_have_the_names_of_scikit_learn(metric, same):
+    X, _ = blobs(4)
+    ours, theirs = (RhoLinkage(0.3, 3, metric=name).fit(X) for name in (metric, same))
+    assert np.array_equal(ours.linkage_matrix_, theirs.linkage_matrix_)
+
+
+def test_random_state_may_be_a_random_state():
+    X, y = blobs(5)
+    models = [OnlineRhoLinkage(3, random_state=np.random.RandomState(seed)).fit(X, y) for seed in (0, 0, 1)]
+    assert models[0].played_rho_ == models[1].played_rho_ != models[2].played_rho_
+
+
+def test_grid_search_scores_by_name_without_warnings(recwarn):
+    X, y = blobs(3)
+    search = GridSearchCV(
+        RhoLinkage(n_clusters=3), {"rho": [0.0, 1.0]}, scoring="adjusted_rand_score", cv=2
+    ).fit(X, y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert not list(recwarn)
+    assert np.array_equal(search.best_estimator_.predict(X), search.best_estimator_.predict(X[::-1])[::-1])
+
+
+def test_label_minus_one_means_unlabelled():
+    X, y = blobs(6, n=5, k=2)
+    partly = np.where(np.arange(10) % 4 == 1, -1, y)
+    model = OnlineRhoLinkage(random_state=0).fit(X, partly)
+    assert len(set(model.labels_)) == 2
+    assert model.loss_ == OnlineRhoLinkage(random_state=0).fit(X, y).loss_ == 0.0
+    wrong = np.array([0, 1, -1, -1, -1, -1, -1, -1, 0, 1])
+    assert OnlineRhoLinkage(random_state=0).fit(X, wrong).loss_ > 0.0
+    assert OnlineRhoLinkage(2, random_state=0).fit(X, np.where(np.arange(10) == 3, 5, -1)).loss_ == 0.0
+    with pytest.raises(ValueError, match="y must have labels other than -1"):
+        OnlineRhoLinkage(2).fit(X, np.full(10, -1))

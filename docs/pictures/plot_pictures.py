@@ -206,20 +206,20 @@ learner = sb.Exp3Set(Valley.space, seed=0)
 history = sb.play(learner, [Valley()] * 300, feedback="bandit")
 
 # %%
-# ``plots.knobs.rows``
-# ^^^^^^^^^^^^^^^^^^^^
+# ``plots.rows.across``
+# ^^^^^^^^^^^^^^^^^^^^^
 #
 # The density over the other knobs, a band for each row: here the row of ``good`` grows dark.
 
-sb.plots.knobs.rows(history, axes())
+sb.plots.rows.across(history, axes())
 
 # %%
-# ``plots.knobs.along``
-# ^^^^^^^^^^^^^^^^^^^^^
+# ``plots.rows.along``
+# ^^^^^^^^^^^^^^^^^^^^
 #
 # The density of the knob along the rows, all rows together, on its own scale.
 
-sb.plots.knobs.along(history, axes())
+sb.plots.rows.along(history, axes())
 
 # %%
 # A log

@@ -1,10 +1,9 @@
 """Your own family, from scratch
 =============================
 
-Your algorithm is not among those that the package knows. If you can say *for which other parameters it
-would have done the same*, a run of it teaches the learner an interval instead of a point. This page adds
-an algorithm step by step: a rule by which a machine orders its jobs. Then the family is checked, played,
-and measured.
+If you know *for which other parameters your algorithm would have done the same*, a run teaches the learner
+an interval instead of a point. This page adds an algorithm step by step: a rule by which a machine orders
+its jobs. Then it checks the family, plays it, and measures its dispersion.
 """
 
 import bisect
@@ -20,33 +19,30 @@ import semibandit as sb
 # The algorithm
 # -------------
 #
-# One machine has to do some jobs, one after another. Each job has a weight, which says how urgent it is,
-# and a time that it takes. Those who wait should wait little: we want the weighted mean of the times at
-# which jobs are done to be small. Were the times known, Smith's rule would be optimal: by decreasing
-# weight / time. But they are only guessed, and badly. So how far should guesses be trusted? That is the
-# knob:
+# One machine processes jobs one after another. Each job has a weight and a processing time. The cost is the
+# weighted mean of the completion times. If the times are known, Smith's rule is optimal: by decreasing
+# weight / time. Here only inaccurate guesses are known. How far should they be trusted? That is the knob:
 #
 #     do the jobs by decreasing weight / guess\ :sup:`ρ`.
 #
-# ρ = 0 ignores the guesses, ρ = 1 is Smith's rule. Here is the algorithm, which knows nothing of
-# learning:
+# ρ = 0 ignores the guesses, ρ = 1 is Smith's rule. The algorithm itself does no learning:
 
 
 def order_of(jobs: np.ndarray, rho: float) -> tuple[int, ...]:
-    """The order in which jobs are done: an array with a row (weight, guess, time) for each of them."""
+    """Return the order of the jobs, given a row (weight, guess, time) for each."""
     weight, guess, _ = jobs.T
     return tuple(np.argsort(-weight / guess**rho, kind="stable").tolist())
 
 
 def cost_of(jobs: np.ndarray, order: tuple[int, ...]) -> float:
-    """The weighted mean of the times at which jobs are done; the time at which all are is 1."""
+    """Return the weighted mean of the completion times, relative to the last one."""
     weight, _, time = jobs[list(order)].T
     done = np.cumsum(time)
     return float(weight @ done / (done[-1] * weight.sum()))
 
 
 def make(seed: int, n: int = 8) -> np.ndarray:
-    """A morning's jobs, with guesses that are off by a factor of three or so."""
+    """Return the jobs of a morning, with guesses that are wrong by a factor of about three."""
     rng = np.random.default_rng(seed)
     time = rng.lognormal(0.0, 0.7, n)
     return np.column_stack((rng.uniform(0.1, 1.0, n) ** 2, time * rng.lognormal(0.0, 1.2, n), time))
@@ -61,8 +57,8 @@ for rho in (0.0, 0.5, 1.0):
 # Step one: a space and a loss
 # ----------------------------
 #
-# A family is a class. An instance of it says where its parameter lives, and what a run costs. With that
-# it can be played already, with single losses (``feedback="bandit"``).
+# A family is a class with the range of the parameter, ``space``, and the loss of a run. This is enough to
+# play it with single losses (``feedback="bandit"``).
 
 
 class Morning:
@@ -90,14 +86,13 @@ print(history)
 #
 #     w / g\ :sup:`ρ` = w' / g'\ :sup:`ρ`,   that is at   ρ = log(w / w') / log(g / g').
 #
-# These are at most n(n - 1)/2 places, the *critical* values, the same for all runs. Between two
-# neighbours of them the order stays the same. So a run at ρ has shown the cost on the whole interval
-# between the critical values around ρ: that is ``reveal``. And a run in each of these intervals makes the
-# whole loss function: that is ``losses``. Functions are given by their edges and values.
+# There are at most n(n - 1)/2 such *critical* values. Between two neighbours the order is the same. So a run
+# at ρ gives the cost on the whole interval between the critical values around ρ: that is ``reveal``. A run
+# in each of these intervals gives the whole loss function: that is ``losses``.
 
 
 class Schedule(Morning):
-    """The jobs of a morning, with all that a run can tell."""
+    """The jobs of a morning, with semi-bandit and full feedback."""
 
     def __init__(self, jobs: np.ndarray) -> None:
         super().__init__(jobs)
@@ -113,7 +108,7 @@ class Schedule(Morning):
         return sb.PiecewiseConstant([self.edges[right - 1], self.edges[right]], [self.loss(rho)])
 
     def losses(self) -> sb.PiecewiseConstant:
-        """The whole loss function: a run in the middle of each interval."""
+        """Return the whole loss function: a run in the middle of each interval."""
         values = [self.loss(0.5 * (lo + hi)) for lo, hi in pairwise(self.edges)]
         return sb.PiecewiseConstant(self.edges, values)
 
@@ -122,17 +117,16 @@ problem = Schedule(jobs)
 print(problem.reveal(1.0))
 
 # %%
-# The learner's estimates are right only if two things hold: what ``reveal`` says is true, and the
-# intervals that it can show form a partition (wherever in an interval one plays, that interval is what
-# one sees). Neither would show in a plot if it failed. So there is a check for it:
+# The learner's estimates are unbiased only if the losses that ``reveal`` returns are true and its intervals
+# form a partition (every ρ of an interval reveals this interval). An error in either does not show in a
+# plot. So there is a check:
 
 for seed in range(5):
     sb.testing.check_problem(Schedule(make(seed)))
 print("no complaints")
 
 # %%
-# It is worth seeing a check fail. Someone may think that ``reveal`` could be made simpler: orders surely
-# do not change within 0.05 of ρ?
+# A check that fails: a simpler ``reveal`` assumes that the order does not change within 0.05 of ρ.
 
 
 class Careless(Schedule):
@@ -152,8 +146,7 @@ except AssertionError as error:
 # Playing
 # -------
 #
-# Now the family does all that those of the package do. We play the learner against 800 mornings, once
-# with single losses and once with intervals, and compare both with Smith's rule.
+# We play 800 mornings, once with single losses and once with intervals, and compare both with Smith's rule.
 
 ROUNDS = 800
 mornings = [Schedule(make(seed)) for seed in range(ROUNDS)]
@@ -169,8 +162,8 @@ print(f"best fixed ρ = {best.rho:.3f}, mean cost {best.mean_loss:.4f}")
 print(f"mean width of the intervals seen: {histories['semi-bandit'].widths.mean():.3f}")
 
 # %%
-# The jagged line is one morning, and its shaded step what one run shows of it. The mean over all mornings
-# is smooth.
+# The first plot shows the loss of one morning, with the interval that one run reveals shaded. The mean over
+# all mornings is smooth.
 
 fig, axes = plt.subplots(2, 2, figsize=(11, 7.5), layout="constrained")
 sb.plots.loss_function(mornings[-1], 1.0, axes[0, 0])
@@ -188,49 +181,44 @@ sb.plots.density(histories["semi-bandit"], axes[1, 1])
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# Does the guarantee mean anything here?
-# --------------------------------------
+# Does the guarantee hold here?
+# -----------------------------
 #
-# The proof behind the learner asks that the steps of different instances do not pile up in one place:
-# that the stream is *dispersed*. It is, if instances carry a little randomness. On your own family,
-# measure it:
+# The regret bound requires that the edges of different instances do not concentrate in one place: the
+# stream must be *dispersed*. It is, if instances have some randomness. Measure it on your own family:
 
 result = sb.dispersion.measure(mornings)
 print(textwrap.fill(result.verdict(), 88))
 
 # %%
-# The upper picture counts mornings: how many have a step within an interval of length ε, in the worst
-# place for it. What is asked is that this stays below the dashed line, in proportion to ε, down to short
-# intervals; the vertical line is where it no longer does. The lower picture shows where the steps are:
-# more of them at small ρ, but spread out there. Most mornings have a step somewhere in the stretch that
-# is shaded, the worst one of its length; the shorter it is, the fewer do.
+# The upper plot shows how many mornings have an edge in the worst interval of length ε. The count should
+# stay below the dashed line, which is proportional to ε; the vertical line marks the shortest interval for
+# which it does. The lower plot shows the positions of the edges; the worst interval is shaded.
 
 fig, (above, below) = plt.subplots(2, 1, figsize=(8, 7.5), height_ratios=[2.2, 1.0], layout="constrained")
 sb.plots.dispersion.counts(result, above)
 sb.plots.dispersion.histogram(result, below)
 
 # %%
-# If intervals are out of reach
-# -----------------------------
+# If you do not know the intervals
+# --------------------------------
 #
-# Perhaps you cannot say where your algorithm changes its mind, as it is not yours. ``sb.BlackBox`` finds
-# the interval around ρ by bisection, with further runs; it needs a function that runs, and one that says
-# what the outcome costs. The result is the same interval, to 10\ :sup:`-9`.
+# ``sb.BlackBox`` finds the interval around ρ by bisection, with further runs. It needs the algorithm and the
+# cost of its output. The result is the same interval, to 10\ :sup:`-9`.
 
 box = sb.BlackBox(order_of, jobs, Schedule.space, lambda order: cost_of(jobs, order))
 print(box.reveal(1.0), "after", box.n_runs, "runs")
-print(problem.reveal(1.0), "by thinking")
+print(problem.reveal(1.0), "by the formula")
 
 # %%
 # Try next
 # --------
 #
-# - Wider steps: two orders that differ may have the same cost, but mostly they have not. Where neighbours
-#   in ``losses`` have the same value they may be joined, ``losses().compress()``, if ``reveal`` shows the
-#   joined interval, too.
-# - A ``stream`` of your own makes instances on demand: ``semibandit.streams.Stream(make, rounds, seed)``.
+# - Wider intervals: neighbours in ``losses`` with the same value may be joined, ``losses().compress()``, if
+#   ``reveal`` returns the joined interval, too.
+# - A stream of your own makes instances on demand: ``semibandit.streams.Stream(make, rounds, seed)``.
 # - Two parameters: ``space = sb.Strips(n_rows, sb.Interval(0, 1))``, and methods that take ``rho`` and
 #   ``alpha``.
-# - What other families do to be exact is in :doc:`/families`.
+# - :doc:`/families` explains how the families of the package are exact.
 
 plt.show()

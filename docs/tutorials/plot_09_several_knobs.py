@@ -1,9 +1,9 @@
 """Several knobs
 =============
 
-Programs have more than one knob: a step size that wants a logarithmic scale, a batch size that is a whole
-number, a switch. ``sb.Knobs`` gives them names, and one learner turns them all. This page tunes the
-training of small models, where each round is another data set.
+Programs have several knobs: a step size on a logarithmic scale, a batch size that is an integer, a switch.
+``sb.Knobs`` gives them names, and one learner tunes them all. This page tunes the training of small models;
+each round is another data set.
 """
 
 import matplotlib.pyplot as plt
@@ -15,21 +15,20 @@ import semibandit as sb
 # The algorithm
 # -------------
 #
-# Stochastic gradient descent for linear regression, with a budget: it may look at 512 examples, and then
-# has to stop. The step size falls to zero on the way. Three things are to be chosen:
+# Stochastic gradient descent for linear regression on 512 examples. The step size decreases to zero. There
+# are three knobs:
 #
-# - the *step* to begin with: too small and it does not arrive, too large and it explodes;
-# - the *batch*: how many examples make a step. Large batches have less noise, but make fewer steps;
-# - the *features*: as they are, or scaled to the same spread.
+# - *step*, the initial step size: too small and it does not converge, too large and it diverges;
+# - *batch*, the number of examples per step: large batches have less noise, but make fewer steps;
+# - *features*: raw, or scaled to the same spread.
 #
-# They depend on each other. The loss is the error on new examples, relative to predicting 0: 1 is
-# worthless.
+# Their best values depend on each other. The loss is the error on new examples relative to predicting 0.
 
 Data = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def train(data: Data, step: float, batch: int, features: str) -> float:
-    """The relative error on new examples after training on all examples once."""
+    """Return the relative error on new examples after one pass over the training examples."""
     X, y, X_new, y_new = data
     if features == "scaled":
         X, X_new = X / X.std(axis=0), X_new / X.std(axis=0)
@@ -38,12 +37,12 @@ def train(data: Data, step: float, batch: int, features: str) -> float:
         rows = slice(k * batch, (k + 1) * batch)
         w -= step * (1 - k / n_steps) * (X[rows].T @ (X[rows] @ w - y[rows])) / batch
         if not np.abs(w).max() < 1e6:
-            return 1.0  # exploded
+            return 1.0  # diverged
     return float(min(np.mean((X_new @ w - y_new) ** 2) / np.mean(y_new**2), 1.0))
 
 
 def make(seed: int) -> Data:
-    """A data set: 512 examples to learn from and 200 new ones; ten features, each in a unit of its own."""
+    """Return a data set: 512 training and 200 new examples, ten features in different units."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(712, 10))
     y = X @ rng.normal(size=10) + rng.normal(size=712)
@@ -55,8 +54,7 @@ def make(seed: int) -> Data:
 # The knobs
 # ---------
 #
-# ``Real`` is a real number, on a logarithmic scale if asked for; ``Integer`` a whole number; ``Choice``
-# one of some words.
+# ``Real`` is a real number, here on a logarithmic scale; ``Choice`` is one of several values.
 
 knobs = sb.Knobs(
     step=sb.Real(1e-3, 10, log=True),
@@ -66,7 +64,7 @@ knobs = sb.Knobs(
 DEFAULT = {"step": 0.01, "batch": 8, "features": "raw"}
 
 # %%
-# A trial has the values of all of them by name, ready to be passed on. What is told is a single loss.
+# A trial has the values of all knobs by name. The feedback is a single loss.
 
 learner = sb.Exp3Set(knobs, seed=0)
 for seed in range(3):
@@ -105,10 +103,9 @@ for name, part in {"first": slice(25), "last": slice(-25, None)}.items():
     print(f"paid in the {name} 25 rounds: {history.loss[part].mean():.3f}")
 
 # %%
-# What it played, by step and batch, is drawn below; dark points are late rounds. The shading is for us
-# alone, as it takes many runs: the mean loss on a grid of values, dark where it is low. There is a valley
-# that runs across: the larger the batch, the larger the step has to be. And it is deep and wide only
-# where features are scaled.
+# The plot shows the values played; dark points are late rounds. The shading, which the learner does not
+# know, is the mean loss on a grid of values, dark where it is low. The valley is diagonal: larger batches
+# need larger steps. It is deep and wide only with scaled features.
 
 steps, batches = np.geomspace(1e-3, 10, 17), [1, 2, 4, 8, 16, 32]
 some = [make(seed) for seed in range(5000, 5006)]
@@ -135,19 +132,18 @@ fig.colorbar(shades, ax=axes, label="mean loss")
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# The horizontal streaks are *rows*. The learner has a line for each choice and for each of a few values
-# of the batch, along which it moves the step. Rows that do well are split, so that in the end it knows
-# the batch more finely where that matters. Here is the density of the step through time, with all rows
-# together:
+# The horizontal lines of points are *rows*. The learner has a row for each choice and each of twelve values
+# of the batch, and learns the step along each row. Neighbouring rows learn from each other. The density of
+# the step through time, summed over the rows:
 
 fig, ax = plt.subplots(figsize=(9, 4), layout="constrained")
-sb.plots.knobs.along(history, ax)
+sb.plots.rows.along(history, ax)
 
 # %%
 # Is it better than the default?
 # ------------------------------
 #
-# On data sets that were not used for learning, the same ones for both:
+# A comparison on data sets that were not used for learning:
 
 fresh = [make(seed) for seed in range(10_000, 10_200)]
 ours, theirs = (np.array([train(data, **chosen) for data in fresh]) for chosen in (best.values, DEFAULT))
@@ -159,12 +155,12 @@ print(f"difference  {(ours - theirs).mean():+.4f} ± {error:.4f}")
 # Try next
 # --------
 #
-# - Other seeds of the learner: does it always find the valley, and always the same place in it?
-# - ``sb.play(..., probes=1)`` looks at each data set a second time, with other values: what is hard about
-#   a data set can then be told from what the knobs do. Compare at the same number of runs, and over
-#   several seeds.
+# - Other seeds of the learner: does it always find the valley, and the same values?
+# - ``sb.play(..., probes=1)`` runs each data set a second time with other values, which separates the
+#   difficulty of a data set from the effect of the knobs. Compare at the same number of runs, over several
+#   seeds.
 # - A program instead of a function: ``semibandit tune "train --step {step} --batch {batch} {instance}"
 #   data/* --knob step=1e-3:10:log --knob batch=1..32 --state knobs.json``.
-# - Where a run shows more than a single loss, and how rows are split, is in :doc:`/knobs`.
+# - :doc:`/knobs` explains the rows, and feedback for more than a single value.
 
 plt.show()

@@ -1,4 +1,4 @@
-"""Packages that an installation may lack, and what to say then."""
+"""Optional packages, and the error for those that are not installed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,9 +8,9 @@ __all__ = ["needed"]
 
 @contextmanager
 def needed(what: str, extra: str) -> Iterator[None]:
-    """Import optional packages inside; where one is not installed, the error names the extra that has it.
+    """Import optional packages inside this context; the error for a missing one names the extra to install.
 
-    A package that is there and does not load says why itself.
+    The error of a package that is installed but fails to import is passed on.
 
     >>> with needed("to_pandas", "pandas"):
     ...     import no_such_package

@@ -1,11 +1,11 @@
-"""Double-double arithmetic (Dekker): a number is an unevaluated sum of two doubles, good for 106 bits."""
+"""Double-double arithmetic (Dekker): a number is the unevaluated sum of two doubles, with 106 bits."""
 
 from semibandit._jit import inner, kernel
 
 
 @kernel
 def two_sum(a: float, b: float) -> tuple[float, float]:
-    """The sum, rounded, and what the rounding lost."""
+    """Return the rounded sum and its rounding error."""
     s = a + b
     t = s - a
     return s, (a - (s - t)) + (b - t)
@@ -13,7 +13,7 @@ def two_sum(a: float, b: float) -> tuple[float, float]:
 
 @kernel
 def two_product(a: float, b: float) -> tuple[float, float]:
-    """The product, rounded, and what the rounding lost."""
+    """Return the rounded product and its rounding error."""
     p = a * b
     t = 134217729.0 * a
     ah = t - (t - a)
@@ -26,7 +26,7 @@ def two_product(a: float, b: float) -> tuple[float, float]:
 
 @inner
 def add(ah: float, al: float, bh: float, bl: float) -> tuple[float, float]:
-    """The sum of two numbers."""
+    """Return the sum of two double-double numbers."""
     s, e = two_sum(ah, bh)
     t, f = two_sum(al, bl)
     s, e = two_sum(s, e + t)
@@ -35,14 +35,14 @@ def add(ah: float, al: float, bh: float, bl: float) -> tuple[float, float]:
 
 @inner
 def multiply(ah: float, al: float, bh: float, bl: float) -> tuple[float, float]:
-    """The product of two numbers."""
+    """Return the product of two double-double numbers."""
     p, e = two_product(ah, bh)
     return two_sum(p, e + (ah * bl + al * bh))
 
 
 @inner
 def divide(ah: float, al: float, bh: float, bl: float) -> tuple[float, float]:
-    """The quotient of two numbers."""
+    """Return the quotient of two double-double numbers."""
     q = ah / bh
     ph, pl = multiply(q, 0.0, bh, bl)
     rh, rl = add(ah, al, -ph, -pl)

@@ -1,8 +1,9 @@
-"""Checks of what a user passes in: each says what was expected and what came."""
+"""Checks of arguments: each error names the argument, what was expected and what came."""
 
 import math
 import numbers
 import os
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,9 @@ IntArray = npt.NDArray[np.int64]
 def number(
     name: str, value: Any, *, low: float = -math.inf, high: float = math.inf, open: bool = False
 ) -> float:
-    """A finite float in [low, high], or in (low, high) where `open`."""
+    """Return a finite float in [low, high], or in (low, high) if `open`."""
     try:
-        if isinstance(value, str | bytes):  # which float() would read
+        if isinstance(value, str | bytes):  # float() would parse it
             raise TypeError
         x = float(value)
     except (TypeError, ValueError):
@@ -31,7 +32,7 @@ def number(
 
 
 def integer(name: str, value: Any, *, low: int | None = None, high: int | None = 2**63 - 1) -> int:
-    """An integer in [low, high]; a bool or a fraction is refused."""
+    """Return an integer in [low, high]; refuse bools and floats."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} must be an integer, got {value!r}")
     if low is not None and value < low:
@@ -42,36 +43,39 @@ def integer(name: str, value: Any, *, low: int | None = None, high: int | None =
 
 
 def seed(name: str, value: Any) -> int:
-    """What seeds numpy's generators: an integer of any size, at least 0."""
+    """Return a seed of numpy's generators: an integer of any size, at least 0."""
     return integer(name, value, low=0, high=None)
 
 
 def boolean(name: str, value: Any) -> bool:
-    """True or False, not just something true or false."""
+    """Return True or False; refuse other values that are true or false."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
 
 def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    """One of the strings in `allowed`."""
+    """Return one of the strings in `allowed`."""
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
     return str(value)
 
 
 def path(name: str, value: Any) -> str:
-    """The path of a file: a string, or what has one."""
+    """Return the path of a file as a string; refuse bytes and null characters."""
     try:
-        if isinstance(value, bytes):  # which a few callers would take, and others would not
+        if isinstance(value, bytes):
             raise TypeError
-        return str(os.fspath(value))
+        text = str(os.fspath(value))
     except TypeError:
         raise TypeError(f"{name} must be the path of a file, got {value!r}") from None
+    if "\0" in text:
+        raise ValueError(f"{name} must not contain a null character, got {text!r}")
+    return text
 
 
 def iterable(name: str, value: Any, what: str) -> Any:
-    """Something to iterate over, which is not looked into."""
+    """Return an iterable; its elements are not checked."""
     try:
         iter(value)
     except TypeError:
@@ -80,14 +84,14 @@ def iterable(name: str, value: Any, what: str) -> Any:
 
 
 def function(name: str, value: Any) -> Any:
-    """Something to call."""
+    """Return a callable."""
     if not callable(value):
         raise TypeError(f"{name} must be a callable, got {value!r}")
     return value
 
 
 def unmasked(name: str, values: Any) -> None:
-    """Refuse arrays with masked entries, whose masks would be dropped."""
+    """Refuse arrays with masked entries: the mask would be dropped."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(
             f"{name} must not have masked entries, got {np.ma.getmaskarray(values).sum()} of them"
@@ -95,14 +99,14 @@ def unmasked(name: str, values: Any) -> None:
 
 
 def floats(name: str, values: Any, what: str = "a sequence of numbers") -> FloatArray:
-    """An array of floats of any shape, which may hold nan and infinities; a copy only where needed."""
+    """Return an array of floats of any shape, with nan and infinities allowed; copies only if needed."""
     if type(values) is np.ndarray and values.dtype == np.float64:
         return values
     unmasked(name, values)
     try:
         array = np.asarray(values)
         kind = array.dtype.kind
-        if kind in "biuf" or (kind == "O" and all(isinstance(x, numbers.Real) for x in array.flat)):
+        if kind in "biuf" or (kind == "O" and all(isinstance(x, numbers.Real | Decimal) for x in array.flat)):
             return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         pass  # ragged, or an integer beyond floats
@@ -110,7 +114,7 @@ def floats(name: str, values: Any, what: str = "a sequence of numbers") -> Float
 
 
 def vector(name: str, values: Any, *, length: int | None = None, low: float = -math.inf) -> FloatArray:
-    """A one-dimensional array of finite floats, each at least `low`; a copy only where needed."""
+    """Return a one-dimensional array of finite floats, each at least `low`; copies only if needed."""
     array = floats(name, values)
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
@@ -126,7 +130,7 @@ def vector(name: str, values: Any, *, length: int | None = None, low: float = -m
 
 
 def shown(value: Any) -> str:
-    """A value in an error: Python refuses to write integers of thousands of digits, and nobody reads them."""
+    """Return a value as text for an error message; Python refuses to print integers of 4,300 digits."""
     if isinstance(value, int) and abs(value) >= 1 << 4000:
         return "an integer of thousands of digits"
     return repr(value)

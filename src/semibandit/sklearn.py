@@ -1,10 +1,11 @@
-"""ρ-linkage as scikit-learn clusterers: with a given ρ, and with one that is learned online.
+"""ρ-linkage as scikit-learn clusterers, with a fixed ρ or with one that is learned online.
 
 Needs the `sklearn` extra.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,10 +33,12 @@ with needed("semibandit.sklearn", "sklearn"):
 __all__ = ["OnlineRhoLinkage", "RhoLinkage"]
 
 _PRUNINGS = {"k-means": KMeansCost, "k-median": KMedianCost}
+_METRICS = {"manhattan": "cityblock", "l1": "cityblock", "l2": "euclidean"}  # names of scipy
+_UNLABELLED = -1
 
 
 class _Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
-    """What the clusterers share: distances between the points of X, and flat clusters of a tree."""
+    """Base of both clusterers: distances between the points of X, and flat clusters of a tree."""
 
     metric: Any
     pruning: str
@@ -57,7 +60,8 @@ class _Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             return np.asarray(X)
         from scipy.spatial.distance import pdist
 
-        return np.asarray(pdist(X, self.metric))
+        metric = _METRICS.get(self.metric, self.metric) if isinstance(self.metric, str) else self.metric
+        return np.asarray(pdist(X, metric))
 
     def _labels(self, problem: Linkage, Z: FloatArray, n_clusters: int) -> IntArray:
         if self.pruning == "cut":
@@ -66,9 +70,26 @@ class _Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"pruning must be 'cut', 'k-means' or 'k-median', got {self.pruning!r}")
         return _PRUNINGS[self.pruning](n_clusters).labels(problem.distances, Z)
 
+    def _clustered(self, X: Any, rho: float, n_clusters: int, linkage: str) -> IntArray:
+        """Return the clusters of X for ρ, numbered by their least points."""
+        X = self._checked(X, reset=False)
+        if len(X) == 1:  # a cluster of its own: there are no distances
+            return np.zeros(1, np.int64)
+        problem = Linkage(self._distances(X, reset=False), DasguptaCost(), linkage)
+        k = check_clusters(min(n_clusters, len(X)), len(X))
+        return self._numbered(self._labels(problem, problem.tree(rho), k), X)
+
+    def _numbered(self, labels: IntArray, X: Any) -> IntArray:
+        """Return the same clusters, numbered in the order in which they appear in the sorted points."""
+        if self.metric == "precomputed":
+            return labels
+        order = np.lexsort(np.asarray(X, np.float64).T[::-1])
+        _, first = np.unique(labels[order], return_index=True)
+        return np.asarray(np.argsort(np.argsort(first))[labels])
+
 
 def _cut(Z: FloatArray, n_clusters: int) -> IntArray:
-    """The clusters that are there when the merges have left k of them."""
+    """Return the k clusters that are left after n - k merges."""
     n = Z.shape[0] + 1
     made = n + np.arange(n - n_clusters)
     used = Z[: n - n_clusters, :2].astype(np.int64)
@@ -81,27 +102,28 @@ class RhoLinkage(_Clusterer):
     Parameters
     ----------
     rho
-        The parameter, from 0 (the first linkage) to 1 (the second).
+        Parameter, from 0 (the first linkage) to 1 (the second).
     n_clusters
-        The number of flat clusters.
+        Number of flat clusters.
     linkage
         "single-complete", "average-complete" or "single-average".
     metric
-        A metric as `scipy.spatial.distance.pdist` takes it, or "precomputed" where X holds the distances.
+        Metric of `scipy.spatial.distance.pdist`, also "manhattan", "l1" and "l2"; "precomputed" if X holds
+        the distances.
     pruning
-        Which k clusters of the tree: "cut", those that are there when the merges have left k; "k-means" or
-        "k-median", those with the least cost.
+        The k clusters of the tree: "cut" takes those that are left after n - k merges, "k-means" and
+        "k-median" those with the least cost.
 
     Attributes
     ----------
     labels_
-        The cluster of each point; exactly k of them, whatever the ties.
+        Cluster of each point; exactly k clusters, also with ties.
     linkage_matrix_
         scipy's Z.
     children_
         The two clusters of each merge, as in `AgglomerativeClustering`.
     n_features_in_
-        The number of features of X.
+        Number of features of X.
 
     Examples
     --------
@@ -125,7 +147,7 @@ class RhoLinkage(_Clusterer):
         self.pruning = pruning
 
     def fit(self, X: Any, y: Any = None) -> RhoLinkage:
-        """Cluster the points of X; y is not used."""
+        """Cluster the points of X; y is ignored."""
         problem = Linkage(self._distances(X, reset=True), DasguptaCost(), self.linkage)
         k = check_clusters(self.n_clusters, problem.distances.shape[0])
         Z = problem.tree(self.rho)
@@ -134,39 +156,45 @@ class RhoLinkage(_Clusterer):
         self.children_ = Z[:, :2].astype(np.int64)
         return self
 
+    def predict(self, X: Any) -> IntArray:
+        """Cluster the points of X on their own, with the same ρ; for scorers that call `predict`."""
+        check_is_fitted(self, "labels_")
+        return self._clustered(X, self.rho, self.n_clusters, self.linkage)
+
 
 class OnlineRhoLinkage(_Clusterer):
-    """ρ-linkage with a ρ that is learned from one data set after the other, by Exp3-SET.
+    """ρ-linkage with a ρ that is learned from a sequence of data sets, by Exp3-SET.
 
     Parameters
     ----------
     n_clusters
-        The number of flat clusters; None: as many as a data set has labels, which needs labels.
+        Number of flat clusters; None: the number of different labels of a data set, which must have labels.
     linkage, metric, pruning
-        The same as for `RhoLinkage`.
+        As in `RhoLinkage`.
     cost
-        What to learn from where there are no labels: "k-means", "k-median" or "dasgupta".
+        Loss of data sets without labels: "k-means", "k-median" or "dasgupta".
     learner
-        An `Exp3Set` on [0, 1] to go on with; None: a new one.
+        An `Exp3Set` on [0, 1] to continue with; None: a new one.
     random_state
-        The seed of a new learner.
+        Seed of a new learner: an integer, None, or a `numpy.random.RandomState` to draw it from.
 
     Attributes
     ----------
     learner_
         The learner.
     rho_
-        The ρ that the learner recommends now.
+        ρ that the learner recommends.
     labels_, linkage_matrix_
-        The clusters and the tree of the last data set, with the ρ that was played on it.
+        Clusters and tree of the last data set, for the ρ that was played.
     played_rho_, loss_
-        The ρ and the loss of the last round.
+        ρ and loss of the last round.
 
     Notes
     -----
-    A round is judged by its tree, as in theory: the loss is that of the *best* k clusters of the tree.
-    `predict` has no labels to choose them by and follows `pruning`. With pruning="k-means" or "k-median", and
-    the same `cost`, both use one rule.
+    The loss of a round is that of the *best* k clusters of the tree, as in theory. `predict` has no labels
+    and takes the clusters of `pruning`. With pruning="k-means" or "k-median", and the same `cost`, both use
+    the same clusters. Points with the label -1 are unlabelled, as elsewhere in scikit-learn: they take part
+    in the clustering, but not in the loss.
 
     Examples
     --------
@@ -187,7 +215,7 @@ class OnlineRhoLinkage(_Clusterer):
         pruning: str = "cut",
         cost: str = "k-means",
         learner: Exp3Set | None = None,
-        random_state: int | None = None,
+        random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.linkage = linkage
@@ -198,13 +226,13 @@ class OnlineRhoLinkage(_Clusterer):
         self.random_state = random_state
 
     def partial_fit(self, X: Any, y: Any = None) -> OnlineRhoLinkage:
-        """Play a round: draw ρ, cluster X with it, learn from the labels y or else from the cost."""
+        """Play a round: draw ρ, cluster X with it, and learn from the labels y, or else from the cost."""
         first = not hasattr(self, "learner_")
         distances = self._distances(X, reset=first)
         cost, k = self._cost(y, np.shape(X)[0])
         problem = Linkage(distances, cost, self.linkage)
         if first:
-            self.learner_ = self.learner or Exp3Set(Interval(0.0, 1.0), seed=self.random_state)
+            self.learner_ = self.learner or Exp3Set(Interval(0.0, 1.0), seed=self._seed())
         trial = self.learner_.ask()
         try:
             seen = problem.reveal(trial.rho)
@@ -220,51 +248,34 @@ class OnlineRhoLinkage(_Clusterer):
         return self
 
     def fit(self, X: Any, y: Any = None) -> OnlineRhoLinkage:
-        """Start anew, with one round on X."""
+        """Start with a new learner, and play one round on X."""
         if hasattr(self, "learner_"):
             del self.learner_
         return self.partial_fit(X, y)
 
     def predict(self, X: Any) -> IntArray:
-        """Cluster the points of X with the recommended ρ; nothing is learned.
+        """Cluster the points of X with the recommended ρ, without learning.
 
-        Clusters are numbered by their least points, coordinate by coordinate: the order of the points in X
-        plays no part (but with precomputed distances).
+        Clusters are numbered by their least points, coordinate by coordinate: the numbers do not depend on
+        the order of the points in X (except with precomputed distances).
         """
         check_is_fitted(self, "learner_")
-        X = self._checked(X, reset=False)
-        if len(X) == 1:  # which has no distances, and is a cluster of its own
-            return np.zeros(1, np.int64)
         k = self.n_clusters if self.n_clusters is not None else int(self.labels_.max()) + 1
-        fixed = RhoLinkage(
-            self.rho_, min(k, len(X)), linkage=self.linkage, metric=self.metric, pruning=self.pruning
-        )
-        return self._numbered(fixed.fit(X).labels_, X)
+        return self._clustered(X, self.rho_, k, self.linkage)
 
-    def _numbered(self, labels: IntArray, X: Any) -> IntArray:
-        """The same clusters, numbered by their least points: as they appear when points are sorted."""
-        if self.metric == "precomputed":
-            return labels
-        order = np.lexsort(np.asarray(X, np.float64).T[::-1])
-        _, first = np.unique(labels[order], return_index=True)
-        return np.asarray(np.argsort(np.argsort(first))[labels])
+    def _seed(self) -> Any:
+        if isinstance(self.random_state, np.random.RandomState):
+            return int(self.random_state.randint(2**31 - 1))
+        return self.random_state
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> IntArray:
-        """Play a round on X, then cluster it with the ρ that is recommended after it."""
+        """Play a round on X, then cluster X with the ρ that is recommended after it."""
         return self.partial_fit(X, y).predict(X)
 
-    def _cost(self, y: Any, n_points: int) -> tuple[TreeCost, int]:
-        """What the tree of a data set costs, and the number of clusters."""
+    def _cost(self, y: Any, n_points: int) -> tuple[TreeCost | Callable[..., float], int]:
+        """Return the cost of the tree of a data set, and the number of clusters."""
         if y is not None:
-            y = np.asarray(y)
-            if y.shape != (n_points,):
-                raise ValueError(
-                    f"y must have a label for each of the {n_points} points, got shape {y.shape}"
-                )
-            different = np.unique(y).size
-            matching = "hamming" if different <= MOST_LABELS else "majority"
-            target = TargetDistance(y, self.n_clusters, matching)
-            return target, target.n_clusters
+            return self._target(np.asarray(y), n_points)
         if self.n_clusters is None:
             raise ValueError("n_clusters must be given where there are no labels y")
         if self.cost == "dasgupta":
@@ -272,3 +283,36 @@ class OnlineRhoLinkage(_Clusterer):
         if self.cost not in _PRUNINGS:
             raise ValueError(f"cost must be 'k-means', 'k-median' or 'dasgupta', got {self.cost!r}")
         return _PRUNINGS[self.cost](self.n_clusters), self.n_clusters
+
+    def _target(self, y: Any, n_points: int) -> tuple[TreeCost | Callable[..., float], int]:
+        """Return the distance to the labels y, for the points that have one, and the number of clusters."""
+        if y.shape != (n_points,):
+            raise ValueError(f"y must have a label for each of the {n_points} points, got shape {y.shape}")
+        labelled = np.flatnonzero(y != _UNLABELLED) if y.dtype.kind in "if" else np.arange(n_points)
+        if labelled.size == 0:
+            raise ValueError(f"y must have labels other than {_UNLABELLED}, which means unlabelled")
+        y = y[labelled]
+        matching = "hamming" if np.unique(y).size <= MOST_LABELS else "majority"
+        k = None if self.n_clusters is None else min(self.n_clusters, y.size)
+        target = TargetDistance(y, k, matching)
+        if y.size == n_points:
+            return target, target.n_clusters
+        pairs = np.ix_(labelled, labelled)
+        return (lambda D, Z: target(D[pairs], _restricted(Z, labelled))), self.n_clusters or target.n_clusters
+
+
+def _restricted(Z: FloatArray, points: IntArray) -> FloatArray:
+    """Return the tree that Z induces on some of its points, numbered in the order given."""
+    n = Z.shape[0] + 1
+    clusters = np.full(2 * n - 1, -1)  # in the new tree; -1: without any of the points
+    clusters[points] = np.arange(points.size)
+    sizes, rows = [1] * points.size, []
+    for i, (a, b, height, _) in enumerate(Z):
+        first, second = sorted((int(clusters[int(a)]), int(clusters[int(b)])))
+        if first >= 0:
+            clusters[n + i] = len(sizes)
+            sizes.append(sizes[first] + sizes[second])
+            rows.append((first, second, height, sizes[-1]))
+        else:
+            clusters[n + i] = second
+    return np.array(rows, np.float64).reshape(-1, 4)

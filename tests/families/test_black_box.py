@@ -66,7 +66,7 @@ def test_reveal_is_right_to_the_tolerance_within_the_promised_runs(lo, hi, level
 
 
 @pytest.mark.parametrize("levels", [1, 2, 3, 4])
-def test_over_every_piece_and_place_the_bound_on_runs_is_kept_and_reached(levels):
+def test_the_bound_on_runs_is_sharp(levels):
     n = 2**levels
     runs = []
     for lo, hi in itertools.combinations(range(n + 1), 2):
@@ -96,7 +96,7 @@ def test_exact_ends_are_the_true_doubles(inner, rho):
 
 
 @pytest.mark.parametrize("edge", [5e-324, 1e-300, 2.0**-40, 0.3, 1 - 2.0**-53])
-def test_exact_with_ends_anywhere(edge):
+def test_exact_ends_anywhere_in_the_space(edge):
     problem = sb.BlackBox(Steps([0, edge, 1]), None, sb.Interval(0, 1), LOSS, exact=True)
     assert problem.reveal(0).domain == ((0.0, edge),)
     assert problem.reveal(1).domain == ((edge, 1.0),)
@@ -127,7 +127,7 @@ def test_every_rho_of_a_piece_reveals_the_same_interval_to_the_bit(seed, toleran
     assert checked > 40
 
 
-def test_a_rho_past_an_edge_in_the_edge_s_own_cell_still_gets_its_own_piece():
+def test_a_rho_right_of_an_edge_in_its_cell_reveals_its_own_piece():
     steps = Steps([0, 0.301, 1])
     problem = sb.BlackBox(steps, None, sb.Interval(0, 1), LOSS, tolerance=0.125)
     assert problem.reveal(0.3).domain == ((0.0, 0.375),)
@@ -146,7 +146,7 @@ def test_an_output_at_the_right_end_alone(exact):
     assert 1.0 - 1e-3 <= at_end.edges[0] == (math.nextafter(1, 0) if exact else 1 - 2.0**-10)
 
 
-def test_nothing_is_run_twice_over_all_methods():
+def test_no_parameter_is_run_twice():
     steps = Steps([0, 0.2, 0.7, 0.71, 1])
     problem = sb.BlackBox(steps, None, sb.Interval(0, 1), LOSS, check=5)
     for rho in (0.1, 0.5, 0.5, 1.0, 0.0):
@@ -160,13 +160,13 @@ def test_nothing_is_run_twice_over_all_methods():
     assert problem.n_runs == before
 
 
-def test_a_wide_piece_that_reaches_both_ends_takes_three_runs():
+def test_a_piece_that_is_the_whole_space_takes_three_runs():
     problem = sb.BlackBox(lambda _, rho: "always", None, sb.Interval(0, 1), len)
     assert problem.reveal(0.4) == sb.PiecewiseConstant([0, 1], [6])
     assert problem.n_runs == 3
 
 
-def test_a_run_that_fails_leaves_nothing_behind():
+def test_a_failed_run_changes_nothing():
     broken = True
 
     def run(_, rho):
@@ -235,7 +235,7 @@ def test_threads_run_side_by_side():
     assert problem.n_runs == 4
 
 
-def test_resolution_finds_what_comes_back():
+def test_losses_finds_recurring_outputs_wider_than_the_resolution():
     steps = Steps([0, 0.51, 0.54, 1], outputs=[0, 1, 0])
     space = sb.Interval(0, 1)
     assert len(sb.BlackBox(steps, None, space, LOSS, resolution=0.25).losses()) == 1
@@ -254,13 +254,13 @@ def test_resolution_finds_what_comes_back():
 COMES_BACK = Steps([0, 0.4, 0.6, 1], outputs=["a", "b", "a"])
 
 
-def test_without_a_check_bisection_steps_over_a_gap():
+def test_bisection_without_a_check_misses_a_gap():
     """What the paper's assumption rules out, and `check` is for."""
     problem = sb.BlackBox(COMES_BACK, None, sb.Interval(0, 1), len)
     assert problem.reveal(0.1).domain == ((0.0, 1.0),)
 
 
-def test_check_raises():
+def test_check_raises_if_an_output_recurs():
     problem = sb.BlackBox(COMES_BACK, None, sb.Interval(0, 1), len, check=30)
     with pytest.raises(ValueError, match="not piecewise-unique"):
         problem.reveal(0.1)
@@ -318,7 +318,7 @@ def test_same_output(a, b, same):
     assert same_output(b, a) is same
 
 
-def test_custom_comparison():
+def test_outputs_may_be_compared_by_a_function():
     problem = sb.BlackBox(
         lambda _, rho: 100 * rho, None, sb.Interval(0, 1), lambda x: x // 10 / 10, 1e-6,
         equal=lambda a, b: a // 10 == b // 10,
@@ -356,20 +356,22 @@ def test_loss_takes_the_output_or_the_instance_and_the_output(loss, expected):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"run": 3}, TypeError, "run must be callable, got 3"),
-        ({"loss": None}, TypeError, "loss must be callable"),
+        ({"run": 3}, TypeError, "run must be a callable, got 3"),
+        ({"loss": None}, TypeError, "loss must be a callable"),
         ({"space": (0, 1)}, TypeError, r"space must be an Interval or Knobs, got \(0, 1\)"),
         ({"tolerance": 0}, ValueError, r"tolerance must be in \(0, 1\), got 0.0"),
         ({"tolerance": 1.0}, ValueError, r"tolerance must be in \(0, 1\), got 1.0"),
-        ({"equal": "=="}, TypeError, "equal must be callable"),
+        ({"equal": "=="}, TypeError, "equal must be a callable"),
         ({"check": -1}, ValueError, "check must be at least 0"),
         ({"on_recurrence": "ignore"}, ValueError, "on_recurrence must be one of 'raise', 'shrink'"),
         ({"n_jobs": 0}, ValueError, "n_jobs must be at least 1"),
         ({"resolution": 0}, ValueError, "resolution must be finite and > 0"),
         ({"high": 0}, ValueError, "high must be finite and > 0"),
+        ({"maximize": "no"}, TypeError, "maximize must be True or False, got 'no'"),
+        ({"exact": "no"}, TypeError, "exact must be True or False, got 'no'"),
     ],
 )
-def test_bad_input(options, error, message):
+def test_bad_arguments_are_named(options, error, message):
     arguments = {"run": lambda _, rho: 0, "instance": None, "space": sb.Interval(0, 1), "loss": float}
     with pytest.raises(error, match=message):
         sb.BlackBox(**(arguments | options))
@@ -404,7 +406,7 @@ def test_a_learner_plays_black_boxes():
 
 @pytest.mark.parametrize(("lo", "hi"), [*SPACES, (1e15, 1e15 + 8), (-1e-300, 1e-300), (-7.3, 1e9)])
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-13])
-def test_grid_points_are_apart_and_know_their_cell(lo, hi, tolerance):
+def test_grid_points_are_distinct_and_in_their_own_cell(lo, hi, tolerance):
     grid = DyadicGrid(lo, hi, tolerance * (hi - lo))
     first, last = range(min(grid.n_cells, 300)), range(max(grid.n_cells - 300, 0), grid.n_cells + 1)
     for indices in (first, last):
@@ -491,7 +493,7 @@ def test_linkage_as_a_black_box(seed):
     agree(exact, run, exact, lambda output: output[1], [0.0, 1.0, *rng.random(15).tolist()])
 
 
-def test_an_output_without_pieces_is_given_up():
+def test_an_output_that_changes_everywhere_raises():
     problem = sb.BlackBox(lambda x, rho: rho, None, sb.Interval(0, 1), lambda output: output, max_runs=1000)
     with pytest.raises(ValueError, match="is it piecewise constant in rho"):
         problem.losses()
@@ -499,7 +501,7 @@ def test_an_output_without_pieces_is_given_up():
 
 
 @pytest.mark.parametrize("options", [{"resolution": 1e-7}, {"resolution": 1e-12}])
-def test_the_limit_on_runs_holds_for_the_first_look_as_well(options):
+def test_max_runs_limits_the_coarse_grid(options):
     runs = []
     box = sb.BlackBox(lambda x, rho: runs.append(rho), None, sb.Interval(0, 1), lambda _: 0.5, 1e-12,
                       max_runs=100, **options)  # fmt: skip
@@ -508,12 +510,6 @@ def test_the_limit_on_runs_holds_for_the_first_look_as_well(options):
     assert len(runs) <= 100
 
 
-@pytest.mark.parametrize("name", ["maximize", "exact"])
-def test_flags_are_flags(name):
-    with pytest.raises(TypeError, match=f"{name} must be True or False, got 'no'"):
-        sb.BlackBox(lambda x, rho: x, 0, sb.Interval(0, 1), lambda x: 0.5, **{name: "no"})
-
-
-def test_a_tolerance_below_all_doubles():
+def test_a_tolerance_below_the_spacing_of_doubles_is_accepted():
     box = sb.BlackBox(lambda x, rho: rho >= x, 0.3, sb.Interval(0, 1), float, 1e-320)
     assert box.reveal(0.7).edges[0] == pytest.approx(0.3, abs=1e-14)

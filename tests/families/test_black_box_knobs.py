@@ -1,4 +1,4 @@
-"""A black box with several knobs: what it reveals along its rows, against a look at every value."""
+"""BlackBox on several knobs, compared with runs of every value."""
 
 import math
 
@@ -12,23 +12,24 @@ MODES = sb.Choice("fast", "good")
 
 @pytest.mark.parametrize("kind", [sb.Integer(1, 12), sb.Integer(1, 40, log=True), sb.Real(0, 1, step=0.05)])
 @pytest.mark.parametrize("seed", range(3))
-def test_every_value_of_a_row_is_found(kind, seed):
+def test_reveal_finds_all_values_with_the_same_output(kind, seed):
     rng = np.random.default_rng(seed)
     breaks = np.sort(rng.choice(kind.count, 4, replace=False))
     knobs = sb.Knobs(n=kind, mode=MODES)
+    values = kind.spread(kind.count)
     runs = []
 
     def run(instance, n, mode):
         runs.append((n, mode))
-        return mode, int(np.searchsorted(breaks, kind.index(n), side="right"))
+        return mode, int(np.searchsorted(breaks, values.index(n), side="right"))
 
     box = sb.BlackBox(run, None, knobs, lambda output: output[1] / 5 + 0.1 * (output[0] == "fast"))
-    outputs = {i: run(None, kind.pick(i), "good") for i in range(kind.count)}
+    outputs = [run(None, value, "good") for value in values]
     runs.clear()
     for i in rng.permutation(kind.count).tolist():
         before = box.n_runs
-        values = {"n": kind.pick(i), "mode": "good"}
-        seen = knobs.line.on_rows(box.reveal(**values), knobs.place(**values))
+        played = {"n": values[i], "mode": "good"}
+        seen = knobs.line.on_rows(box.reveal(**played), knobs.place(**played))
         assert box.n_runs - before <= box.most_runs
         row = knobs.line.row(seen, 1)
         for j in range(kind.count):
@@ -56,7 +57,7 @@ def test_ends_on_a_log_scale_are_found_to_the_tolerance():
     assert best.values["alpha"] < 0.003
 
 
-def test_black_boxes_are_played():
+def test_a_learner_plays_black_boxes_with_knobs():
     knobs = sb.Knobs(alpha=sb.Real(1e-4, 1, log=True), mode=MODES)
     rng = np.random.default_rng(0)
     boxes = [
@@ -72,11 +73,11 @@ def test_black_boxes_are_played():
     assert (history.values["alpha"] <= history.hi).all()
 
 
-def test_bad_input_is_refused():
+def test_bad_arguments_are_named():
     knobs = sb.Knobs(alpha=sb.Real(1e-4, 1, log=True), mode=MODES)
     with pytest.raises(ValueError, match="tolerance must be in"):
         sb.BlackBox(print, 0, knobs, float, tolerance=0.0)
-    with pytest.raises(TypeError, match="run must be callable"):
+    with pytest.raises(TypeError, match="run must be a callable"):
         sb.BlackBox(3, 0, knobs, float)
     with pytest.raises(ValueError, match="partition must be"):
         sb.BlackBox(print, 0, knobs, float, partition="no")

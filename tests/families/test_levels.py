@@ -1,4 +1,4 @@
-"""Feedback sets of equal loss: the maximal intervals, against the whole function and exact references."""
+"""Feedback sets of equal loss: compared with the whole function and with exact references."""
 
 import math
 
@@ -85,7 +85,7 @@ def test_linkage_joins_the_trees_of_a_stream(kind, linkage):
 
 
 @pytest.mark.parametrize("cost", [KMeansCost(3), DasguptaCost(), lambda D, Z: 0.5])
-def test_costs_that_tell_all_trees_apart_and_one_that_tells_none(cost):
+def test_costs_that_differ_for_all_trees_or_for_none(cost):
     by_tree = sb.Linkage(distances(20, 3, 0), cost)
     problem = sb.Linkage(by_tree.distances, cost, partition="loss")
     assert_reveals_the_pieces_of(problem, by_tree.losses().compress(), np.random.default_rng(1))
@@ -295,7 +295,7 @@ def test_a_walk_over_endless_outputs_of_one_loss_is_given_up():
         box.reveal(0.3)
 
 
-def test_bad_partitions_are_named():
+def test_bad_partitions_raise():
     with pytest.raises(ValueError, match="partition must be one of"):
         sb.BlackBox(stairs, [], sb.Interval(0, 1), odd, partition="tree")
     with pytest.raises(ValueError, match="partition must be one of"):

@@ -1,10 +1,10 @@
-"""What a function told of a knob says of a single value, straight from the definition."""
+"""Functions of a knob and boxes of knobs, straight from the definitions."""
 
 import math
 
 
 def told_of(function, value, end):
-    """The value of [lo, hi) pieces at a value of the knob, whose `end` is closed; nan: not seen."""
+    """Return the value of a step function at a value of the knob, whose `end` is closed; nan: unseen."""
     edges, values = function.edges.tolist(), function.values.tolist()
     for lo, hi, told in zip(edges[:-1], edges[1:], values, strict=True):
         if lo <= value < hi:
@@ -15,7 +15,7 @@ def told_of(function, value, end):
 
 
 def rows_in_box(knobs, where):
-    """The rows whose values lie in a box, by looking at each."""
+    """Return the rows whose values lie in a box, by a look at each."""
     found = []
     for row, alpha in enumerate(knobs.alphas):
         values = dict(zip(knobs.names[1:], alpha, strict=True))

@@ -1,4 +1,4 @@
-"""Interval: membership, the line with its margin, and how feedback is laid on it."""
+"""Interval: membership, the line with its margin, feedback on the line."""
 
 import dataclasses
 import math
@@ -41,7 +41,7 @@ def test_bad_spaces_are_refused(arguments, error, message):
         Interval(*arguments)
 
 
-def test_a_space_is_a_value():
+def test_intervals_are_immutable_and_compare_by_value():
     space = Interval(0, np.float32(10))
     assert (space.lo, space.hi, space.width, space.margin) == (0.0, 10.0, 10.0, 0.0)
     assert type(space.hi) is float
@@ -53,7 +53,7 @@ def test_a_space_is_a_value():
 
 
 @pytest.mark.parametrize("rho", [0, 10, 5.5, np.float64(3), np.int64(3)])
-def test_membership(rho):
+def test_inside(rho):
     space = Interval(0, 10)
     assert rho in space
     assert space.check(rho) == rho
@@ -75,14 +75,14 @@ def test_not_a_number(rho):
         Interval(0, 10).check(rho)
 
 
-def test_the_line_and_its_projection():
+def test_points_in_the_margin_stand_for_the_nearer_end():
     space = Interval(0, 1, margin=0.25)
     assert space.line.ends == (-0.25, 1.25)
     assert [space.line.read(x) for x in (-0.25, 0.3, 1.2)] == [(0, 0.0), (0, 0.3), (0, 1.0)]
     assert Interval(2, 3).line.ends == (2.0, 3.0)
 
 
-def test_what_touches_an_end_covers_the_margin():
+def test_feedback_at_an_end_covers_the_margin():
     space = Interval(0, 1, margin=0.25)
 
     def laid(edges):

@@ -1,4 +1,4 @@
-"""Rows laid end to end: the line, functions on it, boxes, and learners that cannot tell one row from none."""
+"""Strips: the line, functions and boxes on it, and learners on rows."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_the_default_number_of_rows_leaves_no_point_far_from_a_row(T, d):
     st.lists(st.floats(0, 1), min_size=2, max_size=5, unique=True),
     st.data(),
 )
-def test_functions_keep_their_values_on_the_line(n_rows, lo, width, marks, data):
+def test_lay_rows_keeps_the_values(n_rows, lo, width, marks, data):
     interval = sb.Interval(lo, lo + width)
     space = sb.Strips(n_rows, interval)
     edges = np.unique([min(interval.lo + interval.width * mark, interval.hi) for mark in marks])
@@ -63,7 +63,7 @@ def test_functions_keep_their_values_on_the_line(n_rows, lo, width, marks, data)
         assert back(middle) == value
 
 
-def test_on_the_unit_interval_rows_are_exact():
+def test_rows_of_the_unit_interval_are_exact():
     """A point of the line is in [lo, hi) exactly if its parameter is."""
     rng = np.random.default_rng(0)
     space = sb.Strips(64, UNIT)
@@ -89,7 +89,7 @@ def test_the_ends_of_rows_belong_to_their_rows():
             assert space.line.around(laid, x) == (0, 1)
 
 
-def test_rows_come_back_from_the_line():
+def test_row_is_the_inverse_of_lay_rows():
     rng = np.random.default_rng(1)
     space = sb.Strips(4, sb.Interval(0, 2))
     functions = {row: random_function(rng, 0, 2) for row in range(4)}
@@ -118,7 +118,7 @@ def test_boxes_become_intervals_of_rows():
     assert seen.domain == ((1.0, 3.0), (4.0, 6.0))  # rows (0, ½), (0, 1), (½, ½), (½, 1)
 
 
-def test_the_best_stretch_lies_in_one_row():
+def test_argmin_lies_in_one_row():
     space = sb.Strips(3, UNIT)
     f = space.lay_rows({0: PiecewiseConstant([0, 0.6, 1], [1, 0]), 1: PiecewiseConstant([0, 0.5, 1], [0, 1])})
     assert f.argmin() == (0.6, 1.5)
@@ -126,7 +126,7 @@ def test_the_best_stretch_lies_in_one_row():
     assert space.line.argmin(PiecewiseConstant([0, 3], [0.2])) == (0, (0, 1))
 
 
-def test_bad_spaces_and_functions_are_named():
+def test_bad_arguments_are_named():
     with pytest.raises(TypeError, match="interval must be an Interval"):
         sb.Strips(3, 5)
     with pytest.raises(ValueError, match="give n_rows, or a horizon"):
@@ -157,7 +157,7 @@ def test_bad_spaces_and_functions_are_named():
 
 @pytest.mark.parametrize("margin", [0.0, 0.25])
 @pytest.mark.parametrize("options", [{}, {"baseline": None, "rate": 0.4}, {"max_pieces": 16}])
-def test_one_row_is_an_interval(options, margin):
+def test_strips_with_one_row_equal_the_interval(options, margin):
     interval = sb.Interval(-1, 2, margin=margin)
     one, row = (sb.Exp3Set(space, seed=3, **options) for space in (interval, sb.Strips(1, interval)))
     rng = np.random.default_rng(5)
@@ -173,7 +173,7 @@ def test_one_row_is_an_interval(options, margin):
     assert one.recommend() == row.recommend()[:2]
 
 
-def test_a_union_of_intervals_is_one_set():
+def test_feedback_on_several_rows_is_one_set():
     """One step on several rows, against the formula."""
     space = sb.Strips(4, UNIT)
     learner = sb.Exp3Set(space, rate=0.5, baseline=None, seed=0)
@@ -242,7 +242,7 @@ def _box_around(space, trial, value):
     return rho, *((-1, 2) for _ in space.axes), value
 
 
-def test_boxes_teach_a_learner():
+def test_a_learner_learns_from_boxes():
     """A two-parameter algorithm whose feedback is a box: the best corner is found."""
     space = sb.Strips(8, UNIT)
     learner = sb.Exp3Set(space, seed=0)
@@ -259,7 +259,7 @@ def test_boxes_teach_a_learner():
     assert best.alpha > 0.55
 
 
-def test_what_is_told_must_cover_the_trial():
+def test_feedback_must_cover_the_trial():
     space = sb.Strips(3, UNIT)
     learner = sb.Exp3Set(space, seed=0)
     trial = learner.ask()
@@ -271,7 +271,7 @@ def test_what_is_told_must_cover_the_trial():
     learner.tell(trial, space.lay_rows({row: PiecewiseConstant([0, 1], [0.5])}))
 
 
-def test_bandits_on_rows():
+def test_exp3_grid_plays_rows():
     space = sb.Strips(4, UNIT)
     learner = sb.Exp3Grid(space, n_arms=12, seed=0)
     points = set()
@@ -314,7 +314,7 @@ class Plane:
 
 
 @pytest.mark.parametrize("feedback", ["full", "semi-bandit", "bandit"])
-def test_games_on_rows(feedback, tmp_path):
+def test_a_game_on_rows_has_exact_regret(feedback, tmp_path):
     space = sb.Strips(4, UNIT)
     rng = np.random.default_rng(7)
     problems = [Plane(space, rng) for _ in range(60)]
@@ -344,7 +344,7 @@ def test_games_on_rows(feedback, tmp_path):
     assert (tmp_path / "game.csv").read_text().splitlines()[0].endswith(",alpha")
 
 
-def test_a_game_needs_one_space():
+def test_learner_and_problems_must_have_one_space():
     problem = Plane(sb.Strips(4, UNIT), np.random.default_rng(0))
     with pytest.raises(ValueError, match=r"problem 0 lives on 4 rows of \[0, 1\].*the learner on 3 rows"):
         sb.play(sb.Exp3Set(sb.Strips(3, UNIT), seed=0), [problem])

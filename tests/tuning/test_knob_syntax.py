@@ -50,7 +50,7 @@ def test_knobs_are_read(text, expected):
         (["x=1:2:3:4"], "--knob x must be LO:HI"),
         (["n=1..2.5"], "--knob n must be"),
         (["n=1..9:lin"], "--knob n must be"),
-        (["x=0:1:log"], "log scale must stay above zero"),
+        (["x=0:1:log"], "above 0 on a log scale"),
         (["n=9..1"], "--knob n=9..1: lo must be below hi"),
         (["m=a,a"], "must differ"),
         (["x=0:1", "x=1..3"], "two knobs are called 'x'"),

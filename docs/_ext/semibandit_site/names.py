@@ -23,7 +23,7 @@ ROOMS = {
     "studies": "Studies",
     "plots": "Plots",
     "plots.plane": "Plots of two parameters",
-    "plots.knobs": "Plots of knobs",
+    "plots.rows": "Plots of knobs",
     "plots.dispersion": "Plots of dispersion",
     "plots.tuning": "Plots of tuning",
     "confidence": "Confidence",

@@ -1,4 +1,4 @@
-"""Wider feedback sets: the maximal interval on which the loss is the same, whatever the output."""
+"""Feedback sets by loss: the maximal interval on which the loss is constant."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["level_set"]
 
 
 def level_set(reveal: Callable[[float], PiecewiseConstant], rho: float, space: Interval) -> PiecewiseConstant:
-    """The maximal interval around rho with one loss, by a walk over the pieces that `reveal` shows.
+    """Return the loss on the maximal interval around rho on which it is constant.
 
-    These must be exact, [lo, hi) to the double. Losses are compared as they are, bit by bit. One call for
-    each piece of the interval, and one for each of its neighbours.
+    Walks over the pieces of `reveal`, which must be exact to the double. Losses are compared for equality.
+    Calls `reveal` once for each piece of the interval and for both neighbours.
 
     >>> steps = PiecewiseConstant([0, 1, 2, 3, 4], [0.5, 0.1, 0.1, 0.5])
     >>> level_set(steps.piece, 2.5, Interval(0, 4))

@@ -17,7 +17,7 @@ from semibandit.games.engines import Advance, Engine, engine_for
 from semibandit.games.guarantees import uniform_radius
 from semibandit.games.hindsight import Hindsight, best_of, mean_of, unwatched
 from semibandit.games.log import Log, Reader, Unreadable
-from semibandit.games.losses import finest_space, whole_loss
+from semibandit.games.losses import space_of, whole_loss
 from semibandit.games.search import Found, Search, Watch
 from semibandit.spaces import Interval, Parameters, Space, call
 
@@ -198,7 +198,7 @@ def _fit(log: Log, options: _Options, watch: Watch) -> Fit:
     """Choose, check, and put together what was found."""
     first = log.first(Reader(options.skip))
     maximize = bool(getattr(first, "maximize", False)) if options.maximize is None else options.maximize
-    space = finest_space(first)
+    space = space_of(first)
     reader = Reader(options.skip, options.holdout)
     at = _place(first, space, options.default)
     found = Search(log, options.engine, watch, reader, maximize, options.max_pieces, options.chunk, at).run()

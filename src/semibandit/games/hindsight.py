@@ -12,7 +12,7 @@ from semibandit.functions import Piecewise
 from semibandit.functions.exact import ExactSum
 from semibandit.games.engines import Advance, engine_for
 from semibandit.games.log import Log, Reader
-from semibandit.games.losses import finest_space
+from semibandit.games.losses import space_of
 from semibandit.games.search import Search
 from semibandit.spaces import Alpha, Interval, Line, Parameters, parameters_of, values_of
 
@@ -61,8 +61,7 @@ def best_in_hindsight(
 ) -> Hindsight:
     """The fixed parameter with the smallest total loss over all problems.
 
-    On `Knobs` the best of all choices and whole numbers, while these make no more than 2,000 rows; of real
-    knobs across the rows the best of a grid.
+    On `Knobs` the best of all rows.
 
     Exact: the minimum of the sum of the whole loss functions, whose values are the true sums, each rounded
     once (so that sums that differ by less may count as equal). One pass, O(N log N) for N pieces, in memory
@@ -108,7 +107,7 @@ def _searched(problems: Iterable[Any], maximize: bool, max_pieces: float) -> tup
     maximize = _validate.boolean("maximize", maximize)
     log = Log(problems)
     reader = Reader()
-    space = finest_space(log.first(reader))
+    space = space_of(log.first(reader))
     search = Search(log, engine_for(None, None), unwatched, reader, maximize, max_pieces)
     found = search.run()
     return mean_of(found.function, found.tally.count, maximize), best_of(

@@ -242,9 +242,7 @@ class History:
         bins = self._bins()[:-1] + (starts - starts[0])
         bins[:, :1] = starts
         shares: FloatArray = density.between(np.append(bins.ravel(), ends[1]))
-        rows = np.zeros((len(self.space.alphas), bins.shape[1]))
-        np.add.at(rows, line.origins, shares.reshape(n_rows, -1))  # rows that were split count as one
-        return rows
+        return shares.reshape(n_rows, -1)
 
     # -- tables ----------------------------------------------------------------------------------
 

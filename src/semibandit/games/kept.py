@@ -45,8 +45,12 @@ class Kept:
         parameters = values or args
         if self._function is None:
             return float(call(self.problem.loss, parameters))
-        space = self.problem.space.finest
-        return float(space.line.on_rows(self._function)(call(space.place, parameters)))
+        space = self.problem.space
+        at = call(space.place, parameters)
+        played = space.parameters(*space.line.read(at))
+        if any(played[name] != values[name] for name in space.names[1:]):  # no row has these values
+            return float(call(self.problem.loss, parameters))
+        return float(space.line.on_rows(self._function)(at))
 
     def __getattr__(self, name: str) -> Any:
         if name == "problem":  # while a copy is being made

@@ -9,7 +9,7 @@ from semibandit import _validate
 from semibandit.functions import Piecewise
 from semibandit.spaces import Boxes, Line
 
-__all__ = ["finest_space", "require_span", "require_whole", "whole_functions", "whole_loss"]
+__all__ = ["require_span", "require_whole", "space_of", "whole_functions", "whole_loss"]
 
 
 def whole_functions(problems: Iterable[Any], maximize: bool, spaces: list[Any]) -> Iterator[Piecewise]:
@@ -17,7 +17,7 @@ def whole_functions(problems: Iterable[Any], maximize: bool, spaces: list[Any]) 
     ends: tuple[float, float] | None = None
     for i, problem in enumerate(_validate.iterable("problems", problems, "a sequence of problems")):
         if not spaces:
-            spaces.append(finest_space(problem))
+            spaces.append(space_of(problem))
         function = whole_loss(problem)
         require_whole(function, i)
         ends = require_span(function, i, ends)
@@ -51,11 +51,10 @@ def whole_loss(problem: Any) -> Piecewise:
             f"`losses` must return the loss as a PiecewiseConstant (or a PiecewiseLinear), got {function!r} "
             f"from {problem!r}"
         )
-    space = finest_space(problem)
+    space = space_of(problem)
     return (Line(0.0, 1.0) if space is None else space.line).on_rows(function)  # type: ignore[no-any-return]
 
 
-def finest_space(problem: Any) -> Any:
-    """The space that whole functions are on, with all rows that it may have; None for a bare function."""
-    space = getattr(problem, "space", None)
-    return None if space is None else space.finest
+def space_of(problem: Any) -> Any:
+    """Return the space of a problem; None for a bare function."""
+    return getattr(problem, "space", None)

@@ -33,7 +33,6 @@ __all__ = ["AskTell", "one_at_a_time"]
 
 _SALT = 0x5E4B1A2D
 _SEVERAL = list, tuple  # what the looks of a trial are told in
-_REFINE_EVERY = 16  # rounds
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -367,7 +366,7 @@ class AskTell:
         return max(0.0, min(self._loss_mean - 0.5 * deviation, 0.8 * self._loss_mean))
 
     def _adjust(self, speed: float) -> None:
-        """Follow a change of the rate, and keep to the limit on pieces, which both rebuild a tree; refine."""
+        """Follow a change of the rate, and keep to the limit on pieces, which both rebuild a tree."""
         weights = self._epoch.weights
         rate = self.rate.after(self.n_told, self.gap_sum, self.current_rate, weights.finest_rate_step, speed)
         if rate != self.current_rate:
@@ -380,8 +379,3 @@ class AskTell:
             weights, error = self._epoch.weights.joined(max(self.max_pieces // 2, 1))
             self._go_on_with(weights)
             self.join_error += error
-        if self.n_told % _REFINE_EVERY == 0:
-            self._refine()
-
-    def _refine(self) -> None:
-        """Look closer where much is played."""

@@ -12,7 +12,7 @@ from semibandit.functions import Piecewise, PiecewiseConstant
 from semibandit.learners._survey import NOT_COVERED, OUT_OF_RANGE, survey
 from semibandit.learners.learner import Learner
 from semibandit.learners.rates import AdaptiveRate, Rate
-from semibandit.learners.trials import Epoch, Trial
+from semibandit.learners.trials import Trial
 from semibandit.spaces import Boxes, Space
 from semibandit.weights import (
     COARSE,
@@ -166,21 +166,6 @@ class Exp3Set(Learner):
     @property
     def _budget(self) -> int:
         return self.max_pieces or _BUDGET + (self._cells.leaf.size if self._cells.along_rows else 0)
-
-    def _refine(self) -> None:
-        """Split the rows that have much of the weight, where they stand for several values."""
-        if not self.space.directions:
-            return
-        weights = self._epoch.weights
-        finer = self.space.finer(np.exp(weights.log_shares(self._line.starts)))
-        if finer is None:
-            return
-        self.space, parents = finer
-        self._line = self._lay_out(self.space)
-        self.__dict__.pop("_cells", None)
-        self._paid = self._paid.with_rows(self._cells)
-        # Rows keep their places: pending trials stand where they stood, and have the old weights.
-        self._epoch = Epoch(weights.split(parents, self._line, self._cells, self._budget))
 
     def _laid_prior(self) -> PiecewiseConstant | None:
         """The prior on the line that carries weights, as a density."""

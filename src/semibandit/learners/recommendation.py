@@ -72,7 +72,7 @@ class Recommendation(_Deployed):
 
 def at_the_minimum(weights: Weights, line: Line, paid: Paid) -> Choice:
     """The middle of the widest interval with the largest weight, for weights that are exact. O(P)."""
-    log = line.level(weights.log())
+    log = weights.log()
     alike = weights.alike
     behind = log.of_ends(log.edges, *(np.where(end >= -alike, 0.0, -end) for end in log.ends))
     row, (lo, hi) = line.argmin(behind)

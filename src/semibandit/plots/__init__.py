@@ -1,11 +1,11 @@
-"""Plots of games (`plots.plane` for two parameters, `plots.knobs` for knobs), of fits and of dispersion.
+"""Plots of games (`plots.plane` for two parameters, `plots.rows` for knobs), of fits and of dispersion.
 
 Each function draws into the given axes, or into new ones, and returns them; `overview` writes a page. New
 axes belong to a pyplot figure if `matplotlib.pyplot` is imported, so that `plt.show()` shows them; otherwise
 to a figure without a window. `ax.figure.savefig("picture.png")` writes either. Needs the `plot` extra.
 """
 
-from semibandit.plots import dispersion, knobs, plane
+from semibandit.plots import dispersion, plane, rows
 from semibandit.plots.fits import fit
 from semibandit.plots.games import dendrogram, density, loss_function, regret, widths
 from semibandit.plots.pages import overview
@@ -15,10 +15,10 @@ __all__ = [
     "density",
     "dispersion",
     "fit",
-    "knobs",
     "loss_function",
     "overview",
     "plane",
     "regret",
+    "rows",
     "widths",
 ]

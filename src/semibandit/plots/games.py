@@ -97,7 +97,7 @@ def density(history: History, ax: Any = None, *, best: bool = True) -> Any:
     require("history", history, "densities", "best")
     _validate.boolean("best", best)
     if len(history.space.alphas) > 1:
-        raise TypeError("a density of two parameters is drawn by plots.plane, of knobs by plots.knobs")
+        raise TypeError("a density of two parameters is drawn by plots.plane, of knobs by plots.rows")
     ax = axes(ax)
     times, edges, shares = history.densities()
     per_length = shares.reshape(times.size, -1) / np.diff(edges)

@@ -9,7 +9,7 @@ from typing import Any
 from semibandit import _validate
 from semibandit.functions import Piecewise
 from semibandit.games import History, mean_loss
-from semibandit.plots import games, knobs, plane
+from semibandit.plots import games, plane, rows
 from semibandit.plots.figures import new_figure, require_games
 
 __all__ = ["overview"]
@@ -84,8 +84,8 @@ def _knobs(histories: Mapping[str, History], shown: History, beside: dict[str, A
     figure = new_figure(figsize=(13, 8), dpi=110)
     axes = figure.subplots(2, 2)
     games.regret(histories, axes[0, 0], **beside)
-    knobs.rows(shown, axes[0, 1])
-    knobs.along(shown, axes[1, 0])
+    rows.across(shown, axes[0, 1])
+    rows.along(shown, axes[1, 0])
     games.widths(shown, axes[1, 1])
     return figure
 

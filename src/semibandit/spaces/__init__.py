@@ -1,20 +1,20 @@
-"""Parameter spaces: where the knob may stand, and the line that carries a learner's weights.
+"""Parameter spaces, and the line on which a learner keeps its weights.
 
-A learner never asks which kind of space it has: a space is rows of an interval, laid end to end on a line.
+Every space consists of rows of one interval, laid end to end on a line. An `Interval` has one row, `Strips`
+have one for each value of the further parameters, `Knobs` for combinations of values of the other knobs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from semibandit._validate import FloatArray
-from semibandit.spaces.axes import Axis
 from semibandit.spaces.boxes import Boxes
 from semibandit.spaces.interval import Interval
 from semibandit.spaces.kinds import Choice, Integer, Real
 from semibandit.spaces.knobs import Knobs
-from semibandit.spaces.line import Line
-from semibandit.spaces.points import Parameters, call, parameters_of, values_of
+from semibandit.spaces.line import Axis, Line
+from semibandit.spaces.parameters import Parameters, call, parameters_of, values_of
 from semibandit.spaces.strips import Alpha, Strips
 
 __all__ = [
@@ -39,61 +39,60 @@ __all__ = [
 
 @runtime_checkable
 class Space(Protocol):
-    """Rows of an interval, each with further parameters of its own."""
+    """Rows of an interval, each with its own values of further parameters."""
 
     @property
     def interval(self) -> Interval:
-        """Where rho lives, in every row."""
+        """Range of rho, the same in every row."""
         ...
 
     @property
     def alphas(self) -> tuple[Alpha | None, ...]:
-        """The further parameters of each row; (None,) where there are none."""
+        """Further parameters of each row; (None,) if there are none."""
         ...
 
     @property
     def directions(self) -> tuple[Axis, ...]:
-        """Where the rows lie along each further parameter."""
+        """Positions of the rows along each further parameter."""
         ...
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names by which problems are called, that of rho first; () where they are called by position."""
+        """Names of the arguments of a problem's methods, that of rho first; () if they are positional."""
         ...
 
     @property
     def line(self) -> Line:
-        """The line that a learner works on."""
+        """Line of a learner's weights."""
         ...
 
     def parameters(self, row: int, x: float) -> Parameters:
-        """What the methods of a problem take, for the place x of a row."""
+        """Return the arguments of a problem's methods for position x of a row."""
+        ...
+
+    def coordinates(self, *args: Any, **values: Any) -> tuple[Any, Any]:
+        """Return the value along the rows and the further parameters, checked: `parameters` taken apart."""
         ...
 
     def place(self, *args: Any, **values: Any) -> float:
-        """The point of the line that functions are on which stands for the parameters."""
+        """Return the point of the line of functions for the parameters."""
         ...
 
-    def finer(self, shares: FloatArray) -> tuple[Any, list[int]] | None:
-        """The space with its heavy rows split, and of which row each new one is; None: none was."""
-        ...
-
-    @property
-    def finest(self) -> Any:
-        """The space with all rows that it may have."""
+    def from_rows(self, functions: Sequence[Any]) -> Any:
+        """Return a function of all parameters, given one function of the values along each row."""
         ...
 
     def describe(self) -> str:
-        """What a learner and its problems must agree on."""
+        """Return what a learner and its problems must agree on."""
         ...
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; `restore` undoes it."""
+        """Return plain data for `restore`."""
         ...
 
 
 def restore(data: dict[str, Any]) -> Space:
-    """The space that `to_dict` has taken apart.
+    """Return the space from its `to_dict`.
 
     >>> space = Strips((2, 3), Interval(0, 1), over=(Interval(0, 1), Interval(2, 4)))
     >>> restore(space.to_dict()) == space

@@ -1,4 +1,4 @@
-"""What was seen of several knobs at once: functions of one of them, each on a box of the others."""
+"""Boxes: a function of several knobs, as functions of one knob on boxes of the others."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from semibandit.functions import Piecewise, PiecewiseConstant, PiecewiseLinear
 
 __all__ = ["Boxes"]
 
+_PAIRS = "pairs of a function and a box"
+
 
 class Boxes:
-    """A function of several knobs, seen in part: functions of that along the rows, on boxes of the others.
+    """Function of several knobs: functions of the knob along the rows, each on a box of the other knobs.
 
-    A learner on `Knobs` takes it where more than the row of the trial was seen; and so is the whole loss
-    function of a problem with several knobs written. Boxes must not overlap, and what is told must be a set
-    of a partition of the space.
+    Feedback for a learner on `Knobs` that covers other rows than the one played, and the whole loss function
+    of a problem with several knobs. Boxes must not overlap. As feedback they must be one set of a partition
+    of the space.
 
     Parameters
     ----------
     parts
-        Pairs of a function of the values of the knob along the rows, and a dict with what the other knobs
-        may be: a value; for numbers a pair (lo, hi), half-open, but closed where the knob ends; for choices
-        a list. Knobs that are not named may be anything.
+        Pairs of a function of the values of the knob along the rows, and a dict with the range of the other
+        knobs. For a number the range is a value or a pair (lo, hi), half-open but closed at the end of the
+        knob; for a choice, a value or a list of values. A knob that is not in the dict may have any value.
 
     Examples
     --------
@@ -35,7 +37,9 @@ class Boxes:
     """
 
     def __init__(self, parts: Iterable[tuple[Piecewise, dict[str, Any]]]) -> None:
-        self.parts = tuple(_pair(part) for part in _listed(parts))
+        if isinstance(parts, str | bytes):
+            raise TypeError(f"parts must be {_PAIRS}, got {parts!r}")
+        self.parts = tuple(map(_pair, _validate.iterable("parts", parts, _PAIRS)))
         if not self.parts:
             raise ValueError("parts must hold at least one pair of a function and a box, got none")
 
@@ -48,31 +52,25 @@ class Boxes:
     __hash__ = None  # type: ignore[assignment]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; `from_dict` undoes it."""
+        """Return plain data for `from_dict`."""
         return {"boxes": [[function.to_dict(), where] for function, where in self.parts]}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Boxes:
-        """Undo `to_dict`."""
+        """Return the boxes from their `to_dict`."""
         if not (isinstance(data, dict) and isinstance(data.get("boxes"), list)):
             raise ValueError(f"data must be a dict with a list of 'boxes', got {data!r}")
         return cls([(_function(function), where) for function, where in data["boxes"]])
 
 
-def _listed(parts: Any) -> list[Any]:
-    if isinstance(parts, str | bytes):
-        raise TypeError(f"parts must be pairs of a function and a box, got {parts!r}")
-    return list(_validate.iterable("parts", parts, "pairs of a function and a box"))
-
-
 def _pair(part: Any) -> tuple[Piecewise, dict[str, Any]]:
     if not isinstance(part, tuple | list) or len(part) != 2:
-        raise TypeError(f"parts must be pairs of a function and a box, got {part!r}")
+        raise TypeError(f"parts must be {_PAIRS}, got {part!r}")
     function, where = part
     if not isinstance(function, Piecewise):
         raise TypeError(f"the function of a box must be piecewise, got {function!r}")
     if not isinstance(where, dict):
-        raise TypeError(f"a box must be a dict of what the other knobs may be, got {where!r}")
+        raise TypeError(f"a box must be a dict with the ranges of other knobs, got {where!r}")
     return function, {str(name): list(w) if isinstance(w, tuple) else w for name, w in where.items()}
 
 

@@ -1,8 +1,9 @@
-"""One real parameter."""
+"""Interval: one real parameter."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -10,25 +11,23 @@ from typing import Any, ClassVar
 import numpy as np
 
 from semibandit import _validate
-from semibandit._validate import FloatArray
-from semibandit.spaces.axes import Axis
-from semibandit.spaces.line import Line
+from semibandit.spaces.line import Axis, Line
 
 __all__ = ["Interval"]
 
 
 @dataclass(frozen=True)
 class Interval:
-    """The parameters in [lo, hi].
+    """Parameters in [lo, hi].
 
     Parameters
     ----------
     lo, hi
-        The ends, lo < hi.
+        Ends, lo < hi.
     margin
-        The r₀ of the paper (appendix A): weights live on [lo - margin, hi + margin], and a draw outside
-        [lo, hi] plays the nearer end. This makes an interior minimiser of any minimiser, which is what the
-        regret bound asks for, at the price of a slightly longer line.
+        The r₀ of the paper (appendix A): weights are kept on [lo - margin, hi + margin], and a draw outside
+        [lo, hi] plays the nearer end. Every minimiser is then an interior minimiser, as the regret bound
+        requires; the line is longer by twice the margin.
 
     Examples
     --------
@@ -57,56 +56,55 @@ class Interval:
         return isinstance(rho, int | float | np.floating | np.integer) and bool(self.lo <= rho <= self.hi)
 
     def check(self, rho: float, name: str = "rho") -> float:
-        """`rho` as a float, or an error that names the space."""
+        """Return `rho` as a float; raise if it is outside of the interval."""
         return _validate.number(name, rho, low=self.lo, high=self.hi)
 
     @property
     def width(self) -> float:
-        """The length, hi - lo."""
+        """Length, hi - lo."""
         return self.hi - self.lo
 
     @property
     def span(self) -> tuple[float, float]:
-        """The ends, (lo, hi)."""
+        """Ends, (lo, hi)."""
         return self.lo, self.hi
 
-    # -- a space of one row ------------------------------------------------------------------------
+    # -- a space with one row ----------------------------------------------------------------------
 
-    alphas: ClassVar[tuple[None]] = (None,)  # there is one row, and there are no further parameters
+    alphas: ClassVar[tuple[None]] = (None,)
     directions: ClassVar[tuple[Axis, ...]] = ()
-    names: ClassVar[tuple[str, ...]] = ()  # problems are called by position
+    names: ClassVar[tuple[str, ...]] = ()
 
     @property
     def interval(self) -> Interval:
-        """Where rho lives: here."""
+        """Range of rho: the interval itself."""
         return self
-
-    @property
-    def finest(self) -> Interval:
-        """The space with all rows that it may have: this one."""
-        return self
-
-    def finer(self, shares: FloatArray) -> None:
-        """There is nothing to split."""
-        return None
 
     @cached_property
     def line(self) -> Line:
-        """The line that a learner works on."""
+        """Line of a learner's weights."""
         return Line(self.lo, self.hi, self.margin)
 
+    def coordinates(self, rho: float) -> tuple[float, None]:
+        """Return rho, checked, and None: there are no further parameters."""
+        return self.check(rho), None
+
     def place(self, rho: float) -> float:
-        """The point of the line that functions are on which stands for rho."""
+        """Return the point of the line of functions for rho."""
         return self.check(rho)
 
     def parameters(self, row: int, rho: float) -> tuple[Any, ...]:
-        """What the methods of a problem take."""
+        """Return the arguments of a problem's methods."""
         return (rho,)
 
+    def from_rows(self, functions: Sequence[Any]) -> Any:
+        """Return the function of the only row."""
+        return functions[0]
+
     def describe(self) -> str:
-        """What a learner and its problems must agree on; margins are the learner's own."""
+        """Return what a learner and its problems must agree on; the margin is the learner's own."""
         return f"[{self.lo:g}, {self.hi:g}]"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; `spaces.restore` undoes it."""
+        """Return plain data for `spaces.restore`."""
         return asdict(self)

@@ -1,90 +1,51 @@
-"""Kinds of knobs: real numbers, whole numbers, choices."""
+"""Kinds of knobs: real numbers, integers, choices.
+
+Every kind has `count`, its number of values; `spread(n)`, some of them; `share(value)`, a position in [0, 1);
+`check`, and `side` and `holds` for the sides of `Boxes`.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
 from semibandit import _validate
-from semibandit.spaces.bands import Even, Logs, Ruler
 from semibandit.spaces.interval import Interval
-from semibandit.spaces.scales import Atoms, Scale, Smooth
+from semibandit.spaces.scales import ContinuousScale, DiscreteScale, Scale
 
-__all__ = ["Choice", "Integer", "Kind", "Real", "read_kind"]
+__all__ = ["Choice", "Integer", "Kind", "Number", "Real", "read_kind"]
 
-# Across the rows a real knob takes values from a grid this fine, which thirds divide.
-_FINEST = 3**20
 _LARGEST = 2**53
-_LARGEST_LOG = 10**14  # doubles tell the logarithms of whole numbers apart up to here
+_LARGEST_LOG = 10**14  # up to here the logarithms of neighbouring integers are different doubles
 
 
-class Kind(Protocol):
-    """What a knob's values are."""
-
-    name: ClassVar[str]
-    ordered: ClassVar[bool]  # whether values have neighbours
-
-    @property
-    def count(self) -> int:
-        """The number of values to choose from, across the rows."""
-        ...
-
-    @property
-    def ruler(self) -> Ruler:
-        """How they lie beside each other."""
-        ...
-
-    def pick(self, i: int) -> Any:
-        """The i-th of them."""
-        ...
-
-    def index(self, value: Any) -> int:
-        """The number of a value that was checked, or of the one that stands for it."""
-        ...
-
-    def check(self, name: str, value: Any) -> Any:
-        """The value, or an error that names the knob."""
-        ...
-
-    def inside(self, name: str, wanted: Any) -> tuple[Any, Any] | tuple[Any, ...]:
-        """What a side of a box says, checked: see `Boxes`."""
-        ...
-
-    def holds(self, wanted: Any, value: Any) -> bool:
-        """Whether a value is on a side of a box that was checked."""
-        ...
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data; `read_kind` undoes it."""
-        ...
-
-
-class _Ordered:
-    """What real and whole numbers share."""
+class Number:
+    """Base of the kinds whose values are ordered: `Real` and `Integer`."""
 
     name: ClassVar[str]
     ordered: ClassVar[bool] = True
     lo: Any
     hi: Any
 
-    @property
-    def count(self) -> int:
-        raise NotImplementedError
+    def spread(self: Any, n: int) -> list[Any]:
+        """Return the values in the middles of n cells of equal length on the scale, or all if at most n."""
+        if self.count <= n:
+            return [self.scale.at(i) for i in range(int(self.count))]
+        start, end = self.scale.ends
+        values = [self.scale.value(start + (end - start) * ((2 * i + 1) / (2 * n))) for i in range(n)]
+        return list(dict.fromkeys(values))  # cells of a log scale may contain no integer of their own
 
-    @cached_property
-    def ruler(self) -> Ruler:
-        """How values lie beside each other, across the rows; those of a real log scale were made even."""
-        return Even(self.count)
+    def share(self: Any, value: Any) -> float:
+        """Return the position of a value on the scale, in [0, 1)."""
+        start, end = self.scale.ends
+        return float(min((self.scale.place(value) - start) / (end - start), math.nextafter(1.0, 0.0)))
 
-    def check(self, name: str, value: Any) -> Any:
-        raise NotImplementedError
-
-    def inside(self, name: str, wanted: Any) -> tuple[Any, Any]:
-        """A pair (lo, hi), or the value alone."""
+    def side(self: Any, name: str, wanted: Any) -> tuple[Any, Any]:
+        """Return the pair (lo, hi); (value, value) for a single value."""
         if not isinstance(wanted, tuple | list):
             value = self.check(name, wanted)
             return value, value
@@ -95,28 +56,28 @@ class _Ordered:
             raise ValueError(f"{name} must be a pair (lo, hi) with lo < hi, got {wanted!r}")
         return lo, hi
 
-    def holds(self, wanted: tuple[Any, Any], value: Any) -> bool:
-        """Whether a value is in [lo, hi), which is closed where the knob ends, or is the one wanted."""
-        lo, hi = wanted
+    def holds(self, side: tuple[Any, ...], value: Any) -> bool:
+        """Return whether a value lies in [lo, hi), closed at the end of the knob, or is the single value."""
+        lo, hi = side
         return bool(lo <= value < hi or (value == hi and (lo == hi or hi == self.hi)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; `read_kind` undoes it."""
+        """Return plain data for `read_kind`."""
         return {"kind": self.name} | asdict(self)  # type: ignore[call-overload,no-any-return]
 
 
 @dataclass(frozen=True)
-class Real(_Ordered):
-    """A knob with real values in [lo, hi].
+class Real(Number):
+    """Knob with real values in [lo, hi].
 
     Parameters
     ----------
     lo, hi
-        The ends, lo < hi.
+        Ends, lo < hi.
     log
-        Values are drawn evenly in their logarithm; needs lo > 0.
+        Draw values uniformly in their logarithm; requires lo > 0.
     step
-        Only lo, lo + step, ..., hi are values; hi must be among them.
+        Allow only lo, lo + step, ..., hi; hi must be one of them.
 
     Examples
     --------
@@ -133,12 +94,12 @@ class Real(_Ordered):
     step: float | None = None
 
     def __post_init__(self) -> None:
-        interval = Interval(self.lo, self.hi)  # raises where the ends are no ends
+        interval = Interval(self.lo, self.hi)  # checks both ends
         object.__setattr__(self, "lo", interval.lo)
         object.__setattr__(self, "hi", interval.hi)
         object.__setattr__(self, "log", _validate.boolean("log", self.log))
         if self.log and not self.lo > 0.0:
-            raise ValueError(f"a log scale must stay above zero, got lo = {self.lo}")
+            raise ValueError(f"lo must be above 0 on a log scale, got lo = {self.lo}")
         if self.log and not math.log(self.lo) < math.log(self.hi):
             raise ValueError(f"lo and hi are too close for a log scale, got {self.lo} and {self.hi}")
         if self.step is not None:
@@ -151,58 +112,46 @@ class Real(_Ordered):
         steps = (self.hi - self.lo) / width
         if not 0.5 < steps < _LARGEST or abs(steps - round(steps)) > 1e-9 * steps:
             raise ValueError(
-                f"hi must be lo and a whole number of steps, got {self.lo}, {self.hi} and step = {width}"
+                f"hi must be lo plus a whole number of steps, got {self.lo}, {self.hi} and step = {width}"
             )
         return width
 
     @cached_property
     def scale(self) -> Scale:
-        """How values lie on a line."""
+        """Map between values and positions on a line."""
         if self.step is None:
-            return Smooth(self.lo, self.hi, self.log)
-        return Atoms(self.lo, self.hi, self.count)
+            return ContinuousScale(self.lo, self.hi, self.log)
+        return DiscreteScale(self.lo, self.hi, int(self.count))
 
     @property
-    def count(self) -> int:
-        """The number of values to choose from, across the rows."""
-        return _FINEST if self.step is None else round((self.hi - self.lo) / self.step) + 1
-
-    def pick(self, i: int) -> float:
-        """The i-th of them."""
-        lo, hi = self.scale.ends
-        return float(self.scale.value(lo + (hi - lo) * ((2 * i + 1) / (2 * self.count))))
-
-    def index(self, value: float) -> int:
-        """The number of a value, or of the one that stands for it."""
-        if self.step is not None:
-            return round((value - self.lo) / self.step)
-        lo, hi = self.scale.ends
-        share = (self.scale.cut(value) - lo) / (hi - lo)
-        return min(int(share * self.count), self.count - 1)
+    def count(self) -> float:
+        """Number of values; inf without a step."""
+        return math.inf if self.step is None else round((self.hi - self.lo) / self.step) + 1
 
     def check(self, name: str, value: Any) -> float:
-        """The value as a float, or an error that names the knob."""
+        """Return the value as a float; raise an error that names the knob if there is no such value."""
         x = _validate.number(name, value, low=self.lo, high=self.hi)
-        if self.step is not None:
-            near = self.pick(min(round((x - self.lo) / self.step), self.count - 1))
-            if abs(near - x) > 1e-9 * self.step:
-                raise ValueError(
-                    f"{name} must be {self.lo:g} and a whole number of steps of {self.step:g}, got {x!r}"
-                )
-            return near
-        return x
+        if self.step is None:
+            return x
+        scale: Any = self.scale
+        nearest = float(scale.at(min(round((x - self.lo) / self.step), scale.count - 1)))
+        if abs(nearest - x) > 1e-9 * self.step:
+            raise ValueError(
+                f"{name} must be {self.lo:g} plus a whole number of steps of {self.step:g}, got {x!r}"
+            )
+        return nearest
 
 
 @dataclass(frozen=True)
-class Integer(_Ordered):
-    """A knob with whole values lo, lo + 1, ..., hi.
+class Integer(Number):
+    """Knob with the values lo, lo + 1, ..., hi.
 
     Parameters
     ----------
     lo, hi
-        The ends, lo < hi.
+        Ends, lo < hi.
     log
-        Values are drawn evenly in their logarithm; needs lo >= 1 and hi <= 10¹⁴.
+        Draw values uniformly in their logarithm; requires lo >= 1 and hi <= 10¹⁴.
 
     Examples
     --------
@@ -223,35 +172,22 @@ class Integer(_Ordered):
         if not self.lo < self.hi:
             raise ValueError(f"lo must be below hi, got lo = {self.lo} and hi = {self.hi}")
         if self.log and self.lo < 1:
-            raise ValueError(f"a log scale must stay above zero, got lo = {self.lo}")
+            raise ValueError(f"lo must be above 0 on a log scale, got lo = {self.lo}")
         if self.log and self.hi > _LARGEST_LOG:
             raise ValueError(f"hi must be at most {_LARGEST_LOG:g} on a log scale, got {self.hi}")
 
     @cached_property
     def scale(self) -> Scale:
-        """How values lie on a line."""
-        return Atoms(self.lo, self.hi, self.count, self.log)
+        """Map between values and positions on a line."""
+        return DiscreteScale(self.lo, self.hi, self.count, self.log)
 
     @property
     def count(self) -> int:
-        """The number of values."""
+        """Number of values."""
         return self.hi - self.lo + 1
 
-    @cached_property
-    def ruler(self) -> Ruler:
-        """How values lie beside each other, across the rows."""
-        return Logs(self.lo, self.hi) if self.log else Even(self.count)
-
-    def pick(self, i: int) -> int:
-        """The i-th value."""
-        return self.lo + i
-
-    def index(self, value: int) -> int:
-        """The number of a value."""
-        return value - self.lo
-
     def check(self, name: str, value: Any) -> int:
-        """The value as an int, or an error that names the knob."""
+        """Return the value as an int; raise an error that names the knob if there is no such value."""
         if isinstance(value, float | np.floating) and float(value).is_integer():
             value = int(value)
         return _validate.integer(name, value, low=self.lo, high=self.hi)
@@ -259,7 +195,7 @@ class Integer(_Ordered):
 
 @dataclass(frozen=True, init=False)
 class Choice:
-    """A knob with values that have no order: texts, numbers, True, False or None.
+    """Knob whose values have no order: texts, numbers, True, False or None.
 
     >>> Choice("fast", "good")
     Choice('fast', 'good')
@@ -288,24 +224,19 @@ class Choice:
 
     @property
     def count(self) -> int:
-        """The number of values."""
+        """Number of values."""
         return len(self.values)
 
-    @property
-    def ruler(self) -> Ruler:
-        """None is a neighbour of another."""
-        return Even(self.count)
+    def spread(self, n: int) -> list[Any]:
+        """Return all values, whatever n."""
+        return list(self.values)
 
-    def pick(self, i: int) -> Any:
-        """The i-th value."""
-        return self.values[i]
-
-    def index(self, value: Any) -> int:
-        """The number of a value."""
-        return self.values.index(value)
+    def share(self, value: Any) -> float:
+        """Return a position in [0, 1) that no other value has."""
+        return self.values.index(value) / len(self.values)
 
     def check(self, name: str, value: Any) -> Any:
-        """The value, or an error that names the knob."""
+        """Return the value; raise an error that names the knob if there is no such value."""
         try:
             return self.values[self.values.index(value)]
         except ValueError:
@@ -313,22 +244,25 @@ class Choice:
                 f"{name} must be one of {', '.join(map(repr, self.values))}, got {value!r}"
             ) from None
 
-    def inside(self, name: str, wanted: Any) -> tuple[Any, ...]:
-        """A value, or a list of several."""
+    def side(self, name: str, wanted: Any) -> tuple[Any, ...]:
+        """Return the values wanted: one, or a list of several."""
         several = wanted if isinstance(wanted, tuple | list) else (wanted,)
         return tuple(self.check(name, value) for value in several)
 
-    def holds(self, wanted: tuple[Any, ...], value: Any) -> bool:
-        """Whether a value is among those wanted."""
-        return value in wanted
+    def holds(self, side: tuple[Any, ...], value: Any) -> bool:
+        """Return whether a value is one of those wanted."""
+        return value in side
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; `read_kind` undoes it."""
+        """Return plain data for `read_kind`."""
         return {"kind": self.name, "values": list(self.values)}
 
 
+Kind = Real | Integer | Choice
+
+
 def read_kind(data: dict[str, Any]) -> Kind:
-    """The kind that `to_dict` has taken apart.
+    """Return the kind from its `to_dict`.
 
     >>> read_kind(Integer(1, 12).to_dict())
     Integer(lo=1, hi=12, log=False)

@@ -1,168 +1,142 @@
-"""Knobs as users have them: several, with names, on scales of their own."""
+"""Knobs: one or several named parameters, each on its own scale."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from semibandit._validate import FloatArray
-from semibandit.spaces import bands
-from semibandit.spaces.axes import Axis
+from semibandit.functions import Piecewise
+from semibandit.spaces.boxes import Boxes
 from semibandit.spaces.interval import Interval
-from semibandit.spaces.kinds import Choice, Integer, Kind, Real, read_kind
-from semibandit.spaces.knob_line import KnobLine
+from semibandit.spaces.kinds import Kind, Number, Real, read_kind
+from semibandit.spaces.line import Axis, Line
+from semibandit.spaces.rows import Rows, make_rows
+from semibandit.spaces.scales import Scale
 
 __all__ = ["Knobs"]
-
-# Found by experiment, as the number of rows to begin with (benchmarks/knobs.py).
-_HEAVY = 6.0  # a row is split that has so many times the mean weight of a row, or half of all
 
 
 class Knobs:
     """One or several knobs with names: `Real`, `Integer` and `Choice`.
 
-    One of them, the knob `along` the rows, runs along a line: what a run shows of it on an interval is
-    learned exactly. The others make the rows: one for each choice, and for some bands of numbers, of which a
-    row plays the value in the middle. A learner splits the rows that its weight goes to, up to single whole
-    numbers, and 2,000 rows at most. With a single `Real` this is `Interval(lo, hi)`.
+    The knob `along` runs along a line: an interval of its values that a run reveals is learned exactly. The
+    other knobs make the rows, a fixed grid of about 24 combinations of their values (up to 256 if three or
+    more are numbers): every choice, every integer if there are few, else values that are evenly spread on
+    the scale. If a grid had less than two values per number, the rows are a Latin hypercube. Many choices
+    make up to 1,024 rows; choices with more combinations raise an error. With a single `Real` the space is
+    `Interval(lo, hi)`.
 
-    Problems are called with the values by name, `loss(**values)`. What they show, and what a learner is
-    told, are functions of the *values* of the knob along the rows, seen in the row that was played; or
-    `Boxes`, where more rows were seen. On an `Integer`, or a `Real` with a step, an interval [lo, hi) counts
-    for every value in it, and the end of the knob is closed.
+    Problems are called with the values by name, `loss(**values)`. They return, and a learner is told,
+    functions of the *values* of the knob along the rows, in the row that was played; or `Boxes` for several
+    rows. On an `Integer`, or a `Real` with a step, an interval [lo, hi) holds for every value in it, and the
+    end of the knob is closed.
 
     Parameters
     ----------
     along
-        The name of the knob along the rows; by default the first `Real`, or else the largest `Integer`.
+        Name of the knob along the rows; default: the first `Real`, or else the largest `Integer`.
     knobs
         The knobs, by name.
 
     Examples
     --------
+    >>> from semibandit import Choice, Integer
     >>> knobs = Knobs(alpha=Real(1e-4, 1, log=True), depth=Integer(1, 12), mode=Choice("fast", "good"))
     >>> knobs.along, len(knobs.alphas)
-    ('alpha', 8)
+    ('alpha', 24)
     >>> knobs.parameters(5, knobs.line.lo)
-    {'alpha': 0.0001, 'depth': 8, 'mode': 'good'}
+    {'alpha': 0.0001, 'depth': 3, 'mode': 'good'}
     """
 
-    def __init__(self, *, along: str | None = None, **knobs: Kind) -> None:
-        self._begin(knobs, along)
-
-    def _begin(
-        self,
-        knobs: dict[str, Kind],
-        along: str | None,
-        rows: Sequence[bands.Row] | None = None,
-        odds: Sequence[int] | None = None,
-    ) -> None:
+    def __init__(self, /, *, along: str | None = None, **knobs: Kind) -> None:
         if not knobs:
             raise ValueError("Knobs must have at least one knob, got none")
         for name, kind in knobs.items():
-            if not isinstance(kind, Real | Integer | Choice):
+            if not isinstance(kind, Kind):
                 raise TypeError(f"{name} must be a Real, an Integer or a Choice, got {kind!r}")
         self.knobs = dict(knobs)
-        self.along: str = _chosen(self.knobs) if along is None else along
-        if (
-            not isinstance(self.along, str)
-            or self.along not in self.knobs
-            or not self.knobs[self.along].ordered
-        ):
-            numbers = ", ".join(name for name, kind in self.knobs.items() if kind.ordered)
+        self.along: str = _default_along(knobs) if along is None else along
+        kind_along = knobs.get(self.along) if isinstance(self.along, str) else None
+        if not isinstance(kind_along, Number):
+            numbers = ", ".join(name for name, kind in knobs.items() if kind.ordered)
             raise ValueError(f"along must be the name of a Real or an Integer ({numbers}), got {along!r}")
-        self._others = {name: kind for name, kind in self.knobs.items() if name != self.along}
+        self.scale: Scale = kind_along.scale
+        self._others = {name: kind for name, kind in knobs.items() if name != self.along}
         self.names = (self.along, *self._others)
-        self._rows = self._grid(bands.FIRST_ROWS) if rows is None else tuple(rows)
-        # Which part of a row of the beginning each row is: 1, or the product of all that it was split into.
-        self.odds = (1,) * len(self._rows) if odds is None else tuple(odds)
-        if len(self.odds) != len(self._rows) or min(self.odds) < 1:
-            raise ValueError(f"odds must be {len(self._rows)} numbers from 1 on, got {self.odds!r}")
-        KnobLine.require_room(self.scale, len(self._rows))
+        self._rows: Rows = make_rows(list(self._others.values()))
+        if not self.line.fits:
+            raise ValueError(f"{len(self)} rows over {self.scale.span} do not fit on a line of doubles")
 
     # -- rows --------------------------------------------------------------------------------------
 
-    def _grid(self, most: int) -> tuple[bands.Row, ...]:
-        kinds = self._others.values()
-        return bands.grid([kind.ruler for kind in kinds], [kind.ordered for kind in kinds], most)
-
     @cached_property
-    def finest(self) -> Knobs:
-        """The same knobs with as many rows as there may be: what the best in hindsight is looked for on."""
-        rows = self._grid(bands.MOST_ROWS)
-        return self if rows == self._rows else self._with(rows)
-
-    def _with(self, rows: Sequence[bands.Row], odds: Sequence[int] | None = None) -> Knobs:
-        knobs = Knobs.__new__(Knobs)
-        knobs._begin(self.knobs, self.along, rows, odds)
-        return knobs
-
-    @property
     def interval(self) -> Interval:
-        """Where the values of the knob along the rows live."""
+        """Range of the values of the knob along the rows."""
         kind: Any = self.knobs[self.along]
         return Interval(kind.lo, kind.hi)
 
-    @cached_property
+    @property
     def alphas(self) -> tuple[Any, ...]:
-        """What the other knobs play in each row, in order; (None,) where there are none."""
-        if not self._others:
-            return (None,)
-        kinds = list(self._others.values())
-        return tuple(
-            tuple(kind.pick(kind.ruler.middle(band)) for kind, band in zip(kinds, row, strict=True))
-            for row in self._rows
-        )
+        """Values of the other knobs in each row; (None,) if there are no other knobs."""
+        return self._rows.values if self._others else (None,)
 
-    @cached_property
+    @property
     def directions(self) -> tuple[Axis, ...]:
-        """Where the rows lie along each of the other knobs."""
-        found = []
-        for i, kind in enumerate(self._others.values()):
-            places = np.array([kind.ruler.place(kind.ruler.middle(row[i])) for row in self._rows])
-            found.append(Axis(places, float(kind.count), not kind.ordered))
-        return tuple(found)
+        """Positions of the rows along each axis of the grid."""
+        return self._rows.axes
 
     @cached_property
     def line(self) -> KnobLine:
-        """The line that a learner works on: it carries the scale of the knob along it, row after row."""
+        """Line of a learner's weights; each row has the scale of the knob along it."""
         return KnobLine(self)
 
-    @property
-    def scale(self) -> Any:
-        """How the values of the knob along the rows lie on the line."""
-        kind: Any = self.knobs[self.along]
-        return kind.scale
-
     def __len__(self) -> int:
-        """The number of rows."""
-        return len(self._rows)
+        """Return the number of rows."""
+        return len(self._rows.values)
 
     def rows_in(self, where: dict[str, Any]) -> list[int]:
-        """The rows that play values inside of a box; see `Boxes`."""
+        """Return the rows whose values lie in a box; see `Boxes`."""
         for name in where:
             if name not in self._others:
                 known = ", ".join(self._others) or "none"
-                raise ValueError(f"a box is one of the other knobs ({known}), got {name!r}")
+                raise ValueError(f"a box has ranges of the other knobs ({known}), got {name!r}")
         sides = [
-            (i, kind, kind.inside(name, where[name]))
+            (i, kind, kind.side(name, where[name]))
             for i, (name, kind) in enumerate(self._others.items())
             if name in where
         ]
         return [
             row
-            for row, alpha in enumerate(self.alphas)
-            if all(kind.holds(side, alpha[i]) for i, kind, side in sides)
+            for row, values in enumerate(self._rows.values)
+            if all(kind.holds(side, values[i]) for i, kind, side in sides)
         ]
+
+    @cached_property
+    def _shares(self) -> FloatArray:
+        """Positions in [0, 1) of the rows' values, one column per knob."""
+        kinds = list(self._others.values())
+        rows = [
+            [kind.share(value) for kind, value in zip(kinds, row, strict=True)] for row in self._rows.values
+        ]
+        return np.array(rows, np.float64).reshape(len(rows), len(kinds))
+
+    def _nearest_row(self, alpha: tuple[Any, ...]) -> int:
+        """Return the row with the same choices whose numbers are nearest, in the Euclidean distance."""
+        kinds = list(self._others.values())
+        differences = self._shares - [kind.share(value) for kind, value in zip(kinds, alpha, strict=True)]
+        # A choice that differs outweighs the distance of all numbers.
+        weights = [1.0 if kind.ordered else (1.0 + len(kinds)) * kind.count**2 for kind in kinds]
+        return int((differences**2 @ np.array(weights, np.float64)).argmin())
 
     # -- values ------------------------------------------------------------------------------------
 
     def check(self, **values: Any) -> dict[str, Any]:
-        """The values of all knobs, checked, or an error that names the knob."""
+        """Return the values of all knobs, each in its own type; raise an error that names the knob."""
         for name in values:
             if name not in self.knobs:
                 raise ValueError(f"there is no knob {name!r}, but {', '.join(self.knobs)}")
@@ -171,82 +145,52 @@ class Knobs:
             raise ValueError(f"a value is missing for {', '.join(missing)}")
         return {name: kind.check(name, values[name]) for name, kind in self.knobs.items()}
 
-    def place(self, **values: Any) -> float:
-        """The point of the line which stands for the values."""
+    def coordinates(self, **values: Any) -> tuple[Any, tuple[Any, ...] | None]:
+        """Return the value of the knob along the rows and those of the other knobs, checked."""
         checked = self.check(**values)
-        row = self._row_of([kind.index(checked[name]) for name, kind in self._others.items()])
-        return self.line.at(row, self.scale.cut(checked[self.along]))
+        return checked[self.along], tuple(checked[name] for name in self._others) or None
+
+    def place(self, **values: Any) -> float:
+        """Return the point of the line for the values, in the row nearest to those of the other knobs."""
+        value, alpha = self.coordinates(**values)
+        return self.line.at(self._nearest_row(alpha or ()), self.scale.place(value))
 
     def parameters(self, row: int, x: float) -> dict[str, Any]:
-        """The values by name, for the place x of a row: what the methods of a problem take."""
-        alpha = self.alphas[row] or ()
-        return dict(zip(self.names, (self.scale.value(x), *alpha), strict=True))
+        """Return the values by name, for position x of a row: the arguments of a problem's methods."""
+        return dict(zip(self.names, (self.scale.value(x), *self._rows.values[row]), strict=True))
 
-    # -- splitting ---------------------------------------------------------------------------------
+    def from_rows(self, functions: Sequence[Piecewise]) -> Boxes:
+        """Return a function of all knobs, given one function of the values along each row."""
+        others = self.names[1:]
+        pairs = zip(functions, self._rows.values, strict=True)
+        return Boxes([(function, dict(zip(others, row, strict=True))) for function, row in pairs])
 
-    def finer(self, shares: FloatArray) -> tuple[Knobs, list[int]] | None:
-        """The same knobs with the rows split that have much of the weight, and of which row the new ones are.
-
-        Rows keep their places and what they play; new ones follow. None where there is nothing to split.
-        """
-        rulers = [kind.ruler for kind in self._others.values()]
-        rows, odds, parents = list(self._rows), list(self.odds), list[int]()
-        for i in np.argsort(-shares, kind="stable").tolist():
-            if shares[i] <= min(_HEAVY / len(self), 0.5) or len(rows) + 2 > bands.MOST_ROWS:
-                break
-            rows[i], *new = bands.split(rows[i], rulers)
-            odds[i] *= 1 + len(new)
-            rows += new
-            odds += [odds[i]] * len(new)
-            parents += [i] * len(new)
-        if not parents:
-            return None
-        return self._with(rows, odds), parents
-
-    @cached_property
-    def origins(self) -> npt.NDArray[np.int64]:
-        """Of which row each row is a part, of those that there were to begin with."""
-        first = Knobs(along=self.along, **self.knobs)
-        return np.array([first._row_of([a for a, _ in row]) for row in self._rows])
-
-    def _row_of(self, numbers: list[int]) -> int:
-        """The row that stands for the values with these numbers."""
-        return next(
-            i
-            for i, row in enumerate(self._rows)
-            if all(a <= n < b for n, (a, b) in zip(numbers, row, strict=True))
-        )
-
-    # -- writing -----------------------------------------------------------------------------------
+    # -- plain data --------------------------------------------------------------------------------
 
     def describe(self) -> str:
-        """What a learner and its problems must agree on: rows are the learner's own."""
+        """Return what a learner and its problems must agree on."""
         return repr(self)
 
     def __repr__(self) -> str:
-        along = "" if self.along == _chosen(self.knobs) else f", along={self.along!r}"
+        along = "" if self.along == _default_along(self.knobs) else f", along={self.along!r}"
         return f"Knobs({', '.join(f'{name}={kind!r}' for name, kind in self.knobs.items())}{along})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Knobs) and self.to_dict() == other.to_dict()
+        return isinstance(other, Knobs) and repr(self) == repr(other)
 
     def __hash__(self) -> int:
-        return hash((repr(self), self._rows))
+        return hash(repr(self))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; `spaces.restore` undoes it."""
-        data: dict[str, Any] = {
+        """Return plain data for `spaces.restore`."""
+        return {
             "knobs": [{"name": name} | kind.to_dict() for name, kind in self.knobs.items()],
             "along": self.along,
         }
-        if self._rows != self._grid(bands.FIRST_ROWS):
-            data["rows"] = [[list(band) for band in row] for row in self._rows]
-            data["odds"] = list(self.odds)
-        return data
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Knobs:
-        """Undo `to_dict`."""
+        """Return the knobs from their `to_dict`."""
         if not (isinstance(data, dict) and data.keys() >= {"knobs", "along"}):
             raise ValueError(f"data must be a dict with 'knobs' and 'along', got {data!r}")
         knobs: dict[str, Kind] = {}
@@ -256,16 +200,73 @@ class Knobs:
             if name in knobs:
                 raise ValueError(f"two knobs are called {name!r}")
             knobs[name] = read_kind(kind)
-        rows = [tuple((int(a), int(b)) for a, b in row) for row in data.get("rows", ())]
-        again = cls.__new__(cls)
-        again._begin(knobs, data["along"], rows or None, data.get("odds"))
-        return again
+        return cls(along=data["along"], **knobs)
 
 
-def _chosen(knobs: dict[str, Kind]) -> str:
-    """The knob along the rows where none was named."""
-    numbers = {name: kind for name, kind in knobs.items() if kind.ordered}
+def _default_along(knobs: dict[str, Kind]) -> str:
+    """Return the name of the first `Real`, or else of the largest `Integer`."""
+    numbers = {name: kind.count for name, kind in knobs.items() if kind.ordered}
     if not numbers:
-        raise ValueError(f"Knobs must have a Real or an Integer, got {', '.join(knobs)}, all choices")
-    real = [name for name, kind in numbers.items() if isinstance(kind, Real)]
-    return real[0] if real else max(numbers, key=lambda name: numbers[name].count)
+        raise ValueError(f"Knobs must have a Real or an Integer, got only choices: {', '.join(knobs)}")
+    real = [name for name, kind in knobs.items() if isinstance(kind, Real)]
+    return real[0] if real else max(numbers, key=lambda name: numbers[name])
+
+
+class KnobLine(Line):
+    """Line of `Knobs`: functions of values become functions on the line by moving their edges.
+
+    The scale maps edges monotonically, so no piece is lost, and the ends of the knob are the ends of a row.
+    """
+
+    def __init__(self, knobs: Knobs) -> None:
+        super().__init__(*knobs.scale.ends, n_rows=len(knobs), scale=knobs.scale)
+        self._knobs = knobs
+
+    def on_rows(self, function: Any, at: float | None = None) -> Piecewise:
+        """Return a function of values in the row of the point `at`, or `Boxes`, as one on the line."""
+        if isinstance(function, Boxes):
+            parts = [(part, self._knobs.rows_in(where)) for part, where in function.parts]
+        elif at is None and self.n_rows > 1:
+            raise TypeError(
+                f"a function of several knobs must be `Boxes`, got {function!r} for {self._knobs!r}"
+            )
+        else:
+            parts = [(function, [0 if at is None else self.read(at)[0]])]
+        return self._laid([(*self._on_scale(part), rows) for part, rows in parts])
+
+    def _on_scale(self, function: Piecewise) -> tuple[Piecewise, FloatArray]:
+        """Return the function and the positions of its edges."""
+        lo, hi = self.scale.span
+        if function.edges[0] < lo or function.edges[-1] > hi:
+            raise ValueError(
+                f"the function told must lie inside [{lo:g}, {hi:g}], "
+                f"got one on [{float(function.edges[0])!r}, {float(function.edges[-1])!r}]"
+            )
+        function = self.scale.steps(function)
+        places = np.array([self.scale.place(edge) for edge in function.edges.tolist()])
+        if function.edges[-1] >= self._knobs.interval.hi:  # the end of the knob is closed
+            places[-1] = self.hi
+        return function, places
+
+    def _laid(self, parts: list[tuple[Piecewise, FloatArray, list[int]]]) -> Piecewise:
+        """Return functions, with the positions of their edges, on their rows."""
+        lo, hi, left, right, rows = [], [], [], [], []
+        for function, places, among in parts:
+            kept = ~function.unseen
+            if math.isfinite(self.size):  # drop pieces that contain no value
+                kept &= places[1:] > places[:-1]
+            for row in among:
+                rows.append(np.full(int(kept.sum()), row))
+                lo.append(places[:-1][kept])
+                hi.append(places[1:][kept])
+                left.append(function.ends[0][kept])
+                right.append(function.ends[1][kept])
+        if not any(row.size for row in rows):
+            raise ValueError(f"the function told must contain a value of {self._knobs!r}")
+        # `pieces` sorts by position: it gets the indices of the pieces in place of their values.
+        index = np.arange(sum(row.size for row in rows), dtype=np.float64)
+        laid = self.pieces(np.concatenate(rows), np.concatenate(lo), np.concatenate(hi), index)
+        which = np.where(np.isnan(laid.values), -1.0, laid.values).astype(np.int64)
+        ends = [np.where(which < 0, math.nan, np.concatenate(side)[which]) for side in (left, right)]
+        kind = max((part for part, _, _ in parts), key=lambda part: part.degree)
+        return kind.of_ends(np.array(laid.edges), *ends)

@@ -1,36 +1,73 @@
-"""The line that a learner works on: the rows of a space, laid end to end."""
+"""Line on which a learner keeps its weights: the rows of a space, laid end to end."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise, PiecewiseConstant
+from semibandit.spaces.scales import ContinuousScale, Scale
 
-__all__ = ["Line"]
+__all__ = ["Axis", "Line"]
+
+
+class Axis(NamedTuple):
+    """Position of every row along one further parameter."""
+
+    places: FloatArray  # one for each row, in [0, 1)
+    size: float  # number of different places
+    apart: bool = False  # whether the values have no order, so that no two are neighbours
+
+
+class _Rows:
+    """Row i at [lo, hi] + i·(hi - lo), as arrays, and as lists for access to single entries."""
+
+    def __init__(self, lo: float, hi: float, n: int) -> None:
+        steps = np.arange(n, dtype=np.float64)
+        self.starts: FloatArray = np.concatenate(([lo], hi + (hi - lo) * steps))
+        self.offsets: FloatArray = np.float64(hi - lo) * steps
+        self._starts: list[float] = self.starts.tolist()
+        self._offsets: list[float] = self.offsets.tolist()
+
+    def read(self, x: float) -> tuple[int, float]:
+        """Return the row of the point x and x minus the offset of the row."""
+        row = bisect_right(self._starts, x, 1, len(self._starts) - 1) - 1
+        return row, x - self._offsets[row]
+
+    def point(self, row: int, rho: float) -> float:
+        """Return the first point of the row whose rho is at least the one given."""
+        offset, end = self._offsets[row], self._starts[row + 1]
+        at = rho + offset
+        if at - offset < rho:
+            at = math.nextafter(at, math.inf)
+        at = max(at, self._starts[row])
+        # The end of a row is the start of the next one and belongs to that row.
+        return min(at, end if row == len(self._offsets) - 1 else math.nextafter(end, -math.inf))
 
 
 class Line:
-    """`n_rows` copies of [lo, hi], one after the other; an interval is a line of one row.
+    """`n_rows` copies of [lo, hi], one after the other; the line of an interval has one row.
 
-    Functions of the parameters live on `span`, where row i begins at lo + i·(hi - lo). Weights live on
-    `ends`: the same with a margin on both sides of each row, in which a point stands for the nearer end of
-    its row (appendix A, r₀-interior minimisers). Without a margin the two are one.
+    Functions of the parameters are defined on `span`, where row i begins at lo + i·(hi - lo). Weights are
+    defined on `ends`: the same rows with a margin on both sides of each, whose points stand for the nearer
+    end of the row (appendix A of the paper, r₀-interior minimisers). Without a margin both lines are equal.
 
     Parameters
     ----------
     lo, hi
-        The ends of a row.
+        Ends of a row.
     margin
         The r₀ of the paper.
     n_rows
-        The number of rows.
+        Number of rows.
+    scale
+        Map between positions in a row and values; default: the identity.
 
     Examples
     --------
@@ -39,153 +76,138 @@ class Line:
     ((1, 0.25), 2.5)
     """
 
-    def __init__(self, lo: float, hi: float, margin: float = 0.0, n_rows: int = 1) -> None:
+    def __init__(
+        self, lo: float, hi: float, margin: float = 0.0, n_rows: int = 1, scale: Scale | None = None
+    ) -> None:
         self.lo, self.hi, self.margin, self.n_rows = lo, hi, margin, n_rows
-        self.bare = not margin  # functions are laid as they are
+        self.scale: Scale = ContinuousScale(lo, hi) if scale is None else scale
+        self.bare = not margin and scale is None  # whether functions are laid without any change
+
+    @cached_property
+    def _rows(self) -> _Rows:
+        return _Rows(self.lo, self.hi, self.n_rows)
+
+    @cached_property
+    def _outer_rows(self) -> _Rows:
+        if not self.margin:
+            return self._rows
+        return _Rows(self.lo - self.margin, self.hi + self.margin, self.n_rows)
 
     @cached_property
     def span(self) -> tuple[float, float]:
-        """The ends of the line that functions are on."""
+        """Ends of the line of functions, without margins."""
         return float(self.starts[0]), float(self.starts[-1])
 
     @cached_property
     def ends(self) -> tuple[float, float]:
-        """The ends of the line that weights are on: margins belong to it."""
-        return float(self._outer_starts[0]), float(self._outer_starts[-1])
+        """Ends of the line of weights, with margins."""
+        return float(self._outer_rows.starts[0]), float(self._outer_rows.starts[-1])
 
-    @cached_property
+    @property
+    def extent(self) -> float:
+        """Length of the line of weights."""
+        return self.ends[1] - self.ends[0]
+
+    @property
     def starts(self) -> FloatArray:
-        """Where rows begin, and the end of the last one; margins aside."""
-        return _end_to_end(self.lo, self.hi, self.n_rows)
+        """Starts of the rows on the line of functions, and the end of the last row."""
+        return self._rows.starts
 
-    @cached_property
-    def offsets(self) -> FloatArray:
-        """What is added to rho in each row; margins aside."""
-        return np.float64(self.hi - self.lo) * np.arange(self.n_rows, dtype=np.float64)
-
-    @cached_property
-    def _outer_starts(self) -> FloatArray:
-        if not self.margin:
-            return self.starts
-        return _end_to_end(self.lo - self.margin, self.hi + self.margin, self.n_rows)
-
-    @cached_property
-    def _outer_offsets(self) -> FloatArray:
-        if not self.margin:
-            return self.offsets
-        width = np.float64((self.hi + self.margin) - (self.lo - self.margin))
-        return width * np.arange(self.n_rows, dtype=np.float64)
-
-    # The same as lists, for one point at a time.
-    @cached_property
-    def _inner(self) -> list[float]:
-        return list(self._outer_starts[1:-1].tolist())
-
-    @cached_property
-    def _shifts(self) -> list[float]:
-        return list(self._outer_offsets.tolist())
+    @property
+    def fits(self) -> bool:
+        """Whether all rows are distinct intervals of doubles and the length of the line is finite."""
+        return bool((np.diff(self.starts) > 0.0).all()) and math.isfinite(self.extent)
 
     def outer(self, row: int) -> tuple[float, float]:
-        """Where a row begins and ends on the weights' line."""
-        return float(self._outer_starts[row]), float(self._outer_starts[row + 1])
+        """Return start and end of a row on the line of weights."""
+        return float(self._outer_rows.starts[row]), float(self._outer_rows.starts[row + 1])
 
     def shift(self, row: int) -> float:
-        """What is added to rho in a row of the weights' line."""
-        return self._shifts[row]
+        """Return the offset of a row on the line of weights: its points are rho + shift."""
+        return float(self._outer_rows.offsets[row])
 
     # -- points ------------------------------------------------------------------------------------
 
     def read(self, x: float) -> tuple[int, float]:
-        """The row and the rho that the point x of the weights' line stands for."""
-        row = bisect_right(self._inner, x)
-        rho = x - self._shifts[row]
+        """Return the row and the position in it (rho) of the point x of the line of weights."""
+        row, rho = self._outer_rows.read(x)
         if rho < self.lo:
             return row, self.lo
         return row, rho if rho <= self.hi else self.hi
 
     def home(self, x: float) -> float:
-        """The point of the weights' line where what x stands for lies: x itself, but for margins."""
-        if self.n_rows == 1 and not self.margin:
+        """Return the point of the line of weights that represents the value at x.
+
+        This is x, except in a margin and on scales where several points have the same value.
+        """
+        if self.bare and self.n_rows == 1:
             return x
         row, rho = self.read(x)
-        at = _raised(rho + self._shifts[row], self._shifts[row], rho)
-        if row > 0:  # rounding must not carry it into the row before
-            at = max(at, self._inner[row - 1])
-        return at if row == len(self._inner) else min(at, math.nextafter(self._inner[row], -math.inf))
+        return self._outer_rows.point(row, self.scale.place(self.scale.value(rho)))
 
     def at(self, row: int, rho: float) -> float:
-        """The point of the functions' line for a row and a rho."""
-        offset, end = float(self.offsets[row]), float(self.starts[row + 1])
-        at = max(_raised(rho + offset, offset, rho), float(self.starts[row]))
-        # The end of a row is where the next one begins, and belongs to that.
-        return min(at, end if row == self.n_rows - 1 else math.nextafter(end, -math.inf))
+        """Return the point of the line of functions at a position of a row."""
+        return self._rows.point(row, rho)
 
     def place(self, rows: npt.NDArray[np.int64], rho: FloatArray) -> FloatArray:
-        """The first points of the functions' line whose rho is at least the one given.
+        """Return the first points of the line of functions whose rho is at least the one given.
 
-        So [lo, hi) keeps its points. The ends of the interval are placed at those of the row.
+        Intervals [lo, hi) keep their points. The ends of the interval are mapped to those of the row.
         """
-        offsets = self.offsets[rows]
+        starts, offsets = self._rows.starts, self._rows.offsets[rows]
         at = rho + offsets
         at = np.where(at - offsets < rho, np.nextafter(at, math.inf), at)
-        at = np.where(rho <= self.lo, self.starts[rows], np.maximum(at, self.starts[rows]))
-        placed: FloatArray = np.where(rho >= self.hi, self.starts[rows + 1], at)
+        at = np.where(rho <= self.lo, starts[rows], np.maximum(at, starts[rows]))
+        placed: FloatArray = np.where(rho >= self.hi, starts[rows + 1], at)
         return placed
 
     # -- values ------------------------------------------------------------------------------------
 
     def value(self, x: float) -> Any:
-        """The value of the parameter at the place x of a row: x itself."""
-        return x
+        """Return the value of the parameter at position x of a row."""
+        return self.scale.value(x)
 
     def stretch(self, lo: float, hi: float) -> tuple[Any, tuple[Any, Any]]:
-        """The value in the middle of the stretch [lo, hi) of a row, and the values at its ends."""
-        middle = 0.5 * lo + 0.5 * hi
-        return middle if middle < hi else lo, (lo, hi)  # of two neighbouring doubles, the first
+        """Return the value in the middle of the positions [lo, hi) of a row, and the values at both ends."""
+        return self.scale.stretch(lo, hi)
 
     @property
     def size(self) -> float:
-        """Into how many parts a row can be cut at most."""
-        return math.inf
-
-    def cuts(self, n: int) -> FloatArray:
-        """Where to cut a row into n parts of the same length."""
-        return np.asarray(self.lo + (self.hi - self.lo) * (np.arange(1, n) / n))
+        """Upper bound for the number of useful cells of a row."""
+        return self.scale.size
 
     @property
     def log(self) -> bool:
-        """Whether places are logarithms of values: a picture then has an axis to match."""
-        return False
+        """Whether positions are logarithms of values."""
+        return self.scale.log
+
+    def cuts(self, n: int) -> FloatArray:
+        """Return the inner ends of n cells of a row of about the same length; no value is cut in two."""
+        even = self.lo + (self.hi - self.lo) * (np.arange(1, n) / n)
+        if math.isinf(self.size):
+            return np.asarray(even)
+        snapped = np.unique([self.scale.snap(x) for x in even.tolist()])
+        return snapped[(snapped > self.lo) & (snapped < self.hi)]
 
     def halfway(self, lo: float, hi: float) -> float:
-        """Where on the line to cut [lo, hi) in two."""
-        return 0.5 * (lo + hi)
-
-    @property
-    def extent(self) -> float:
-        """The length of the line, if all rows were as likely to begin with as the least likely one."""
-        return self.ends[1] - self.ends[0]
-
-    def level(self, log: Piecewise) -> Piecewise:
-        """The logarithm of weights on the line as that of weights on the parameters: they are the same."""
-        return log
-
-    @property
-    def origins(self) -> npt.NDArray[np.int64]:
-        """Of which row each row is a part, of those that there were to begin with."""
-        return np.arange(self.n_rows)
+        """Return the point at which to halve the cell [lo, hi) of the line; an end if it has one value."""
+        middle = 0.5 * (lo + hi)
+        if math.isinf(self.size):
+            return middle
+        row, x = self.read(middle)
+        return float(self.place(np.array([row]), np.array([self.scale.snap(x)]))[0])
 
     # -- functions ---------------------------------------------------------------------------------
 
     def on_rows(self, function: Any, at: float | None = None) -> Any:
-        """What a problem shows, as a function on the functions' line: that is what it is already.
+        """Return a function that a problem has returned as a function on the line: here, unchanged.
 
-        Where it is not, the point `at` says which row was looked at; None: all of them.
+        The point `at` names the row that was played; None: the function is defined on all rows.
         """
         return function
 
     def lay(self, function: Any, at: float | None = None) -> Piecewise:
-        """What was seen, as a function on the weights' line: what touches an end covers its margin."""
+        """Return feedback as a function on the line of weights; at an end of a row it covers the margin."""
         function = self.on_rows(function, at)
         a, b = self.span
         if function.edges.item(0) < a or function.edges.item(-1) > b:
@@ -201,6 +223,9 @@ class Line:
             return function.continued(  # type: ignore[no-any-return]
                 self.ends[0] if lo == self.lo else lo, self.ends[1] if hi == self.hi else hi
             )
+        return self._with_margins(function)
+
+    def _with_margins(self, function: Any) -> Piecewise:
         edges: list[FloatArray] = []
         left: list[FloatArray] = []
         right: list[FloatArray] = []
@@ -208,9 +233,9 @@ class Line:
             if row.unseen.all():
                 continue
             outer = row.continued(self.lo - self.margin, self.hi + self.margin)
-            moved = outer.edges + self._outer_offsets[i]
-            moved[0], moved[-1] = self._outer_starts[i], self._outer_starts[i + 1]
-            if edges and edges[-1][-1] < moved[0]:  # rows in between were not seen
+            moved = outer.edges + self._outer_rows.offsets[i]
+            moved[0], moved[-1] = self.outer(i)
+            if edges and edges[-1][-1] < moved[0]:  # the rows in between are unseen
                 left.append(np.array([np.nan]))
                 right.append(np.array([np.nan]))
             elif edges:
@@ -224,7 +249,7 @@ class Line:
     def pieces(
         self, rows: npt.NDArray[Any], lo: FloatArray, hi: FloatArray, values: FloatArray
     ) -> PiecewiseConstant:
-        """Values on [lo, hi) in rows, given as arrays in any order, as a function on the line. O(m log m)."""
+        """Return values on the intervals [lo, hi) of rows, in any order, as a function. O(m log m)."""
         edges = np.empty(2 * rows.size)
         edges[::2], edges[1::2] = lo, hi
         edges = self.place(np.repeat(rows, 2), edges)
@@ -233,20 +258,20 @@ class Line:
             edges, values, rows = edges.reshape(-1, 2)[order].ravel(), values[order], rows[order]
         if not (edges[1:] > edges[:-1]).all():
             ends = self.place(rows, np.full(rows.size, self.hi))
-            return self._laid_close(edges[::2].copy(), edges[1::2].copy(), ends, values)
+            return self._touching_pieces(edges[::2].copy(), edges[1::2].copy(), ends, values)
         steps = np.full(edges.size - 1, math.nan)
         steps[::2] = values
         return PiecewiseConstant.trusted(edges, steps)
 
-    def _laid_close(
+    def _touching_pieces(
         self, left: FloatArray, right: FloatArray, ends: FloatArray, values: FloatArray
     ) -> PiecewiseConstant:
-        """The same where intervals touch, or are narrower than the doubles of the line."""
-        # At the end of its row an interval without a point of the line gets the last one of the row.
+        """Return `pieces` of intervals that touch, or that contain no double of the line."""
+        # At the end of its row such an interval gets the last double of the row.
         late = left >= ends
         left[late], right[late] = np.nextafter(ends[late], -math.inf), ends[late]
         right[:-1] = np.where(late[1:], np.minimum(right[:-1], left[1:]), right[:-1])
-        # What has no point of the line is given one, if there is room for it.
+        # Elsewhere it gets the next double, unless another interval has it.
         right = np.maximum(right, np.nextafter(left, math.inf))
         overlap = left[1:] < right[:-1]
         if (left[1:] < np.nextafter(right[:-1], -math.inf)).any():
@@ -259,62 +284,53 @@ class Line:
         return PiecewiseConstant(edges[wide], steps[wide[:-1]])
 
     def rows(self, function: Piecewise) -> list[Piecewise]:
-        """A function on the line as one function of rho for each row; nan where it is not seen.
+        """Return a function on the line as one function of rho per row; nan where it is unseen.
 
-        What spans the weights' line, such as a density, has its margins in each row.
+        The rows of a function on the line of weights, such as a density, include their margins.
         """
-        starts, offsets = self._layout(function)
-        return [self._row(function, starts, offsets, i) for i in range(self.n_rows)]
+        layout = self._layout(function)
+        return [self._row(function, layout, i) for i in range(self.n_rows)]
 
     def row(self, function: Piecewise, i: int) -> Piecewise:
-        """The i-th of `rows`."""
-        return self._row(function, *self._layout(function), i)
+        """Return the i-th of `rows`."""
+        return self._row(function, self._layout(function), i)
 
-    def _row(self, function: Piecewise, starts: FloatArray, offsets: FloatArray, i: int) -> Piecewise:
-        a, b = starts[i], starts[i + 1]
+    def _row(self, function: Piecewise, layout: _Rows, i: int) -> Piecewise:
+        a, b = layout.starts[i], layout.starts[i + 1]
         first, last = np.searchsorted(function.edges, (a, b), side="right")
         inner = function.edges[first:last]
         inner = inner[inner < b]
         edges = np.concatenate(([a], inner, [b]))
         left, right = function.spread(edges)
-        edges = edges - offsets[i]
-        margin = self.margin if starts is self._outer_starts else 0.0
-        edges[0], edges[-1] = self.lo - margin, self.hi + margin
+        edges = edges - layout.offsets[i]
+        edges[0], edges[-1] = layout.starts[:2]
         wide = np.append(np.diff(edges) > 0.0, True)
         return function.of_ends(edges[wide], left[wide[:-1]], right[wide[:-1]])
 
     def argmin(self, function: Piecewise) -> tuple[int, tuple[float, float]]:
-        """The widest stretch within a row on which the minimum is attained: the row, and (lo, hi) in rho."""
+        """Return the widest interval within a row that attains the minimum: the row, and (lo, hi) in rho."""
         rows = self.rows(function)
         lowest = function.min()
         found = [
             (i, row.argmin()) for i, row in enumerate(rows) if not row.unseen.all() and row.min() == lowest
         ]
         i, (lo, hi) = max(found, key=lambda each: each[1][1] - each[1][0])
-        return i, (self._inside(lo), self._inside(hi))
+        return i, (self._clip(lo), self._clip(hi))
 
     def around(self, function: Piecewise, x: float) -> tuple[float, float]:
-        """The values of rho around the point x, in its row, at which a function on the line is seen."""
+        """Return the interval of rho around the point x, within its row, on which a function is seen."""
         lo, hi = function.around(x)
-        starts, offsets = self._layout(function)
-        i = min(max(int(np.searchsorted(starts, x, side="right")) - 1, 0), self.n_rows - 1)
-        lo, hi = max(lo, float(starts[i])), min(hi, float(starts[i + 1]))
-        return self._inside(lo - float(offsets[i])), self._inside(hi - float(offsets[i]))
+        layout = self._layout(function)
+        row, _ = layout.read(x)
+        lo, hi = max(lo, float(layout.starts[row])), min(hi, float(layout.starts[row + 1]))
+        offset = float(layout.offsets[row])
+        return self._clip(lo - offset), self._clip(hi - offset)
 
-    def _inside(self, rho: float) -> float:
+    def _clip(self, rho: float) -> float:
         return min(max(rho, self.lo), self.hi)
 
-    def _layout(self, function: Piecewise) -> tuple[FloatArray, FloatArray]:
-        """The rows of the line that a function is on: a density covers the margins, feedback does not."""
+    def _layout(self, function: Piecewise) -> _Rows:
+        """Return the rows that a function is on: with margins for a density, without for feedback."""
         if self.margin and (function.edges[0], function.edges[-1]) == self.ends:
-            return self._outer_starts, self._outer_offsets
-        return self.starts, self.offsets
-
-
-def _end_to_end(lo: float, hi: float, n: int) -> FloatArray:
-    return np.concatenate(([lo], hi + (hi - lo) * np.arange(n)))
-
-
-def _raised(at: float, offset: float, rho: float) -> float:
-    """The point, or the next one if rounding has put it below rho."""
-    return math.nextafter(at, math.inf) if at - offset < rho else at
+            return self._outer_rows
+        return self._rows

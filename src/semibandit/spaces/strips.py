@@ -1,9 +1,9 @@
-"""Several parameters on one line: rows of the space, laid end to end."""
+"""Strips: rho in an interval, and further parameters on a grid of rows."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import InitVar, asdict, dataclass
 from functools import cached_property
 from itertools import product
@@ -15,16 +15,15 @@ import numpy.typing as npt
 from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise, PiecewiseConstant
-from semibandit.spaces.axes import Axis
 from semibandit.spaces.interval import Interval
-from semibandit.spaces.line import Line
+from semibandit.spaces.line import Axis, Line
 
 __all__ = ["Alpha", "Strips"]
 
-# What names a row: a number, or one for each further parameter; on knobs, the values of the others.
+# Further parameters of a row: a number, or a tuple; on knobs, the values of the other knobs.
 Alpha = float | tuple[Any, ...]
 
-# An alpha this close to that of a row, relative to the range, names the row.
+# Largest distance between an alpha and that of its row, relative to the range.
 _SAME_ALPHA = 1e-9
 _UNIT = Interval(0.0, 1.0)
 
@@ -33,21 +32,21 @@ _UNIT = Interval(0.0, 1.0)
 class Strips:
     """Two parameters, rho in an interval and alpha on a grid: rows of fixed alpha, laid end to end.
 
-    A function of both parameters becomes a step function on one line, row after row; on [0, 1] row i takes
-    up [i, i + 1). So all that learns on an interval learns here too, and feedback may be seen on several
-    rows at once. With one row the line is that of the interval.
+    A function of both parameters becomes a function on one line, row after row; on [0, 1] row i is
+    [i, i + 1). So every learner on an interval also learns here, and feedback may cover several rows. With
+    one row the line is that of the interval.
 
     Parameters
     ----------
     n_rows
-        The number of rows; evenly spaced, both ends of `over` among them (one row: its middle). A tuple for
-        several further parameters: rows are then the points of a product grid, the last parameter moving
-        fastest. None: so many that the nearest row is never further than 1/√T (of the range) for a horizon
-        of T rounds. By dispersion at most Õ(√T) losses change on the way to it.
+        Number of rows, evenly spaced and including both ends of `over` (one row: its middle). A tuple for
+        several further parameters: the rows are the points of a product grid, the last parameter varies
+        fastest. None: enough rows for a `horizon` of T rounds that every alpha is within 1/√T (of the
+        range) of a row; by dispersion only Õ(√T) losses change on the way to it.
     interval
-        Where rho lives.
+        Range of rho.
     over
-        Where alpha lives; a tuple of intervals for several further parameters.
+        Range of alpha; a tuple of intervals for several further parameters.
     horizon
         The T of `n_rows=None`.
 
@@ -85,21 +84,19 @@ class Strips:
             )
         object.__setattr__(self, "n_rows", counts[0] if n_axes == 1 else counts)
         object.__setattr__(self, "over", axes[0] if n_axes == 1 else axes)
-        if not (np.diff(self.line.starts) > 0.0).all() or not math.isfinite(
-            self.line.ends[1] - self.line.ends[0]
-        ):
+        if not self.line.fits:
             raise ValueError(f"{len(self)} rows over {self.interval!r} do not fit on a line of doubles")
 
     # -- rows --------------------------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The number of rows along each further parameter."""
+        """Number of rows along each further parameter."""
         return self.n_rows if isinstance(self.n_rows, tuple) else (_validate.integer("n_rows", self.n_rows),)
 
     @cached_property
     def axes(self) -> tuple[tuple[float, ...], ...]:
-        """The values that each further parameter takes."""
+        """Values of each further parameter."""
         over = self.over if isinstance(self.over, tuple) else (self.over,)
         return tuple(
             tuple(np.linspace(axis.lo, axis.hi, n).tolist()) if n > 1 else (0.5 * (axis.lo + axis.hi),)
@@ -108,35 +105,26 @@ class Strips:
 
     @cached_property
     def alphas(self) -> tuple[Alpha, ...]:
-        """The alpha of each row: a number, or a tuple where there are several further parameters."""
+        """Alpha of each row: a number, or a tuple if there are several further parameters."""
         return self.axes[0] if len(self.axes) == 1 else tuple(product(*self.axes))
 
     @cached_property
     def directions(self) -> tuple[Axis, ...]:
-        """Where the rows lie along each further parameter."""
+        """Positions of the rows along each further parameter."""
         index = np.indices(self.shape).reshape(len(self.shape), -1)
         return tuple(Axis(index[i] / n, float(n)) for i, n in enumerate(self.shape))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Problems are called by position."""
+        """Empty: the arguments of problems are positional."""
         return ()
 
-    @property
-    def finest(self) -> Strips:
-        """The space with all rows that it may have: this one."""
-        return self
-
-    def finer(self, shares: FloatArray) -> None:
-        """Rows stay as they are."""
-        return None
-
     def __len__(self) -> int:
-        """The number of rows."""
+        """Return the number of rows."""
         return math.prod(self.shape)
 
     def row_of(self, alpha: Any) -> int:
-        """The row of this alpha."""
+        """Return the row of an alpha."""
         given = alpha if np.ndim(alpha) else (alpha,)
         if len(given) != len(self.axes):
             raise ValueError(f"alpha must have {len(self.axes)} entries, got {alpha!r}")
@@ -151,39 +139,43 @@ class Strips:
             row = row * len(axis) + i
         return row
 
-    def check(self, rho: float, alpha: Any) -> tuple[float, Alpha]:
-        """(rho, alpha) as floats, alpha exactly that of its row, or an error that names the space."""
+    def coordinates(self, rho: float, alpha: Any) -> tuple[float, Alpha]:
+        """Return (rho, alpha) as floats, alpha exactly that of its row; raise if outside of the space."""
         return self.interval.check(rho), self.alphas[self.row_of(alpha)]
 
     @cached_property
     def line(self) -> Line:
-        """The line that a learner works on: the rows, end to end."""
+        """Line of a learner's weights: the rows, end to end."""
         return Line(self.interval.lo, self.interval.hi, self.interval.margin, len(self))
 
     @property
     def span(self) -> tuple[float, float]:
-        """The ends of the line that functions of the parameters are on; margins aside."""
+        """Ends of the line of functions, without margins."""
         return self.line.span
 
     def place(self, rho: float, alpha: Any) -> float:
-        """The point of the line that functions are on which stands for (rho, alpha)."""
+        """Return the point of the line of functions for (rho, alpha)."""
         return self.line.at(self.row_of(alpha), self.interval.check(rho))
 
     def parameters(self, row: int, rho: float) -> tuple[Any, ...]:
-        """What the methods of a problem take."""
+        """Return the arguments of a problem's methods."""
         return rho, self.alphas[row]
 
+    def from_rows(self, functions: Sequence[PiecewiseConstant]) -> PiecewiseConstant:
+        """Return a function on the line, given one function of rho for each row."""
+        return self.lay_rows(dict(enumerate(functions)))
+
     def describe(self) -> str:
-        """What a learner and its problems must agree on; margins are the learner's own."""
+        """Return what a learner and its problems must agree on; the margin is the learner's own."""
         return f"{self.n_rows} rows of {self.interval.describe()} over {self.over}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; `spaces.restore` undoes it."""
+        """Return plain data for `spaces.restore`."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Strips:
-        """Undo `to_dict`."""
+        """Return the strips from their `to_dict`."""
         if not (isinstance(data, dict) and data.keys() >= {"n_rows", "over", "interval"}):
             raise ValueError(f"data must be a dict with 'n_rows', 'over' and 'interval', got {data!r}")
         n_rows, over = data["n_rows"], data["over"]
@@ -194,13 +186,13 @@ class Strips:
         )
 
     def row(self, function: Piecewise, row: int) -> Piecewise:
-        """A function on the line, restricted to a row, as a function of rho; nan where it is not seen."""
+        """Return one row of a function on the line, as a function of rho; nan where it is unseen."""
         return self.line.row(function, row)
 
     # -- building functions on the line ------------------------------------------------------------
 
     def lay_rows(self, functions: Mapping[int, PiecewiseConstant]) -> PiecewiseConstant:
-        """Functions of rho, by their row, as one function on the line; other rows are not seen."""
+        """Return a function on the line, given functions of rho for some rows; the other rows are unseen."""
         rows, lo, hi, values = [], [], [], []
         for row, function in functions.items():
             if not 0 <= _validate.integer("a row", row) < len(self):
@@ -216,11 +208,11 @@ class Strips:
         return self.lay_pieces(*map(np.concatenate, (rows, lo, hi, values)))
 
     def lay_boxes(self, *boxes: tuple[Any, ...]) -> PiecewiseConstant:
-        """Values on axis-aligned boxes, as a function on the line.
+        """Return a function on the line, given values on axis-aligned boxes.
 
-        A box is ((rho_lo, rho_hi), (alpha_lo, alpha_hi), value), with a pair for each further parameter;
-        half-open, but closed where the space ends. Boxes must not overlap. A learner that is told what this
-        returns learns from boxes; they must be those of a partition of the space.
+        A box is ((rho_lo, rho_hi), (alpha_lo, alpha_hi), value), with a pair for each further parameter. It
+        is half-open, but closed at the ends of the space. Boxes must not overlap. As feedback for a learner
+        they must be one set of a partition of the space.
 
         >>> Strips(3, Interval(0, 1)).lay_boxes(((0.25, 0.5), (0.0, 0.7), 0.3))
         PiecewiseConstant([0.25, 0.5, 1.25, 1.5], [0.3, nan, 0.3])
@@ -247,9 +239,9 @@ class Strips:
     def lay_pieces(
         self, rows: npt.NDArray[Any], lo: FloatArray, hi: FloatArray, values: FloatArray
     ) -> PiecewiseConstant:
-        """Values on [lo, hi) in rows, given as arrays in any order, as a function on the line. O(m log m).
+        """Return a function on the line, given values on the intervals [lo, hi) of rows. O(m log m).
 
-        For families: values are taken as they are, finite or nan.
+        The intervals may be in any order. For families: the values, finite or nan, are not checked.
         """
         a, b = self.interval.span
         if not (a <= lo.min() and (lo < hi).all() and hi.max() <= b):
@@ -264,7 +256,7 @@ def _numbers_of_rows(n_rows: Any, n_axes: int, horizon: int | None) -> tuple[int
     if n_rows is None:
         if horizon is None:
             raise ValueError("give n_rows, or a horizon to choose it by")
-        # The nearest of rows 1/(n - 1) apart is √n_axes/2 times that away at most.
+        # Rows are 1/(n - 1) apart: every point is within √n_axes/2 of that distance of a row.
         reach = 0.5 * math.sqrt(n_axes * _validate.integer("horizon", horizon, low=1))
         return (math.ceil(reach) + 1,) * n_axes
     counts: Iterable[Any] = n_rows if isinstance(n_rows, tuple | list) else (n_rows,) * n_axes
@@ -279,5 +271,5 @@ def _pair(name: str, pair: Any) -> tuple[float, float]:
 
 
 def _within(lo: float, hi: float, axis: tuple[float, ...]) -> list[int]:
-    """The places of an axis in [lo, hi); the end of the axis is closed."""
+    """Return the indices of the values in [lo, hi); the end of the axis is closed."""
     return [i for i, x in enumerate(axis) if lo <= x < hi or (x == hi and i == len(axis) - 1)]

@@ -67,7 +67,7 @@ def _halvings(sizes: list[float], apart: list[bool]) -> list[int]:
     order = [i for i, size in enumerate(sizes) if apart[i] for _ in range(math.ceil(math.log2(size)))]
     levels = [math.inf if alone else 0 for alone in apart]
     for _ in range(_HALVINGS * max(len(sizes), 2)):
-        open_axes = [i for i, size in enumerate(sizes) if 2 ** levels[i] < size]
+        open_axes = [i for i, size in enumerate(sizes) if 2 ** levels[i] < min(size, 4**_HALVINGS)]
         if not open_axes:
             break
         axis = min(open_axes, key=lambda i: (levels[i], -i))

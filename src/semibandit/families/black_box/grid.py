@@ -1,4 +1,4 @@
-"""Where to probe next in a bisection, so that searches from different places probe the same points."""
+"""Dyadic grid: bisections from different starting points probe the same points."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ __all__ = ["DyadicGrid"]
 class DyadicGrid:
     """The points lo + (hi - lo)·i/2^levels, searched coarse ones first.
 
-    A bisection that halves its own bracket probes points that depend on where it began. Here the next probe
-    is the coarsest grid point inside the bracket: searches from different places share their probes, and end
-    at the same point to the bit. Each probe is finer than the one before, so that a search takes at most
-    `levels` of them.
+    A bisection that halves its own bracket probes points that depend on its start. Here the next probe is the
+    coarsest grid point inside the bracket. So searches from different starts share their probes and end at
+    the same point to the bit. Each probe is finer than the one before; a search takes at most `levels`.
 
     Parameters
     ----------
     lo, hi
-        The ends, lo < hi.
+        Ends, lo < hi.
     tolerance
-        The cells are at most this wide; yet never narrower than 4 spacings of the doubles at the ends, which
-        keeps the points apart.
+        Largest width of a cell; cells are never narrower than 4 spacings of doubles at the ends, so that grid
+        points are distinct.
     exact
-        Below the grid, go on to halve the number of doubles in the bracket, until there are none.
+        Whether to continue below the grid by halving the number of doubles in the bracket.
 
     Examples
     --------
@@ -43,20 +42,20 @@ class DyadicGrid:
         self.n_cells = 1 << self.levels
 
     def point(self, i: int) -> float:
-        """The left end of cell i; hi where i is the number of cells."""
+        """Return the left end of cell i; hi if i is the number of cells."""
         return self.hi if i == self.n_cells else self.lo + (self.hi - self.lo) * (i / self.n_cells)
 
     def cell(self, x: float) -> int:
-        """The cell [point(i), point(i + 1)) that x lies in; hi counts as a cell of its own."""
+        """Return the index of the cell [point(i), point(i + 1)) that contains x; hi is a cell of its own."""
         i = min(max(int((x - self.lo) / (self.hi - self.lo) * self.n_cells), 0), self.n_cells)
-        while self.point(i) > x:  # rounding moves the guess by one, if at all
+        while self.point(i) > x:  # rounding moves the guess by at most one
             i -= 1
         while i < self.n_cells and self.point(i + 1) <= x:
             i += 1
         return i
 
     def between(self, a: float, b: float) -> float | None:
-        """The point to probe next strictly between a < b; None where the search is over."""
+        """Return the next point to probe strictly between a < b; None at the end of the search."""
         i = self._coarsest(a, b)
         if i is not None:
             return self.point(i)
@@ -67,12 +66,12 @@ class DyadicGrid:
         return None
 
     def most_probes(self, a: float, b: float) -> int:
-        """How many grid points a search between a < b probes at most."""
+        """Return the largest number of grid points that a search between a < b probes."""
         i = self._coarsest(a, b)
         return 0 if i is None else (i & -i).bit_length()
 
     def _coarsest(self, a: float, b: float) -> int | None:
-        """The index in (a, b) with the most trailing zero bits."""
+        """Return the index in (a, b) with the most trailing zero bits."""
         before, last = self.cell(a), self.cell(b)
         if self.point(last) == b:
             last -= 1
@@ -83,12 +82,12 @@ class DyadicGrid:
 
 
 def _ordinal(x: float) -> int:
-    """The place of a double among all doubles, 0.0 being 0."""
+    """Return the rank of a double among all doubles; that of 0.0 is 0."""
     (bits,) = struct.unpack("<q", struct.pack("<d", x))
     return int(bits) if bits >= 0 else -int(bits & 0x7FFF_FFFF_FFFF_FFFF)
 
 
 def _from_ordinal(i: int) -> float:
-    """Undo `_ordinal`."""
+    """Return the double of a rank."""
     (x,) = struct.unpack("<d", struct.pack("<q", abs(i)))
     return math.copysign(x, i)

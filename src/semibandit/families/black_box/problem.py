@@ -1,25 +1,23 @@
-"""Any algorithm with a real parameter as a family: the interval of a run by two bisections (Algorithm 5)."""
+"""Any algorithm as a family: the interval of a run by two bisections (Algorithm 5)."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from semibandit import _validate
 from semibandit.families.black_box.grid import DyadicGrid
+from semibandit.families.black_box.outputs import same_output
+from semibandit.families.black_box.search import RowSearch, SearchRule
 from semibandit.functions.constant import PiecewiseConstant
-from semibandit.spaces.interval import Interval
-from semibandit.spaces.knobs import Knobs
+from semibandit.spaces import Boxes, Interval, Knobs, call, parameters_of
 
-if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
-__all__ = ["BlackBox", "same_output"]
+__all__ = ["BlackBox"]
 
 _COARSE_CELLS = 64
 
@@ -27,59 +25,59 @@ _COARSE_CELLS = 64
 class BlackBox:
     """Algorithm 5 of the paper (appendix C.1) around any callable.
 
-    The output of `run` must be piecewise constant in rho, and no output may come back further out
-    (piecewise-unique): where it does, a bisection can step over a gap. `check` looks for that.
+    The output of `run` must be piecewise constant in rho, and no output may occur on two separate intervals
+    (piecewise-unique): otherwise a bisection can miss a gap. `check` looks for gaps.
 
     Parameters
     ----------
     run
-        The algorithm, called as run(instance, rho). Its output is anything that can be compared, and must not
-        depend on anything else: fix the seeds. Outputs are kept, so return a new object each time.
+        The algorithm, called as run(instance, rho). Its output is any object that can be compared. It must
+        depend on the arguments only: fix the seeds. Outputs are kept, so return a new object each time.
     instance
-        What is passed on to `run`.
+        First argument of `run`.
     space
-        The interval that rho lives in; or `Knobs`: then `run` is called as run(instance, **values), and
-        searched along the row of the other knobs.
+        Range of rho; or `Knobs`: then `run` is called as run(instance, **values), and the search runs along
+        the row of the other knobs. `tolerance` and `resolution` are then distances on the line, such as
+        differences of logarithms. For an `Integer`, or a `Real` with a step, all ends are exact.
     loss
-        The loss of an output, called as loss(output), or as loss(instance, output) where it has two
-        parameters without a default.
+        Loss of an output, called as loss(output), or as loss(instance, output) if it has two parameters
+        without a default.
     tolerance
-        Ends of intervals are found to this distance, on a grid of 2^⌈log₂(width/tolerance)⌉ cells. Pieces
-        that no grid point falls into are not seen from outside.
+        Accuracy of the ends of intervals. The search uses a grid of 2^⌈log₂(width/tolerance)⌉ cells; it does
+        not find pieces that contain no grid point, unless it starts in one.
     equal
-        Whether two outputs are the same; by default `same_output`, which compares arrays, also inside of
-        tuples, lists and dicts, and holds nan equal to nan.
+        Comparison of two outputs; default: `same_output`, which compares arrays by element, also inside of
+        tuples, lists and dicts, with nan equal to nan.
     partition
-        What `reveal` keeps together: "output", the interval with the same output, or "loss", the one with the
-        same loss, by a walk from output to output that ends where the loss changes: two bisections for each.
+        "output": `reveal` returns the interval with the same output. "loss": the interval with the same loss,
+        by a walk from output to output that stops where the loss changes, with two bisections per output.
     exact
-        Whether to bisect on below the tolerance, down to neighbouring doubles: ends are then exact.
+        Whether to continue the bisection below the tolerance, to neighbouring doubles: ends are then exact.
     check
-        This many random points inside of each interval revealed are run and compared.
+        Number of random points inside of each revealed interval that are run and compared.
     on_recurrence
-        What to do where a checked point has another output: "raise", or "shrink" the interval to the part
-        around rho.
+        Reaction to a checked point with another output: "raise", or "shrink" the interval to the part around
+        rho.
     resolution
-        `losses` sees every piece at least this wide even where outputs come back; the width of the space
-        over 64 by default.
+        `losses` finds every piece of at least this width even if outputs recur; default: 1/64 of the width
+        of the space.
     max_runs
-        `losses`, and a walk of `reveal`, give up, with an error, where they take more runs than this: an
+        Limit on the runs of one call of `losses`, or of a walk of `reveal`; beyond it they raise an error. An
         output that changes with every rho has no pieces to find.
     n_jobs
-        `losses` runs this many threads: they help where `run` waits for another process or lets go of the
-        interpreter's lock.
+        Number of threads of `losses`. They help if `run` waits for another process or releases the GIL.
     high, maximize
-        The largest loss, and whether losses are utilities: for the learner that plays the problem.
+        Largest loss, and whether losses are utilities: for the learner that plays the problem.
     seed
-        The seed of the points of `check`.
+        Seed of the points of `check`.
 
     Attributes
     ----------
     n_runs
-        How often `run` was called so far. No rho is run twice.
+        Number of calls of `run` so far. No parameter is run twice.
     most_runs
-        The largest number of runs that `reveal` may take: 2·⌈log₂(width/tolerance)⌉ + 1, checks and `exact`
-        not counted; with partition="loss", for each output.
+        Bound on the runs of `reveal`: 2·⌈log₂(width/tolerance)⌉ + 1, without those of `check` and `exact`;
+        with partition="loss", per output.
 
     Examples
     --------
@@ -90,15 +88,15 @@ class BlackBox:
     (True, 1.0, 0.2)
     >>> problem.n_runs <= problem.most_runs == 61
     True
+
+    >>> import semibandit as sb
+    >>> knobs = sb.Knobs(depth=sb.Integer(1, 12), mode=sb.Choice("fast", "good"))
+    >>> def run(instance, depth, mode):
+    ...     return depth >= instance, mode
+    >>> box = sb.BlackBox(run, 5, knobs, lambda output: 0.2 if output[0] else 0.9)
+    >>> box.reveal(depth=7, mode="fast"), box.reveal(depth=4, mode="good")
+    (PiecewiseConstant([5.0, 12.0], [0.2]), PiecewiseConstant([1.0, 5.0], [0.9]))
     """
-
-    def __new__(
-        cls, run: Any = None, instance: Any = None, space: Any = None, *_: Any, **__: Any
-    ) -> BlackBox:
-        """On `Knobs`, a search along the rows."""
-        from semibandit.families.black_box.knobs import KnobBox
-
-        return super().__new__(KnobBox if cls is BlackBox and isinstance(space, Knobs) else cls)
 
     def __init__(
         self,
@@ -108,7 +106,7 @@ class BlackBox:
         loss: Callable[..., float],
         tolerance: float = 1e-9,
         *,
-        equal: Callable[[Any, Any], bool] | None = None,
+        equal: Callable[[Any, Any], bool] = same_output,
         partition: str = "output",
         exact: bool = False,
         check: int = 0,
@@ -120,260 +118,134 @@ class BlackBox:
         maximize: bool = False,
         seed: int = 0,
     ) -> None:
-        for name, function in (
-            ("run", run),
-            ("loss", loss),
-            ("equal", same_output if equal is None else equal),
-        ):
-            if not callable(function):
-                raise TypeError(f"{name} must be callable, got {function!r}")
-        if not isinstance(space, Interval):
+        for name, function in (("run", run), ("loss", loss), ("equal", equal)):
+            _validate.function(name, function)
+        if not isinstance(space, Interval | Knobs):
             raise TypeError(f"space must be an Interval or Knobs, got {space!r}")
-        self.run, self.instance, self.space = run, instance, space
-        self.equal = same_output if equal is None else equal
-        self.tolerance = _validate.number("tolerance", tolerance, low=0.0, high=space.width, open=True)
+        self.run, self.instance, self.space, self.equal = run, instance, space, equal
+        line = space.line
+        self._scale, self._width = line.scale, line.hi - line.lo
+        self.tolerance = _validate.number("tolerance", tolerance, low=0.0, high=self._width, open=True)
         self.exact = _validate.boolean("exact", exact)
         self.maximize = _validate.boolean("maximize", maximize)
         self.partition = _validate.choice("partition", partition, ("output", "loss"))
         self.on_recurrence = _validate.choice("on_recurrence", on_recurrence, ("raise", "shrink"))
-        self.resolution = space.width / _COARSE_CELLS if resolution is None else self._width(resolution)
+        self.resolution = self._width / _COARSE_CELLS if resolution is None else self._checked(resolution)
         self.max_runs = _validate.integer("max_runs", max_runs, low=1)
         self.n_jobs = _validate.integer("n_jobs", n_jobs, low=1)
         self.high = _validate.number("high", high, low=0.0, open=True)
-        # The same fractions for every interval: whoever finds an interval checks it at the same points.
+        # The same fractions for all intervals: an interval is checked at the same points from everywhere.
         check, seed = _validate.integer("check", check, low=0), _validate.seed("seed", seed)
-        self._fractions = np.random.default_rng(seed).random(check).tolist()
-        self._loss, self._loss_takes_one = loss, _takes_one_argument(loss)
-        self._grid = DyadicGrid(space.lo, space.hi, self.tolerance, self.exact)
-        self._outputs: dict[float, Any] = {}
-        self.n_runs = 0
-        self.most_runs = 2 * max(self._grid.levels, 1) + 1
+        fractions = np.random.default_rng(seed).random(check).tolist()
+        self._loss = loss if _takes_one_argument(loss) else partial(loss, instance)
+        # On a discrete scale a cell of the grid contains at most one value, so that none is missed.
+        cell = self.tolerance if math.isinf(line.size) else self._width / line.size
+        self._rule = SearchRule(
+            DyadicGrid(line.lo, line.hi, cell, self.exact), equal, self._scale.value, fractions,
+            self.on_recurrence == "shrink", self.max_runs,
+        )  # fmt: skip
+        self.most_runs = self._rule.most_runs
+        self._searches: dict[Any, RowSearch] = {}
 
-    def _width(self, resolution: float) -> float:
-        return min(_validate.number("resolution", resolution, low=0.0, open=True), self.space.width)
+    def _checked(self, resolution: float) -> float:
+        return min(_validate.number("resolution", resolution, low=0.0, open=True), self._width)
 
-    # -- running ---------------------------------------------------------------------------------
+    @property
+    def n_runs(self) -> int:
+        """Number of calls of `run` so far. No parameter is run twice."""
+        return sum(search.n_runs for search in self._searches.values())
 
-    def output(self, rho: float) -> Any:
-        """What `run` gives for rho; run once, then remembered."""
-        rho = self.space.check(rho)
-        if rho not in self._outputs:
-            output = self.run(self.instance, rho)
-            self._outputs[rho] = output
-            self.n_runs += 1
-        return self._outputs[rho]
+    def _search(self, alpha: Any) -> RowSearch:
+        """Return the search along the row with these further parameters."""
+        if alpha not in self._searches:
+            self._searches[alpha] = RowSearch(partial(self._run, alpha), self._loss_of, self._rule)
+        return self._searches[alpha]
 
-    def _same(self, rho: float, output: Any) -> bool:
-        """Whether rho gives this output."""
-        other = self.output(rho)
-        if other is output:
-            return True
-        if not self.equal(other, output):
-            return False
-        self._outputs[rho] = output  # one object for equal outputs: less memory, quicker to compare
-        return True
+    def _run(self, alpha: Any, value: Any) -> Any:
+        return call(partial(self.run, self.instance), parameters_of(self.space.names, value, alpha))
 
-    def _value(self, output: Any) -> float:
-        value = self._loss(output) if self._loss_takes_one else self._loss(self.instance, output)
-        return _validate.number("the value of loss", value)
+    def _loss_of(self, output: Any) -> float:
+        return _validate.number("the value of loss", self._loss(output))
+
+    def _at(self, args: tuple[Any, ...], values: dict[str, Any]) -> tuple[RowSearch, Any, float]:
+        """Return the search along the row of the parameters, the value in the row, and its position."""
+        value, alpha = self.space.coordinates(*args, **values)
+        return self._search(alpha), value, self._scale.place(value)
 
     # -- the three kinds of feedback -------------------------------------------------------------
 
-    def loss(self, rho: float) -> float:
-        """The loss at rho (bandit feedback): one run."""
-        return self._value(self.output(rho))
+    def output(self, *args: Any, **values: Any) -> Any:
+        """Return the output of `run` at rho, or at the values of the knobs; run once, then from memory."""
+        search, _, x = self._at(args, values)
+        return search.output(x)
 
-    def reveal(self, rho: float) -> PiecewiseConstant:
-        """The loss on the interval around rho with the same output (semi-bandit feedback, Algorithm 5).
+    def loss(self, *args: Any, **values: Any) -> float:
+        """Return the loss at rho, or at the values of the knobs (bandit feedback): one run."""
+        search, _, x = self._at(args, values)
+        return search.loss(x)
 
-        This takes O(log(width/tolerance)) runs; with partition="loss" so many for each output.
+    def reveal(self, *args: Any, **values: Any) -> PiecewiseConstant:
+        """Return the loss on the interval around rho with the same output (semi-bandit, Algorithm 5).
 
-        An interval runs from the first grid point with this output to the first one with another, so that
-        any rho of a piece reveals the same interval to the bit. The one exception is a rho in the very cell
-        that holds the piece's left end, past that end: its interval begins at rho itself.
+        O(log(width/tolerance)) runs; with partition="loss", per output.
+
+        The interval begins at the first grid point with this output and ends at the first one with another.
+        So every rho of a piece reveals the same interval to the bit, with one exception: a rho to the right
+        of the edge inside the grid cell that contains the edge reveals an interval that begins at rho.
         """
-        last_other, lo, hi = self._piece(self.space.check(rho))
-        if self.partition == "loss":
-            last_other, lo, hi = self._widened(last_other, lo, hi, self.loss(rho))
-        if lo == hi:  # what is at the closed right end is that end's alone
-            lo = last_other
-        return PiecewiseConstant.constant(lo, hi, self.loss(rho))
+        search, value, x = self._at(args, values)
+        lo, hi = search.piece(x, by_loss=self.partition == "loss")
+        # Rounding between values and positions must not lose the value itself.
+        below = value if lo == x else min(self._scale.value(lo), value)
+        return PiecewiseConstant.constant(below, self._upper(hi, value), search.loss(x))
 
-    def losses(self, resolution: float | None = None, n_jobs: int | None = None) -> PiecewiseConstant:
-        """The loss everywhere (full information), by bisecting between grid points whose outputs differ.
+    def _upper(self, x: float, value: Any) -> float:
+        """Return the upper end of an interval of values that holds `value` and ends at position x."""
+        end = self.space.interval.hi
+        if x >= self._scale.ends[1]:  # the end of the space is closed
+            return end if value < end else float(self._scale.span[1])
+        above = max(float(self._scale.value(x)), math.nextafter(value, math.inf))
+        return above if above < end else math.nextafter(end, -math.inf)
 
-        Sees every piece that holds a grid point if the algorithm is piecewise-unique, and those at least
-        `resolution` wide in any case. O(width/resolution + P·log(resolution/tolerance)) runs for P pieces.
-        The result does not depend on `n_jobs`.
+    def losses(self, resolution: float | None = None, n_jobs: int | None = None) -> PiecewiseConstant | Boxes:
+        """Return the loss everywhere (full information); on `Knobs`, as `Boxes` of all rows.
+
+        Bisects between grid points whose outputs differ. Finds every piece that contains a grid point if the
+        algorithm is piecewise-unique, and every piece at least `resolution` wide in any case. Takes
+        O(width/resolution + P·log(resolution/tolerance)) runs per row with P pieces. The result does not
+        depend on `n_jobs`.
         """
-        resolution = self.resolution if resolution is None else self._width(resolution)
+        resolution = self.resolution if resolution is None else self._checked(resolution)
         n_jobs = self.n_jobs if n_jobs is None else _validate.integer("n_jobs", n_jobs, low=1)
-        grid = self._grid
-        # An end past the last grid point is the right end to the tolerance; `exact` looks there, too.
-        last = self.space.hi if self.exact else grid.point(grid.n_cells - 1)
-        stride = max(int(resolution / self.space.width * grid.n_cells), 1)
-        if -(-grid.n_cells // stride) > self.max_runs + self.n_runs:
-            raise ValueError(
-                f"more than max_runs = {self.max_runs} runs: a resolution of {resolution:g} takes "
-                f"{-(-grid.n_cells // stride)}, to begin with. A larger one, or a larger max_runs, may help"
-            )
-        points = sorted({grid.point(i) for i in range(0, grid.n_cells, stride)} | {last})
-        with _threads(n_jobs) as pool:
-            edges = self._edges_between(points, pool)
-        starts = sorted({self.space.lo, *edges} - {self.space.hi})
-        losses = PiecewiseConstant([*starts, self.space.hi], [self.loss(x) for x in starts])
-        return losses.compress() if self.partition == "loss" else losses
-
-    # -- searching -------------------------------------------------------------------------------
-
-    def _piece(self, rho: float) -> tuple[float, float, float]:
-        """The interval [lo, hi) around rho with its output, after the last point known to have another.
-
-        That point is lo where there is none.
-        """
-        output = self.output(rho)  # counts as a run of ours, even if it was made before
-        before = self.n_runs
-        lo, last_other = self._left_end(rho, output)
-        hi = self._right_end(rho, output, runs_left=self.most_runs - 1 - (self.n_runs - before))
-        return self._checked(rho, output, last_other, lo, hi)
-
-    def _widened(self, last_other: float, lo: float, hi: float, loss: float) -> tuple[float, float, float]:
-        """The piece, joined with its neighbours as far as they have this loss."""
-        most = self.n_runs + self.max_runs
-        while hi < self.space.hi and self.loss(hi) == loss:
-            hi = self._piece(hi)[2]
-            self._require_runs(most)
-        while last_other < lo and self.loss(last_other) == loss:
-            last_other, lo, _ = self._piece(last_other)
-            self._require_runs(most)
-        return last_other, lo, hi
-
-    def _require_runs(self, most: int, more: int = 0, places: str = "") -> None:
-        """Raise where there were too many runs, or would be with so many more."""
-        if self.n_runs + more > most:
-            raise ValueError(
-                f"more than max_runs = {self.max_runs} runs, and the output still changes{places}: is it "
-                f"piecewise constant in rho? A larger tolerance, or an `equal` that ignores what does not "
-                f"matter, may help"
-            )
-
-    def _bisect(self, same: float, other: float, output: Any) -> tuple[float, float]:
-        """A point with this output and one without it, brought together to where the output changes."""
-        while (middle := self._grid.between(min(same, other), max(same, other))) is not None:
-            same, other = (middle, other) if self._same(middle, output) else (same, middle)
-        return same, other
-
-    def _left_end(self, rho: float, output: Any) -> tuple[float, float]:
-        """The leftmost point known to have rho's output, and the rightmost before it known not to."""
-        lo = self.space.lo
-        return (lo, lo) if self._same(lo, output) else self._bisect(rho, lo, output)
-
-    def _right_end(self, rho: float, output: Any, runs_left: int) -> float:
-        """The leftmost point past rho known to have another output, or the right end of the space."""
-        hi = self.space.hi
-        if rho == hi:
-            return hi
-        # Looking at the end first ends the search where the piece reaches it; only if the runs allow.
-        probes = self._grid.most_probes(rho, hi)
-        if (self.exact or 0 < probes < runs_left) and self._same(hi, output):
-            return hi
-        return self._bisect(rho, hi, output)[1]
-
-    def _checked(
-        self, rho: float, output: Any, last_other: float, lo: float, hi: float
-    ) -> tuple[float, float, float]:
-        """The piece if the random points inside have the same output; else an error, or a smaller piece."""
-        while True:
-            points = (lo + fraction * (hi - lo) for fraction in self._fractions)
-            gap = next((x for x in points if not self._same(x, output)), None)
-            if gap is None:
-                return last_other, lo, hi
-            if self.on_recurrence == "raise":
+        limit = self.n_runs + self.max_runs
+        rows: list[PiecewiseConstant] = []
+        for alpha in self.space.alphas:
+            search = self._search(alpha)
+            rows.append(self._row(search, search.starts(resolution, n_jobs)))
+            if self.n_runs > limit:
                 raise ValueError(
-                    f"the algorithm is not piecewise-unique: bisection from rho = {rho!r} gave "
-                    f"[{lo!r}, {hi!r}), but {gap!r} inside has another output; rho's comes back beyond it. "
-                    f"on_recurrence='shrink' keeps the part around rho"
+                    f"more than max_runs = {self.max_runs} runs in {len(rows)} of "
+                    f"{len(self.space.alphas)} rows"
                 )
-            same, other = self._bisect(rho, gap, output)
-            if gap > rho:
-                hi = other
-            else:
-                last_other, lo = other, same
+        return self.space.from_rows(rows)
 
-    def _edges_between(self, points: list[float], pool: Executor | None) -> list[float]:
-        """The points at which the output changes, found side by side, one probe in each bracket at a time."""
-        edges: list[float] = []
-        most = self.n_runs + self.max_runs
-        if self.n_runs + sum(x not in self._outputs for x in points) > most:
-            raise ValueError(f"more than max_runs = {self.max_runs} runs: a larger resolution may help")
-        self._run_all(points, pool)
-        brackets = self._differing(pairwise(points))
-        while brackets:
-            probes = [(a, self._grid.between(a, b), b) for a, b in brackets]
-            edges += [b for _, middle, b in probes if middle is None]
-            open_ones = [(a, middle, b) for a, middle, b in probes if middle is not None]
-            self._require_runs(most, len(open_ones), f" in {len(open_ones)} places")
-            self._run_all([middle for _, middle, _ in open_ones], pool)
-            brackets = self._differing(
-                pair for a, middle, b in open_ones for pair in ((a, middle), (middle, b))
-            )
-        return edges
-
-    def _differing(self, brackets: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
-        return [(a, b) for a, b in brackets if not self._same(b, self.output(a))]
-
-    def _run_all(self, points: list[float], pool: Executor | None) -> None:
-        """Run the points that have not been run."""
-        new = [x for x in points if x not in self._outputs]
-        run_each = map if pool is None else pool.map
-        for x, output in zip(new, run_each(lambda x: self.run(self.instance, x), new), strict=True):
-            self._outputs[x] = output
-            self.n_runs += 1
+    def _row(self, search: RowSearch, starts: list[float]) -> PiecewiseConstant:
+        """Return the loss along a row; of several pieces that begin at one value, the last counts."""
+        losses = {float(self._scale.value(x)): search.loss(x) for x in starts}
+        edges = [*losses, self._upper(self._scale.ends[1], max(losses))]
+        row = PiecewiseConstant(edges, list(losses.values()))
+        return row.compress() if self.partition == "loss" else row
 
     def __repr__(self) -> str:
         extra = ", exact=True" if self.exact else ""
         return f"<BlackBox on {self.space!r}, tolerance={self.tolerance:g}{extra}: {self.n_runs} runs so far>"
 
 
-def _threads(n_jobs: int) -> AbstractContextManager[Executor | None]:
-    """A pool of threads, or None where one is enough."""
-    if n_jobs == 1:
-        return nullcontext()
-    from concurrent.futures import ThreadPoolExecutor
-
-    return ThreadPoolExecutor(n_jobs)
-
-
-def same_output(a: Any, b: Any) -> bool:
-    """Whether two outputs are equal: as arrays, also inside of containers; nan equals nan.
-
-    >>> same_output((1, np.array([2.0, np.nan])), (1, np.array([2.0, np.nan])))
-    True
-    >>> same_output([1, 2], [1, 3])
-    False
-    """
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return _same_array(np.asarray(a), np.asarray(b))
-    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
-        return type(a) is type(b) and len(a) == len(b) and all(map(same_output, a, b))
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(same_output(value, b[key]) for key, value in a.items())
-    return bool(a == b) or bool(a != a and b != b)
-
-
-def _same_array(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    if a.shape != b.shape:
-        return False
-    if a.dtype.hasobject or b.dtype.hasobject:
-        return all(map(same_output, a.ravel().tolist(), b.ravel().tolist()))
-    return bool(((a == b) | ((a != a) & (b != b))).all())
-
-
 def _takes_one_argument(function: Callable[..., Any]) -> bool:
-    """False where there are two parameters, or more, without a default."""
+    """Return False if there are two or more parameters without a default."""
     try:
         parameters = inspect.signature(function).parameters.values()
-    except ValueError:  # some builtins do not tell
+    except ValueError:  # some builtins have no signature
         return True
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return sum(p.kind in positional and p.default is p.empty for p in parameters) < 2

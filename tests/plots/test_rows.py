@@ -1,4 +1,4 @@
-"""Pictures of games with knobs name their axes."""
+"""Plots of games with knobs: axes have the names and scales of the knobs."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ class Solver:
         )
 
 
-def test_one_knob_on_a_log_scale():
+def test_a_knob_with_log_has_a_log_axis():
     space = sb.Knobs(alpha=sb.Real(1e-4, 1, log=True))
     history = sb.play(sb.Exp3Set(space, seed=0), [Solver(space)] * 30)
     ax = plots.density(history)
@@ -45,13 +45,13 @@ def test_one_knob_on_a_log_scale():
     assert plots.regret(history).get_title() == "Regret against the best fixed alpha"
 
 
-def test_several_knobs(tmp_path):
+def test_axes_of_several_knobs_have_their_names(tmp_path):
     space = sb.Knobs(alpha=sb.Real(1e-4, 1, log=True), depth=sb.Integer(1, 3), mode=sb.Choice("fast", "good"))
     history = sb.play(sb.Exp3Set(space, seed=0), [Solver(space)] * 40)
-    ax = plots.knobs.rows(history)
+    ax = plots.rows.across(history)
     assert ax.get_ylabel() == "depth, mode"
     assert [label.get_text() for label in ax.get_yticklabels()][:2] == ["1, fast", "1, good"]
-    ax = plots.knobs.along(history)
+    ax = plots.rows.along(history)
     assert (ax.get_ylabel(), ax.get_yscale()) == ("alpha", "log")
     assert plots.regret(history).get_title() == "Regret against the best fixed alpha, depth, mode"
     plots.overview({"semi-bandit": history}, tmp_path / "page.png")

@@ -1,4 +1,4 @@
-"""Pictures of games with several knobs.
+"""Plots of games with several knobs.
 
 Each function draws into the axes given, or into new ones, and returns them. Needs the `plot` extra.
 """
@@ -12,13 +12,13 @@ import numpy as np
 from semibandit.games import History
 from semibandit.plots.figures import axes, axis, knob, require
 
-__all__ = ["along", "rows"]
+__all__ = ["across", "along"]
 
 _MOST_LABELS = 24
 
 
-def rows(history: History, ax: Any = None) -> Any:
-    """The density over the other knobs through time, a band for each row; darker is likelier."""
+def across(history: History, ax: Any = None) -> Any:
+    """Plot the density over the other knobs through time, one band per row; darker is more likely."""
     require("history", history, "densities")
     ax = axes(ax)
     times, _, shares = history.densities()
@@ -39,7 +39,7 @@ def rows(history: History, ax: Any = None) -> Any:
 
 
 def along(history: History, ax: Any = None) -> Any:
-    """The density of the knob along the rows through time, all rows together; darker is likelier."""
+    """Plot the density of the knob along the rows through time, summed over the rows."""
     require("history", history, "densities")
     ax = axes(ax)
     times, edges, shares = history.densities()

@@ -1,4 +1,4 @@
-"""How a problem is called: by position with rho (and alpha), or with the values of its knobs by name."""
+"""Parameters of a problem: positional (rho, alpha), or the values of its knobs by name."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 __all__ = ["Parameters", "call", "parameters_of", "values_of"]
 
-# What the methods of a problem take: (rho,), (rho, alpha), or the values by name.
+# Arguments of a problem's methods: (rho,), (rho, alpha), or the values by name.
 Parameters = tuple[Any, ...] | dict[str, Any]
 
 
 def call(method: Callable[..., Any], parameters: Parameters) -> Any:
-    """Call a method of a problem, or `place` of a space, with parameters.
+    """Call a method with parameters, positional or by name.
 
     >>> call(max, (1, 2)), call(dict, {"depth": 3})
     (2, {'depth': 3})
@@ -21,14 +21,14 @@ def call(method: Callable[..., Any], parameters: Parameters) -> Any:
 
 
 def parameters_of(names: tuple[str, ...], rho: Any, alpha: Any) -> Parameters:
-    """What the methods of a problem take; `names` are those of `Knobs`, () for other spaces."""
+    """Return the arguments of a problem's methods; `names` are those of `Knobs`, () for other spaces."""
     if names:
         return dict(zip(names, (rho, *(alpha or ())), strict=True))
     return (rho,) if alpha is None else (rho, alpha)
 
 
 def values_of(names: tuple[str, ...], rho: Any, alpha: Any) -> dict[str, Any]:
-    """The same by name, always.
+    """Return the parameters by name, for every space.
 
     >>> values_of((), 0.3, None), values_of(("alpha", "depth"), 0.3, (2,))
     ({'rho': 0.3}, {'alpha': 0.3, 'depth': 2})
