@@ -80,4 +80,4 @@ $(VENV)/.demo $(VENV)/.check $(VENV)/.dist $(VENV)/.docs $(VENV)/.bench: pyproje
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-3.* build dist docs/gallery docs/reading docs/reference/api docs/reference/commands docs/reference/service .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.png
+	rm -rf $(VENV) .venv-3.* build dist docs/gallery docs/reading docs/reference/api docs/reference/commands.md docs/reference/http.md .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.png
