@@ -2,8 +2,9 @@
 
 Run: python benchmarks/families.py [feedback | costs] [--rounds 1000] [--seeds 3]
 
-The streams are those of `semibandit play`. With 3 probes a game runs the algorithm four times on each instance.
-Regret is against the exact best fixed parameter; the last columns are a fixed value without learning.
+The streams are those of `semibandit play`. With 3 probes a game runs the algorithm four times on each
+instance. Regret is against the exact best fixed parameter; the last columns are a fixed value without
+learning.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Run: python benchmarks/knobs.py [--rounds 500] [--seeds 2]
 
-Every player runs the algorithm once on each instance. Target: with single losses and with pieces of a row, the
-default pays no more than random search and TPE in the mean of the streams.
+Every player runs the algorithm once on each instance. Target: with single losses and with pieces of a
+row, the default pays no more than random search and TPE in the mean of the streams.
 """
 
 from __future__ import annotations

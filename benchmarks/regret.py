@@ -2,8 +2,8 @@
 
 Run: python benchmarks/regret.py [--seeds 20] [--longest 100000] [--png docs/regret.png]
 
-Each game of a horizon starts from scratch. The exponent is the slope of the mean regret on log-log axes. The
-learners without baseline have a proof; theory has the exponents 1/2 and 2/3.
+Each game of a horizon starts from scratch. The exponent is the slope of the mean regret on log-log axes.
+The learners without baseline have a proof; theory has the exponents 1/2 and 2/3.
 """
 
 from __future__ import annotations
