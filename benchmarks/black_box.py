@@ -3,8 +3,7 @@
 Run: python benchmarks/black_box.py [PART ...]
 
 probes: two learners see the same instances and run the algorithm equally often. One finds an interval by
-bisection, the other looks at as many further parameters. The table has regrets; for the solver HiGHS,
-sums of losses.
+bisection, the other looks at as many further parameters.
 """
 
 from __future__ import annotations
@@ -12,13 +11,9 @@ from __future__ import annotations
 import itertools
 import math
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,8 +21,6 @@ from measure import at_least, at_most, note, number, ratio, run_parts, seconds, 
 
 import semibandit as sb
 from semibandit.tuning import Command
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 
 
 def knapsack(seed: int, n: int = 50) -> sb.Knapsack:
@@ -114,13 +107,13 @@ class Boxed:
     """A problem that is known by its runs; its loss function serves to compute the regret."""
 
     def __init__(self, problem: Any, run: Callable[[Any, float], Any]) -> None:
-        self.space, self.losses = problem.space, getattr(problem, "losses", None)
+        self.space, self.losses = problem.space, problem.losses
         tolerance = 1e-3 * self.space.width
         self.box = sb.BlackBox(run, problem, self.space, lambda output: output[1], tolerance)
         self.loss, self.reveal = self.box.loss, self.box.reveal
 
 
-def compare(name: str, make: Callable[[], list[Boxed]], seeds: int, regret: bool = True) -> tuple[str, ...]:
+def compare(name: str, make: Callable[[], list[Boxed]], seeds: int) -> tuple[str, ...]:
     """Return a row: runs per round, and the regret of bisection, of as many probes and of single runs."""
     results = []
     for seed in range(seeds):
@@ -131,11 +124,11 @@ def compare(name: str, make: Callable[[], list[Boxed]], seeds: int, regret: bool
         games = [searched]
         for probes in (round(runs) - 1, 0):
             games.append(sb.play(sb.Exp3Set(space, horizon=T, seed=seed), make(), "bandit", probes=probes))
-        results.append([runs, *(float(g.regret()[-1] if regret else g.loss.sum()) for g in games)])
+        results.append([runs, *(float(game.regret()[-1]) for game in games)])
     return (name, str(T), str(seeds), *map(number, np.mean(results, axis=0)))
 
 
-def probes(rounds: int, seeds: int, solver: int) -> None:
+def probes(rounds: int, seeds: int) -> None:
     items, points = (
         sb.streams.knapsack("mixed", rounds, seed=0),
         sb.streams.clustering("elongated", rounds, per_class=10),
@@ -148,9 +141,6 @@ def probes(rounds: int, seeds: int, solver: int) -> None:
         return [Boxed(p, lambda p, rho: (p.tree(rho)[:, :2].tobytes(), p.loss(rho))) for p in points]
 
     rows = [compare("knapsack", knapsacks, seeds), compare("linkage", clusterings, seeds)]
-    if solver:
-        with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-            rows.append(compare("HiGHS: sum of losses", lambda: programs(solver, pool), 1, regret=False))
     head = (
         "regret",
         "rounds",
@@ -163,24 +153,7 @@ def probes(rounds: int, seeds: int, solver: int) -> None:
     table("probes", head, rows)
 
 
-def programs(rounds: int, pool: Any) -> list[Boxed]:
-    """Return integer programs like those of examples/tune_solver.py, of a quarter of a second each."""
-    from tune_solver import EFFORT, generate, solve
-
-    class Program:
-        space = EFFORT
-
-        def __init__(self, t: int) -> None:
-            self.program = generate(0, t, 16)
-
-    def run(problem: Program, effort: float) -> tuple[Any, float]:
-        work = pool.submit(solve, problem.program, effort).result()
-        return work, min(work.iterations / 2000.0, 1.0)
-
-    return [Boxed(Program(t), run) for t in range(rounds)]
-
-
 if __name__ == "__main__":
     parts = {"runs": runs_of_reveal, "recurring": recurring_outputs, "threads": threads, "tuning": tuning,
              "probes": probes}  # fmt: skip
-    run_parts(parts, __doc__, rounds=200, seeds=3, solver=0)
+    run_parts(parts, __doc__, rounds=200, seeds=3)

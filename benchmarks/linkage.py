@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import statistics
+import threading
 import tracemalloc
 from functools import partial
 from time import process_time
@@ -127,7 +128,9 @@ def full_information() -> None:
 def memory(n: int) -> None:
     problem = sb.Linkage(pdist(points(n)), Free())
     tracemalloc.start()
-    problem.reveal(0.5)
+    thread = threading.Thread(target=problem.reveal, args=(0.5,))  # a new thread has no spare memory
+    thread.start()
+    thread.join()
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     what = f"memory of `reveal`, n = {n:,}, the distances included, over the distances"

@@ -1,6 +1,6 @@
 """Two parameters beside one, regret on rows of the square, and Theorem 14 beside a measurement.
 
-Run: python benchmarks/metric.py [PART ...] [--rounds 300] [--seeds 5]
+Run: python benchmarks/metric.py [PART ...] [--rounds 2000] [--seeds 3]
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import semibandit as sb
 from semibandit.streams.two_metrics import embedded_digits
 
 ROWS = sb.Strips(64, sb.Interval(0, 1))
-REGRET = 0.1  # target, per round
 
 
 def digits(n: int, seed: int) -> sb.MetricLinkage:
@@ -143,11 +142,11 @@ def column_breaks(
 
 
 def regret(rounds: int, seeds: int) -> None:
-    """Play the default learner on the rows of the square; the order of the instances is that of the stream."""
+    """Play the default learner on the rows of the square."""
     problems = list(sb.streams.digits_two_metrics(rounds, seed=0))
     games = [sb.play(sb.Exp3Set(problems[0].space, seed=seed), problems) for seed in range(seeds)]
     regrets = np.array([game.regret()[-1] for game in games])
-    at_most(f"{rounds:,} rounds: regret, mean of {seeds} seeds", regrets.mean(), REGRET * rounds)
+    at_most(f"{rounds:,} rounds: regret, mean of {seeds} seeds", regrets.mean(), 20)
     note("its standard error", number(regrets.std(ddof=1) / np.sqrt(seeds)))
     note("in the worst seed", number(regrets.max()))
     even = sum(problem.losses().mean() for problem in problems) - sum(games[0].loss) + regrets[0]
@@ -156,4 +155,4 @@ def regret(rounds: int, seeds: int) -> None:
 
 if __name__ == "__main__":
     parts = {"reveal": reveal, "sets": sets, "learner": learner, "dispersion": dispersion, "regret": regret}
-    run_parts(parts, __doc__, rounds=300, seeds=5)
+    run_parts(parts, __doc__, rounds=2000, seeds=3)

@@ -1,4 +1,4 @@
-"""Studies: rounds per second, many processes, the service, growth, and kills.
+"""Studies: rounds per second, many processes, the service, and growth.
 
 Run: python benchmarks/study.py [PART ...]
 """
@@ -9,8 +9,6 @@ import multiprocessing
 import os
 import random
 import shutil
-import signal
-import socket
 import statistics
 import subprocess
 import sys
@@ -19,7 +17,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,18 +27,17 @@ from playing import SPACE
 import semibandit as sb
 from semibandit.learners import storage as saving
 from semibandit.studies import operations
-from semibandit.studies.operations import ForgottenError
 from semibandit.studies.timeline import Timeline, view
 
 fork = multiprocessing.get_context("fork")
 
 
-def play(study: Any, rounds: int, seed: int, **lease: float) -> list[int]:
+def play(study: Any, rounds: int, seed: int) -> list[int]:
     """Play rounds with intervals of random width; return the trials."""
     rng = random.Random(seed)
     told = []
     for _ in range(rounds):
-        trial = study.ask(**lease)
+        trial = study.ask()
         study.tell(trial, seen_around(trial.rho, rng))
         told.append(trial.id)
     return told
@@ -147,13 +144,13 @@ def on_postgres() -> None:
 
 
 @contextmanager
-def service(storage: str, port: int = 0) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    command = [sys.executable, "-m", "semibandit", "serve", "--storage", storage, "--port", str(port)]
+def service(storage: str) -> Iterator[str]:
+    command = [sys.executable, "-m", "semibandit", "serve", "--storage", storage, "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     url = process.stdout.readline().split(" at ")[-1].strip()
     try:
-        yield process, url
+        yield url
     finally:
         process.kill()
         process.wait()
@@ -179,10 +176,12 @@ def _clients(number: int, start: Any, results: Any, url: str, threads: int, roun
 def served(clients: int = 4, threads: int = 4, rounds: int = 250) -> None:
     with folder() as place:
         storage, total = f"sqlite:///{place}/a.db", clients * threads * rounds
-        with sb.Study(storage, "a", space=SPACE, seed=0) as study, service(storage) as (_, url):
+        with sb.Study(storage, "a", space=SPACE, seed=0) as study, service(storage) as url:
             play(sb.Client(url), 50, 99)
             outcomes, spent = together(_clients, clients, clients * threads, url, threads, rounds)
-            assert sorted(sum(outcomes, [])) == list(range(50, 50 + total)), "rounds were lost or doubled"
+            assert sorted(trial for told in outcomes for trial in told) == list(range(50, 50 + total)), (
+                "rounds were lost or doubled"
+            )
             assert saving.dumps(sb.Client(url).learner) == saving.dumps(study.learner), "a replica differs"
         at_least("the service, 16 clients: rounds per second", total / spent, 500)
 
@@ -266,95 +265,8 @@ def join(storage: str) -> None:
         study.recommend()
 
 
-# -- kills ----------------------------------------------------------------------------------------------
-
-
-def work_forever(storage: str, seed: int) -> None:
-    with sb.Study(storage, "a", worker=f"worker {seed}") as study:
-        while True:
-            with suppress(ForgottenError):
-                play(study, 20, seed, lease=1.0)
-            seed += 1
-
-
-def kill_workers(storage: str, kills: int) -> None:
-    rng = random.Random(0)
-    with sb.Study(storage, "a", space=SPACE, seed=0) as study:
-        play(study, 50, 0)
-        workers: list[Any] = []
-        for kill in range(kills):
-            while len(workers) < 4:
-                workers.append(fork.Process(target=work_forever, args=(storage, 1000 * kill)))
-                workers[-1].start()
-            time.sleep(0.1 * rng.random())
-            victim = workers.pop(rng.randrange(len(workers)))
-            os.kill(victim.pid, signal.SIGKILL)
-            victim.join()
-        for worker in workers:
-            os.kill(worker.pid, signal.SIGKILL)
-            worker.join()
-        check_log(storage, study)
-
-
-def kill_services(storage: str, kills: int) -> None:
-    rng = random.Random(0)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    stop = threading.Event()
-    told: list[int] = []
-
-    def work(seed: int) -> None:
-        with sb.Client(f"http://127.0.0.1:{port}", study="a", patience=300.0) as client:
-            while not stop.is_set():
-                told.extend(play(client, 5, seed))
-
-    with sb.Study(storage, "a", space=SPACE, seed=0) as study:
-        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-        for thread in threads:
-            thread.start()
-        for _ in range(kills):
-            before = len(told)
-            with service(storage, port) as (process, _):
-                while len(told) < before + 5:
-                    time.sleep(0.01)
-                time.sleep(0.2 * rng.random())
-                os.kill(process.pid, signal.SIGKILL)
-        stop.set()
-        with service(storage, port):
-            for thread in threads:
-                thread.join()
-        assert sorted(record.trial for record in study.history()) == sorted(told), (
-            "rounds were lost or doubled"
-        )
-        check_log(storage, study)
-
-
-def check_log(storage: str, study: sb.Study) -> None:
-    rows = study.events()
-    assert [number for number, _ in rows] == list(range(1, len(rows) + 1)), "the log has gaps"
-    ended = [record.trial for record in study.history()]
-    assert len(set(ended)) == len(ended), "a trial ended twice"
-    time.sleep(1.1)
-    study.prune()
-    assert study.pending == [], "a lease did not expire"
-    with sb.Study(storage, "a") as other:
-        assert saving.dumps(study.at(study.n_events)) == saving.dumps(other.learner), "a replay differs"
-
-
-def kills() -> None:
-    with folder() as place:
-        kill_workers(f"sqlite:///{place}/a.db", 400)
-        at_least("workers killed on SQLite, log complete, replay equal", 400, 400)
-        kill_services(f"sqlite:///{place}/b.db", 20)
-        at_least("services killed, log complete, replay equal", 20, 20)
-    with postgres() as address:
-        kill_workers(address, 80)
-        at_least("workers killed on PostgreSQL, log complete, replay equal", 80, 80)
-
-
 PARTS = {"single": single, "processes": on_sqlite, "postgres": on_postgres, "service": served,
-         "optuna": beside_optuna, "million": million, "kills": kills}  # fmt: skip
+         "optuna": beside_optuna, "million": million}  # fmt: skip
 
 if __name__ == "__main__":
     run_parts(PARTS, __doc__)

@@ -29,5 +29,6 @@ def check_command(command):
             )
         elif words[0] == "python" and words[1].endswith(".py"):
             script = (ROOT / words[1]).read_text()
-            unknown = [word for word in words[2:] if word.startswith("--") and f'"{word}"' not in script]
-            assert not unknown, f"{part}: no such option"
+            for word in re.findall(r"--([\w-]+)", part):
+                option = rf'"--{word}"|\b{word.replace("-", "_")}='
+                assert re.search(option, script), f"{part}: no such option"
