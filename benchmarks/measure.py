@@ -71,17 +71,19 @@ def table(name: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None
     print(f"<!-- {name} -->\n", *lines, "", sep="\n", flush=True)
 
 
-def options(about: str | None, **defaults: Any) -> argparse.Namespace:
+def options(about: str | None, parts: Sequence[str] = (), **defaults: Any) -> argparse.Namespace:
     """Parse the command line: an option per keyword, of the type of its default (a list: several words)."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    if parts:
+        parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(parts)}; default: all")
     for name, default in defaults.items():
+        flag = f"--{name.replace('_', '-')}"
         if default is False:
-            parser.add_argument(f"--{name}", action="store_true")
+            parser.add_argument(flag, action="store_true")
         elif isinstance(default, list):
-            parser.add_argument(f"--{name}", nargs="+", default=default, choices=default)
+            parser.add_argument(flag, nargs="+", default=default, choices=default)
         else:
-            kind = str if default is None else type(default)
-            parser.add_argument(f"--{name.replace('_', '-')}", type=kind, default=default)
+            parser.add_argument(flag, type=str if default is None else type(default), default=default)
     return parser.parse_args()
 
 
@@ -98,11 +100,7 @@ def run_parts(
     parts: Mapping[str, Callable[..., None]], about: str | None, name: str = "targets", **defaults: Any
 ) -> None:
     """Run the parts that the command line names, or all, with the options as arguments; then finish."""
-    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(parts)}; default: all")
-    for key, default in defaults.items():
-        parser.add_argument(f"--{key}", type=type(default), default=default)
-    given = vars(parser.parse_args())
+    given = vars(options(about, list(parts), **defaults))
     for part in choose(",".join(given.pop("parts")) or None, parts):
         parts[part](**given)
     finish(name)

@@ -58,5 +58,7 @@ if __name__ == "__main__":
         play(storage)
         command = [sys.executable, "-m", "semibandit", "serve", "--port", "0", "--storage", storage]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as service:
-            take_picture(service.stdout.readline().split(" at ")[-1].strip(), options.png)
-            service.terminate()
+            try:
+                take_picture(service.stdout.readline().split(" at ")[-1].strip(), options.png)
+            finally:
+                service.terminate()
