@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
-KERNELS := tests/test_testing.py $(addprefix tests/,functions weights spaces learners families clustering dispersion)
+KERNELS := tests/test_testing.py $(addprefix tests/,functions weights clustering learners)
 
 .PHONY: help demo test quick test-all test-oldest dist check check-bounds docs bench figures clean
 help:
