@@ -1,4 +1,10 @@
-"""What a black box costs in runs, and tuning a command beside it. Run: python benchmarks/black_box.py"""
+"""Runs that a black box takes, bisection beside probes, and the cost of tuning a command.
+
+Run: python benchmarks/black_box.py [PART ...]
+
+probes: two learners see the same instances and run the algorithm equally often. One finds an interval by
+bisection, the other looks at as many further parameters.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +13,14 @@ import math
 import os
 import tempfile
 import time
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from measure import at_least, at_most, note, ratio, run_parts, seconds
+from measure import at_least, at_most, note, number, ratio, run_parts, seconds, table
 
 import semibandit as sb
-from semibandit.tuning import Command, Tuner
+from semibandit.tuning import Command
 
 
 def knapsack(seed: int, n: int = 50) -> sb.Knapsack:
@@ -21,14 +28,13 @@ def knapsack(seed: int, n: int = 50) -> sb.Knapsack:
     return sb.Knapsack(values, sizes, sizes.sum() / 4)
 
 
-def black_box(problem: sb.Knapsack, **options: object) -> sb.BlackBox:
-    def run(problem: sb.Knapsack, rho: float) -> object:
-        return problem.solve(rho).mask
+def black_box(problem: sb.Knapsack, **options: float) -> sb.BlackBox:
+    return sb.BlackBox(
+        lambda p, rho: p.solve(rho).mask, problem, problem.space, lambda m: float(m.mean()), **options
+    )
 
-    return sb.BlackBox(run, problem, problem.space, lambda mask: float(mask.mean()), **options)
 
-
-def runs_of_reveal() -> None:
+def runs_of_reveal(**_: int) -> None:
     rng = np.random.default_rng(0)
     for tolerance in (1e-3, 1e-6, 1e-9):
         bound = 2 * math.ceil(math.log2(10 / tolerance)) + 1
@@ -38,9 +44,6 @@ def runs_of_reveal() -> None:
         counts = [box.n_runs for box in boxes]
         note(f"runs of `reveal`, 200 knapsacks of 50 items, tolerance {tolerance:g}: mean", np.mean(counts))
         at_most(f"the most of them, over the bound of {bound}", max(counts) / bound, 1)
-
-
-def price_of_not_knowing() -> None:
     problem = knapsack(0, n=1000)
     rhos = itertools.cycle(np.random.default_rng(1).uniform(0, 10, 101).tolist())
     cost = ratio(
@@ -49,18 +52,17 @@ def price_of_not_knowing() -> None:
     note("`reveal` of a knapsack of 1,000 items as a black box, over the exact one", cost)
 
 
-def recurring_outputs() -> None:
-    """How often the selected set of a knapsack comes back: where bisection may step over a gap."""
+def recurring_outputs(**_: int) -> None:
+    """Count knapsacks with an output that recurs, where bisection may step over a gap."""
     recurring = 0
     for seed in range(200):
         problem = knapsack(seed)
-        starts = problem.losses().edges[:-1].tolist()
-        masks = [problem.solve(x).mask.tobytes() for x in starts]
+        masks = [problem.solve(x).mask.tobytes() for x in problem.losses().edges[:-1].tolist()]
         recurring += len(set(masks)) < len(masks)
-    note("knapsacks of 50 items whose selected set comes back, of 200", recurring)
+    note("knapsacks of 50 items whose selected set recurs, of 200", recurring)
 
 
-def threads() -> None:
+def threads(**_: int) -> None:
     def slow(instance: object, rho: float) -> int:
         time.sleep(0.002)  # as long as a small process takes
         return int(16 * rho)
@@ -72,58 +74,86 @@ def threads() -> None:
     at_least("`losses()` of a run that waits 2 ms, one thread over eight", faster, 5)
 
 
-def overhead_of_tuning() -> None:
-    names = [str(i) for i in range(100)]
+def tuning(**_: int) -> None:
+    """Compare rounds of a study around a command with its runs alone and a line forced to disk after each."""
     command = Command("/bin/sh -c 'echo 0.5' {rho} {instance}")
 
     def tune() -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            tuner = Tuner(command, sb.Interval(0, 1), Path(folder) / "knob.db")
-            for _ in tuner.rounds(names):
-                pass
-            tuner.close()
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            sb.Study(f"sqlite:///{folder}/knob.db", "knob", space=sb.Interval(0, 1), seed=0) as study,
+        ):
+            for i in range(100):
+                trial = study.ask()
+                study.tell(trial, command.run(str(i), trial.rho).loss)
 
     def bare() -> None:
         with tempfile.TemporaryFile(buffering=0) as file:
-            for name in names:
-                command.run(name, 0.5)
-                file.write(
-                    b"a line as long as that of a round, which is about a hundred characters, more or less"
-                )
+            for i in range(100):
+                command.run(str(i), 0.5)
+                file.write(b"x" * 100)
                 os.fsync(file.fileno())
 
-    cost = ratio(tune, bare, repeats=9)
-    at_most("`semibandit tune`, over the runs alone and a line forced to disk after each", cost, 1.5)
-    with tempfile.TemporaryFile(buffering=0) as file:
-        forced = seconds(lambda: (file.write(b"x" * 100), os.fsync(file.fileno())), calls=100)
+    at_most(
+        "rounds of a study around a command, over its runs and a forced line each", ratio(tune, bare), 1.5
+    )
     note("of these, milliseconds of a run", 1e3 * seconds(lambda: command.run("0", 0.5), 50))
-    note("and to force a line to this disk", 1e3 * forced)
 
 
-def going_on() -> None:
-    """Opening a state file of 10,000 rounds."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "knob.db"
-        command = Command("echo {rho} {instance}")
-        Tuner(command, sb.Interval(0, 1), path).close()
-        with sb.Study(f"sqlite:///{path}", "tune") as study:
-            for i, loss in enumerate(np.random.default_rng(0).random(10_000).tolist()):
-                trial = study.ask(info={"instance": str(i)})
-                study.tell(trial, sb.PiecewiseConstant.constant(0.5 * trial.rho, 0.5 * (1 + trial.rho), loss))
-        start = time.perf_counter()
-        Tuner(command, sb.Interval(0, 1), path).close()
-        note("seconds to open a state file of 10,000 rounds", time.perf_counter() - start)
+# -- probes ---------------------------------------------------------------------------------------------
+
+
+class Boxed:
+    """A problem that is known by its runs; its loss function serves to compute the regret."""
+
+    def __init__(self, problem: Any, run: Callable[[Any, float], Any]) -> None:
+        self.space, self.losses = problem.space, problem.losses
+        tolerance = 1e-3 * self.space.width
+        self.box = sb.BlackBox(run, problem, self.space, lambda output: output[1], tolerance)
+        self.loss, self.reveal = self.box.loss, self.box.reveal
+
+
+def compare(name: str, make: Callable[[], list[Boxed]], seeds: int) -> tuple[str, ...]:
+    """Return a row: runs per round, and the regret of bisection, of as many probes and of single runs."""
+    results = []
+    for seed in range(seeds):
+        problems = make()
+        space, T = problems[0].space, len(problems)
+        searched = sb.play(sb.Exp3Set(space, horizon=T, seed=seed), problems)
+        runs = sum(problem.box.n_runs for problem in problems) / T
+        games = [searched]
+        for probes in (round(runs) - 1, 0):
+            games.append(sb.play(sb.Exp3Set(space, horizon=T, seed=seed), make(), "bandit", probes=probes))
+        results.append([runs, *(float(game.regret()[-1]) for game in games)])
+    return (name, str(T), str(seeds), *map(number, np.mean(results, axis=0)))
+
+
+def probes(rounds: int, seeds: int) -> None:
+    items, points = (
+        sb.streams.knapsack("mixed", rounds, seed=0),
+        sb.streams.clustering("elongated", rounds, per_class=10),
+    )
+
+    def knapsacks() -> list[Boxed]:
+        return [Boxed(p, lambda p, rho: (p.solve(rho)[0].tobytes(), p.loss(rho))) for p in items]
+
+    def clusterings() -> list[Boxed]:
+        return [Boxed(p, lambda p, rho: (p.tree(rho)[:, :2].tobytes(), p.loss(rho))) for p in points]
+
+    rows = [compare("knapsack", knapsacks, seeds), compare("linkage", clusterings, seeds)]
+    head = (
+        "regret",
+        "rounds",
+        "seeds",
+        "runs a round",
+        "bisection",
+        "probes, as many runs",
+        "one run a round",
+    )
+    table("probes", head, rows)
 
 
 if __name__ == "__main__":
-    run_parts(
-        {
-            "runs": runs_of_reveal,
-            "price": price_of_not_knowing,
-            "recurring": recurring_outputs,
-            "threads": threads,
-            "tuning": overhead_of_tuning,
-            "opening": going_on,
-        },
-        __doc__,
-    )
+    parts = {"runs": runs_of_reveal, "recurring": recurring_outputs, "threads": threads, "tuning": tuning,
+             "probes": probes}  # fmt: skip
+    run_parts(parts, __doc__, rounds=200, seeds=3)

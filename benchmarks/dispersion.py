@@ -1,4 +1,4 @@
-"""What measuring dispersion costs, next to sorting, and what it finds on knapsacks.
+"""Cost of measuring dispersion, beside sorting, and the β of random knapsacks.
 
 Run: python benchmarks/dispersion.py [PART ...]
 """
@@ -17,7 +17,7 @@ N = 10_000_000
 
 
 def counters(x: list[float], owner: list[int], T: int, eps: float) -> int:
-    """The textbook sliding window, with a counter per function."""
+    """Count with a sliding window and a counter per function, in plain Python."""
     inside, left, distinct, most = [0] * T, 0, 0, 0
     for right in range(len(x)):
         inside[owner[right]] += 1
@@ -68,7 +68,7 @@ def sorting() -> None:
 
 
 def kinds(T: int = 1000) -> None:
-    """The fitted β of each kind of random knapsacks: smooth and few items, and the default."""
+    """Fit β for each kind of random knapsacks: with few items and a smooth density, and by default."""
     sizes = ((10, 10.0), (50, 100.0))
     rows = []
     for kind in KINDS:

@@ -1,4 +1,4 @@
-"""What knapsack feedback costs, next to plain runs, and what it shows. Run: python benchmarks/knapsack.py"""
+"""Cost and width of knapsack feedback. Run: python benchmarks/knapsack.py [PART ...]"""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ PARTITIONS = ("output", "order")
 
 
 def uniform(n: int, seed: int = 0) -> sb.Knapsack:
-    """Values and sizes uniform in (0, 1), capacity for a quarter of the sizes."""
+    """Return a knapsack with uniform values and sizes, and capacity for a quarter of them."""
     values, sizes = np.random.default_rng(seed).random((2, n))
     return sb.Knapsack(values, sizes, sizes.sum() / 4)
 
 
 def at_many(call: Callable[[float], object]) -> Callable[[], object]:
-    """A call with the next of many parameters; short, so that other load seldom falls into it."""
+    """Return a call with the next of 101 parameters; single calls seldom meet other load."""
     parameters = itertools.cycle(np.random.default_rng(1).uniform(0, 10, 101).tolist())
     return lambda: call(next(parameters))
 
@@ -49,11 +49,7 @@ def whole_functions() -> None:
     critical = problem.losses("order").edges[1:-1]
     some = np.random.default_rng(2).choice(critical, 1_000).tolist()
 
-    def one_run_each() -> None:
-        for rho in some:
-            problem.loss(rho)
-
-    sped_up = ratio(one_run_each, problem.losses) * critical.size / len(some)
+    sped_up = ratio(lambda: [problem.loss(rho) for rho in some], problem.losses) * critical.size / len(some)
     at_least(
         f"a run for each of the {critical.size:,} critical values, n = 1,000, over `losses()`", sped_up, 300
     )
@@ -66,7 +62,7 @@ def whole_functions() -> None:
 
 
 def widths(n: int) -> list[float]:
-    """The mean width of what a run reveals: uniform items, ρ uniform on [0, 10]."""
+    """Return the mean width of the revealed interval for each partition; ρ is uniform on [0, 10]."""
     rng = np.random.default_rng(3)
     seen: dict[str, list[float]] = {name: [] for name in PARTITIONS}
     for seed in range(40):
@@ -79,7 +75,7 @@ def widths(n: int) -> list[float]:
 
 
 def regrets(kind: str, baseline: str, rounds: int = 1_000, seeds: int = 5) -> list[float]:
-    """The regret of a learner told sets of either kind, in the mean over seeds."""
+    """Return the mean regret with the intervals of each partition."""
     stream = {name: sb.streams.knapsack(kind, rounds, partition=name) for name in PARTITIONS}
     least = rounds * sb.best_in_hindsight(stream["output"]).mean_loss
 
@@ -91,7 +87,7 @@ def regrets(kind: str, baseline: str, rounds: int = 1_000, seeds: int = 5) -> li
 
 
 def sets() -> None:
-    """Sets with one output against those with one order of the items."""
+    """Compare intervals with one output and with one order of the items."""
     rows = [(f"mean width, n = {n:,}", *map(figure, widths(n))) for n in (100, 1_000)]
     for kind in ("mixed", "uncorrelated"):
         for baseline in ("local", "low"):

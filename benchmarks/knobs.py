@@ -1,32 +1,27 @@
-"""Several knobs: the mean loss of the default learner beside TPE, random search and VHCT, run for run.
+"""Several knobs: the mean loss of the default learner beside TPE, random search and VHCT.
 
-    python benchmarks/knobs.py [--rounds 500] [--seeds 2]
+Run: python benchmarks/knobs.py [--rounds 500] [--seeds 2]
 
-Every player runs the algorithm once on each instance of a stream. Fails where the default learner, told
-single losses or the piece of the row that a run has shown, pays more than random search or TPE in the mean
-of the streams.
+Every player runs the algorithm once on each instance. Target: with single losses and with pieces of a
+row, the default pays no more than random search and TPE in the mean of the streams.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from measure import finish, say, show, table
+from measure import at_most, finish, options, say, table
 
 import semibandit as sb
 
-# -- streams: each instance has the loss of all knobs, and the piece of a row that a run shows -------------
+# -- streams --------------------------------------------------------------------------------------------
 
 
 class Valley:
-    """Losses grow with the distance from a valley; each instance has noise, and pieces along the rows."""
-
-    high = 1.0
-    maximize = False
+    """A loss that grows with the distance from a valley, with noise and random pieces along the rows."""
 
     def __init__(
         self, space: sb.Knobs, unit: Callable[..., list[float]], best: list[float], seed: int
@@ -39,7 +34,7 @@ class Valley:
         self._shift = 0.05 * rng.standard_normal(len(best))
 
     def _row(self, **values: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Ends of pieces on [0, 1] along the row, and the losses there."""
+        """Return the ends of the pieces of a row, scaled to [0, 1], and their losses."""
         ends = np.concatenate(([0.0], self._inner, [1.0]))
         point = np.tile(self._unit(**values), (7, 1))
         point[:, 0] = 0.5 * (ends[1:] + ends[:-1])
@@ -60,10 +55,8 @@ class Valley:
 
 
 class Descent:
-    """Gradient descent with momentum on a random quadratic: what is left of the error, on a log scale."""
+    """Gradient descent with momentum on a random quadratic: the remaining error on a log scale."""
 
-    high = 1.0
-    maximize = False
     space = sb.Knobs(
         rate=sb.Real(1e-3, 10, log=True), momentum=sb.Real(0, 0.99), nesterov=sb.Choice(False, True)
     )
@@ -112,7 +105,7 @@ STREAMS: dict[str, Callable[[int], Any]] = {
     "gradient descent": Descent,
 }
 
-# -- players -------------------------------------------------------------------------------------------
+# -- players --------------------------------------------------------------------------------------------
 
 
 def default(feedback: str) -> Callable[[list[Any], int], Iterator[float]]:
@@ -128,14 +121,14 @@ def default(feedback: str) -> Callable[[list[Any], int], Iterator[float]]:
 
 
 def random_search(problems: list[Any], seed: int) -> Iterator[float]:
-    """A fresh draw for each instance: what a search that has not ended yet pays."""
+    """Draw the knobs anew for each instance."""
     rng = np.random.default_rng(seed)
     for problem in problems:
         yield problem.loss(**_spread(problem.space, rng.random(len(problem.space.knobs)).tolist()))
 
 
 def tpe(problems: list[Any], seed: int) -> Iterator[float]:
-    """Optuna's TPE with its defaults, as if all losses came from one function."""
+    """Optuna's TPE with its defaults."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -157,12 +150,12 @@ def _suggest(trial: Any, name: str, kind: Any) -> Any:
 
 
 def vhct(problems: list[Any], seed: int) -> Iterator[float]:
-    """PyXAB's VHCT on the unit cube of all knobs, with its own defaults; it maximises rewards."""
+    """PyXAB's VHCT on the unit cube of all knobs with its defaults; it maximises rewards."""
     from PyXAB.algos.VHCT import VHCT
     from PyXAB.partition.BinaryPartition import BinaryPartition
 
     random.seed(seed)
-    np.random.seed(seed)  # noqa: NPY002 - it is what the package draws from
+    np.random.seed(seed)  # noqa: NPY002 - PyXAB draws from it
     cube = [[0.0, 1.0]] * len(problems[0].space.knobs)
     algorithm = VHCT(domain=cube, partition=BinaryPartition)
     for t, problem in enumerate(problems, 1):
@@ -172,7 +165,7 @@ def vhct(problems: list[Any], seed: int) -> Iterator[float]:
 
 
 def _spread(space: sb.Knobs, point: list[float]) -> dict[str, Any]:
-    """The values at a point of the unit cube."""
+    """Return the values at a point of the unit cube."""
     values = {}
     for (name, kind), u in zip(space.knobs.items(), point, strict=True):
         if isinstance(kind, sb.Choice):
@@ -193,32 +186,27 @@ PLAYERS = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=500)
-    parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--players", nargs="*", default=list(PLAYERS))
-    options = parser.parse_args()
-    rows: list[list[str]] = []
-    means: dict[str, list[float]] = {name: [] for name in options.players}
+    given = options(__doc__, rounds=500, seeds=2, players=list(PLAYERS))
+    rows, means = [], []
     for stream, make in STREAMS.items():
-        games = [[make(1000 * seed + t) for t in range(options.rounds)] for seed in range(options.seeds)]
-        rows.append([stream])
-        for name in options.players:
-            if name == "pieces" and not hasattr(games[0][0], "reveal"):
-                rows[-1].append("")
-                continue
-            paid = [np.mean(list(PLAYERS[name](game, seed))) for seed, game in enumerate(games)]
-            means[name].append(float(np.mean(paid)))
-            rows[-1].append(f"{means[name][-1]:.4f}")
+        games = [[make(1000 * seed + t) for t in range(given.rounds)] for seed in range(given.seeds)]
+        shown = [name for name in given.players if name != "pieces" or hasattr(games[0][0], "reveal")]
+        paid = {name: mean_loss(PLAYERS[name], games) for name in shown}
+        means.append(paid)
+        rows.append((stream, *(f"{paid[name]:.4f}" if name in paid else "" for name in given.players)))
         say("  ".join(rows[-1]))
-    head = f"mean loss of {options.rounds} rounds, {options.seeds} seeds"
-    table("knobs", (head, *options.players), rows)
+    table("knobs", (f"mean loss of {given.rounds} rounds, {given.seeds} seeds", *given.players), rows)
     for ours in ("pieces", "single losses"):
         for theirs in ("random", "TPE"):
-            if pairs := list(zip(means.get(ours, ()), means.get(theirs, ()), strict=False)):
-                more = float(np.mean([a - b for a, b in pairs]))
-                show(f"what {ours} pay more than {theirs}, mean of streams", more, "≤ 0", more <= 0.0)
+            if more := [paid[ours] - paid[theirs] for paid in means if ours in paid and theirs in paid]:
+                at_most(
+                    f"mean loss of {ours} minus that of {theirs}, mean of streams", float(np.mean(more)), 0
+                )
     finish()
+
+
+def mean_loss(play: Callable[[list[Any], int], Iterator[float]], games: list[list[Any]]) -> float:
+    return float(np.mean([np.mean(list(play(game, seed))) for seed, game in enumerate(games)]))
 
 
 if __name__ == "__main__":

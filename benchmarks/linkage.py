@@ -1,9 +1,13 @@
-"""What ρ-linkage costs, next to plain clustering and to Algorithm 3. Run: python benchmarks/linkage.py"""
+"""Cost of ρ-linkage beside plain clustering and Algorithm 3; width and worth of its feedback.
+
+Run: python benchmarks/linkage.py [costs | sets | regret | single-average]
+"""
 
 from __future__ import annotations
 
 import math
 import statistics
+import threading
 import tracemalloc
 from functools import partial
 from time import process_time
@@ -14,16 +18,15 @@ import numba
 import numpy as np
 from measure import at_least, at_most, note, number, ratio, run_parts, say, seconds, table
 from scipy.spatial.distance import pdist, squareform
-from sklearn.datasets import load_digits
 
 import semibandit as sb
-from semibandit.families.linkage import pieces
 
 PARAMETERS = (0.1, 0.3, 0.5, 0.7, 0.9)
+KINDS = ("elongated", "digits", "iris")
 
 
 class Free(sb.clustering.TreeCost):
-    """A cost that costs nothing, to time the clustering alone."""
+    """A cost that is 0, to time the clustering alone."""
 
     def _of(self, D, tree):
         return 0.0
@@ -34,7 +37,7 @@ class Free(sb.clustering.TreeCost):
 
 @numba.njit(cache=True)
 def algorithm_3(D: np.ndarray, rho: float) -> tuple[float, float]:
-    """As printed: every pair of clusters against the closest one, in each step. O(n³)."""
+    """Return the interval of Algorithm 3 as printed: all pairs of clusters in each step, O(n³)."""
     n = D.shape[0]
     low, high = D.copy(), D.copy()
     alive = np.ones(n, np.bool_)
@@ -67,191 +70,14 @@ def algorithm_3(D: np.ndarray, rho: float) -> tuple[float, float]:
     return rho_min, rho_max
 
 
+# -- costs ----------------------------------------------------------------------------------------------
+
+
 def points(n: int) -> np.ndarray:
     return np.random.default_rng(0).normal(size=(n, 5))
 
 
-def against_fastcluster(n: int) -> None:
-    d = pdist(points(n))
-    problem = sb.Linkage(d, Free())
-    at_most(
-        f"`tree`, n = {n:,}, over fastcluster's complete linkage",
-        statistics.median(
-            ratio(partial(problem.tree, rho), lambda: fastcluster.complete(d)) for rho in PARAMETERS
-        ),
-        1.5,
-    )
-    at_most(
-        f"`reveal`, n = {n:,}, over fastcluster's complete linkage, mean of 5 ρ",
-        statistics.mean(
-            ratio(partial(problem.reveal, rho), lambda: fastcluster.complete(d)) for rho in PARAMETERS
-        ),
-        6.0,
-    )
-
-
-def against_algorithm_3(n: int) -> None:
-    D = squareform(pdist(points(n)))
-    problem = sb.Linkage(D, Free())
-    at_least(
-        f"Algorithm 3 as printed (numba) over `reveal`, n = {n:,}, ρ = 0.5",
-        1.0 / ratio(lambda: problem.reveal(0.5), lambda: algorithm_3(D, 0.5), repeats=3, calls=(20, 1)),
-        100.0,
-    )
-    sequence = sb.Linkage(D, Free(), partition="sequence")
-    at_least(
-        f'the same over its own interval, `partition="sequence"`, n = {n:,}',
-        1.0 / ratio(lambda: sequence.reveal(0.5), lambda: algorithm_3(D, 0.5), repeats=3, calls=(20, 1)),
-        100.0,
-    )
-    wider = [problem.reveal(r).widths[0] / np.subtract(*algorithm_3(D, r)[::-1]) for r in PARAMETERS]
-    note(
-        f"width of a tree's interval over that of Algorithm 3, n = {n:,}, median of 5 ρ",
-        statistics.median(wider),
-    )
-
-
-def digits(per_class: int = 80) -> tuple[np.ndarray, np.ndarray]:
-    data = load_digits()
-    rng = np.random.default_rng(0)
-    chosen = [rng.choice(np.flatnonzero(data.target == c), per_class, replace=False) for c in range(5)]
-    index = np.concatenate(chosen)
-    return pdist(data.data[index]), data.target[index]
-
-
-def full_information() -> None:
-    d, target = digits()
-    cost = sb.clustering.TargetDistance(target)
-    count = len(sb.Linkage(d, cost).losses())
-    quotients, spent = [], []
-    for _ in range(3):
-        problem = sb.Linkage(d, cost)  # anew, since a problem keeps the costs of its trees
-        spent.append(seconds(problem.losses))
-        tree = seconds(lambda: [problem.tree(rho) for rho in np.linspace(0.0, 1.0, 50)]) / 50  # noqa: B023
-        quotients.append(spent[-1] / (tree * count))
-    at_most(
-        f"`losses()` on 400 digits, {count:,} trees, over a `tree` each", statistics.median(quotients), 1.1
-    )
-    sequence = sb.Linkage(d, cost, partition="sequence")
-    longer, many = seconds(sequence.losses), len(sequence.losses())
-    note(f"seconds of `losses()` on 400 digits, {count:,} trees", statistics.median(spent))
-    note(f"the same for its {many:,} merge sequences", longer)
-
-
-KINDS = ("elongated", "digits", "iris")
-SETS = (
-    "width seen, by tree", "width seen, by loss", "trees, by loss", "trees, whole function",
-    "time, by loss", "time, whole function",
-)  # fmt: skip
-
-
-def sets() -> None:
-    """Sets with one loss, with one tree, and whole functions: means over instances at a random ρ."""
-    columns = [level_sets(kind) for kind in KINDS]
-    table("sets", ("", *KINDS), zip(SETS, *columns, strict=True))
-
-
-def level_sets(kind: str, instances: int = 60) -> list[str]:
-    """What a run shows on a stream, and what it costs in processor time; `reveal` by tree is 1."""
-    at = np.random.default_rng(0).random(instances).tolist()
-    problems = list(sb.streams.clustering(kind, instances, seed=1))
-    rows = [level_set(problem, rho) for problem, rho in zip(problems, at, strict=True)]
-    width, trees, time = (np.mean([row[i] for row in rows], axis=0) for i in range(3))
-    at_least(f"{kind}: width of a set with one loss, over one with one tree", width[1] / width[0], 3.0)
-    at_most(f"{kind}: a tree of the walk, over `reveal`", time[1] / trees[1] / time[0], 1.0)
-    return [
-        *(f"{x:.3f}" for x in width[:2]),
-        *map(number, trees[1:]),
-        *map(number, (time[1] / time[0], time[2] / time[0])),
-    ]
-
-
-def level_set(problem: sb.Linkage, rho: float) -> tuple[list[float], list[int], list[float]]:
-    """Widths, trees and processor time of reveal by tree and by loss, and of losses.
-
-    On the clock long calls would suffer more from other processes than short ones do. Each time the problem
-    is made anew, since it keeps the costs of its trees.
-    """
-    widths, trees, times = [], [], []
-    for partition, whole in (("tree", False), ("loss", False), ("tree", True)):
-        spent = []
-        for _ in range(5):
-            fresh = sb.Linkage(problem.distances, problem.cost, partition=partition)
-            start = process_time()
-            fresh.losses() if whole else fresh.reveal(rho)
-            spent.append(process_time() - start)
-        widths.append(1.0 if whole else float(fresh.reveal(rho).widths[0]))
-        trees.append(fresh.n_runs // (1 if whole else 2))
-        times.append(min(spent))
-    return widths, trees, times
-
-
-GAMES = ("one tree", "one loss", "whole functions", "single losses")
-
-
-def regret(rounds: int = 1000, seeds: int = 3) -> None:
-    """Regret by what is shown, and the trees that it takes: those of a set, and one beyond either end."""
-    rows, after = [], []
-    for kind in KINDS:
-        functions = [problem.losses() for problem in sb.streams.clustering(kind, rounds, seed=0)]
-        least = np.array([sb.best_in_hindsight(functions).mean_loss] * rounds)
-        paid, trees = {}, {}
-        for name in GAMES:
-            games = np.mean([play(functions, name, seed) for seed in range(seeds)], axis=0)
-            paid[name], trees[name] = np.cumsum(games[:, 0] - least), np.cumsum(games[:, 1])
-            rows.append((kind, name, number(paid[name][-1]), f"{trees[name][-1]:,.0f}"))
-            say("  ".join(rows[-1]))
-        at_most(
-            f"{kind}: regret by loss, over that by tree", paid["one loss"][-1] / paid["one tree"][-1], 0.8
-        )
-        for budget in (rounds, 3 * rounds, 10 * rounds):
-            after.append((kind, f"{budget:,}", *(by_runs(paid[name], trees[name], budget) for name in GAMES)))
-    table("regret", ("stream", "told", "regret", "trees"), rows)
-    table("runs", ("stream", "trees", *GAMES), after)
-
-
-def play(functions: list[sb.PiecewiseConstant], told: str, seed: int) -> np.ndarray:
-    """The loss paid and the trees built in each round, with the instances in a random order."""
-    learner = sb.Exp3Set(sb.Interval(0, 1), seed=seed)
-    game = []
-    for i in np.random.default_rng(seed).permutation(len(functions)):
-        trial, whole = learner.ask(), functions[i]
-        seen: Any = whole.piece(trial.rho)
-        loss, trees = float(seen.values[0]), 1
-        if told == "one loss":
-            seen = whole.compress().piece(trial.rho)
-            lo, hi = seen.domain[0]
-            trees = int(np.sum((whole.edges[:-1] >= lo) & (whole.edges[:-1] < hi))) + (lo > 0) + (hi < 1)
-        elif told == "whole functions":
-            seen, trees = whole, len(whole)
-        elif told == "single losses":
-            seen = loss
-        learner.tell(trial, seen)
-        game.append((loss, trees))
-    return np.array(game)
-
-
-def by_runs(paid: np.ndarray, trees: np.ndarray, budget: int) -> str:
-    """The regret a round, in thousandths, of the rounds that so many trees allow, and their number."""
-    played = int(np.searchsorted(trees, budget, side="right"))
-    return f"{1e3 * paid[played - 1] / played:.1f} in {played:,} rounds"
-
-
-def memory(n: int) -> None:
-    problem = sb.Linkage(pdist(points(n)), Free())
-    problem.reveal(0.5)
-    pieces.spare.memory = None  # what a thread keeps for its next run counts too
-    tracemalloc.start()
-    problem.reveal(0.5)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    size = problem.distances.nbytes
-    at_most(
-        f"memory of `reveal`, n = {n:,}, the distances included, over the distances", 1 + peak / size, 3.0
-    )
-
-
-def fastcluster_and_algorithm_3() -> None:
+def costs() -> None:
     for n in (1_000, 3_000):
         against_fastcluster(n)
     against_algorithm_3(1_000)
@@ -260,5 +86,170 @@ def fastcluster_and_algorithm_3() -> None:
         memory(n)
 
 
+def against_fastcluster(n: int) -> None:
+    d = pdist(points(n))
+    problem = sb.Linkage(d, Free())
+    for name, method, target in (("tree", problem.tree, 1.5), ("reveal", problem.reveal, 6.0)):
+        found = [ratio(partial(method, rho), lambda: fastcluster.complete(d)) for rho in PARAMETERS]
+        what = f"`{name}`, n = {n:,}, over fastcluster's complete linkage, mean of 5 ρ"
+        at_most(what, statistics.mean(found), target)
+
+
+def against_algorithm_3(n: int) -> None:
+    D = squareform(pdist(points(n)))
+    for partition in ("tree", "sequence"):
+        problem = sb.Linkage(D, Free(), partition=partition)
+        cost = ratio(lambda p=problem: p.reveal(0.5), lambda: algorithm_3(D, 0.5), repeats=3, calls=(20, 1))
+        at_least(
+            f"Algorithm 3 as printed (numba) over `reveal` by {partition}, n = {n:,}, ρ = 0.5",
+            1 / cost,
+            100.0,
+        )
+    problem = sb.Linkage(D, Free())
+    wider = [problem.reveal(r).widths[0] / np.subtract(*algorithm_3(D, r)[::-1]) for r in PARAMETERS]
+    what = f"width of a tree's interval over that of Algorithm 3, n = {n:,}, median of 5 ρ"
+    note(what, statistics.median(wider))
+
+
+def full_information() -> None:
+    problem = sb.streams.clustering("digits", 1, per_class=80, n_classes=5, seed=0)[0]
+    d, cost = problem.distances, problem.cost
+    count, quotients, spent = len(problem.losses()), [], []
+    for _ in range(3):
+        fresh = sb.Linkage(d, cost)  # a problem keeps the costs of its trees
+        spent.append(seconds(fresh.losses))
+        tree = seconds(lambda p=fresh: [p.tree(rho) for rho in np.linspace(0.0, 1.0, 50)]) / 50
+        quotients.append(spent[-1] / (tree * count))
+    what = f"`losses()` on 400 digits, {count:,} trees"
+    at_most(f"{what}, over a `tree` each", statistics.median(quotients), 1.1)
+    note(f"{what}, seconds", statistics.median(spent))
+
+
+def memory(n: int) -> None:
+    problem = sb.Linkage(pdist(points(n)), Free())
+    tracemalloc.start()
+    thread = threading.Thread(target=problem.reveal, args=(0.5,))  # a new thread has no spare memory
+    thread.start()
+    thread.join()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    what = f"memory of `reveal`, n = {n:,}, the distances included, over the distances"
+    at_most(what, 1 + peak / problem.distances.nbytes, 3.0)
+
+
+# -- sets -----------------------------------------------------------------------------------------------
+
+SETS = (
+    "width seen, by tree", "width seen, by loss", "trees, by loss", "trees, whole function",
+    "time, by loss", "time, whole function",
+)  # fmt: skip
+
+
+def sets() -> None:
+    """Compare feedback by tree, by loss and whole functions: means over instances at a random ρ."""
+    table("sets", ("", *KINDS), zip(SETS, *map(level_sets, KINDS), strict=True))
+
+
+def level_sets(kind: str, instances: int = 60) -> list[str]:
+    at = np.random.default_rng(0).random(instances).tolist()
+    problems = list(sb.streams.clustering(kind, instances, seed=1))
+    rows = [level_set(problem, rho) for problem, rho in zip(problems, at, strict=True)]
+    width, trees, time = (np.mean([row[i] for row in rows], axis=0) for i in range(3))
+    at_least(f"{kind}: width of an interval with one loss, over one with one tree", width[1] / width[0], 3.0)
+    at_most(f"{kind}: a tree of the walk, over `reveal`", time[1] / trees[1] / time[0], 1.0)
+    return [*(f"{x:.3f}" for x in width[:2]), *map(number, (*trees[1:], *(time[1:] / time[0])))]
+
+
+def level_set(problem: sb.Linkage, rho: float) -> tuple[list[float], list[int], list[float]]:
+    """Return widths, trees and processor time of reveal by tree and by loss, and of losses."""
+    widths, trees, times = [], [], []
+    for partition, whole in (("tree", False), ("loss", False), ("tree", True)):
+        spent = []
+        for _ in range(5):
+            fresh = sb.Linkage(problem.distances, problem.cost, partition=partition)
+            start = process_time()
+            fresh.losses() if whole else fresh.reveal(rho)
+            spent.append(process_time() - start)
+        trees.append(fresh.n_runs)
+        widths.append(1.0 if whole else float(fresh.reveal(rho).widths[0]))
+        times.append(min(spent))
+    return widths, trees, times
+
+
+# -- regret ---------------------------------------------------------------------------------------------
+
+GAMES = ("one tree", "one loss", "whole functions", "single losses")
+
+
+def regret(rounds: int = 1000, seeds: int = 3) -> None:
+    """Compare the regret of kinds of feedback, by round and by tree."""
+    rows, after = [], []
+    for kind in KINDS:
+        functions = [problem.losses() for problem in sb.streams.clustering(kind, rounds, seed=0)]
+        least = sb.best_in_hindsight(functions).mean_loss
+        paid, trees = {}, {}
+        for name in GAMES:
+            games = np.mean([play(functions, name, seed) for seed in range(seeds)], axis=0)
+            paid[name], trees[name] = np.cumsum(games[:, 0] - least), np.cumsum(games[:, 1])
+            rows.append((kind, name, number(paid[name][-1]), f"{trees[name][-1]:,.0f}"))
+            say("  ".join(rows[-1]))
+        quotient = paid["one loss"][-1] / paid["one tree"][-1]
+        at_most(f"{kind}: regret by loss, over that by tree", quotient, 0.8)
+        for budget in (rounds, 3 * rounds, 10 * rounds):
+            after.append(
+                (kind, f"{budget:,}", *(by_trees(paid[name], trees[name], budget) for name in GAMES))
+            )
+    table("regret", ("stream", "feedback", "regret", "trees"), rows)
+    table("runs", ("stream", "trees", *GAMES), after)
+
+
+def play(functions: list[sb.PiecewiseConstant], feedback: str, seed: int) -> np.ndarray:
+    """Return the loss paid and the trees built in each round; instances come in a random order."""
+    learner = sb.Exp3Set(sb.Interval(0, 1), seed=seed)
+    game = []
+    for i in np.random.default_rng(seed).permutation(len(functions)):
+        trial, whole = learner.ask(), functions[i]
+        seen: Any = whole.piece(trial.rho)
+        loss, trees = float(seen.values[0]), 1
+        if feedback == "one loss":  # the trees of the interval, and one beyond either end
+            seen = whole.compress().piece(trial.rho)
+            lo, hi = seen.domain[0]
+            trees = int(np.sum((whole.edges[:-1] >= lo) & (whole.edges[:-1] < hi))) + (lo > 0) + (hi < 1)
+        elif feedback == "whole functions":
+            seen, trees = whole, len(whole)
+        elif feedback == "single losses":
+            seen = loss
+        learner.tell(trial, seen)
+        game.append((loss, trees))
+    return np.array(game)
+
+
+def by_trees(paid: np.ndarray, trees: np.ndarray, budget: int) -> str:
+    """Return the regret per round, in thousandths, of the rounds that a number of trees allows."""
+    played = int(np.searchsorted(trees, budget, side="right"))
+    return f"{1e3 * paid[played - 1] / played:.1f} in {played:,} rounds"
+
+
+# -- single-average linkage, which is not reducible -----------------------------------------------------
+
+
+def single_average() -> None:
+    """Show the time of `reveal` over that of `tree`, construction included."""
+    rows = []
+    for n in (60, 120, 250):
+        found = []
+        for seed in range(3):
+            distances = pdist(np.random.default_rng(seed).random((n, 2)))
+            problem = partial(sb.Linkage, distances, sb.clustering.DasguptaCost(), "single-average")
+            for rho in PARAMETERS:
+                reveal, tree = (
+                    (lambda p=problem, r=rho: p().reveal(r)),
+                    (lambda p=problem, r=rho: p().tree(r)),
+                )
+                found.append(ratio(reveal, tree, repeats=3))
+        rows.append((f"{n}", *(f"{x:.0f}" for x in (min(found), statistics.median(found), max(found)))))
+    table("single-average", ("points", "least", "median", "most"), rows)
+
+
 if __name__ == "__main__":
-    run_parts({"costs": fastcluster_and_algorithm_3, "sets": sets, "regret": regret}, __doc__)
+    run_parts({"costs": costs, "sets": sets, "regret": regret, "single-average": single_average}, __doc__)

@@ -1,17 +1,15 @@
-"""Two parameters next to one, and Theorem 14 next to a measurement. Run: python benchmarks/metric.py"""
+"""Two parameters beside one, regret on rows of the square, and Theorem 14 beside a measurement.
+
+Run: python benchmarks/metric.py [PART ...] [--rounds 2000] [--seeds 3]
+"""
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-from measure import at_least, at_most, figure, note, ratio, run_parts, seconds, table
+from measure import at_least, at_most, figure, note, number, ratio, run_parts, table
 from scipy.spatial.distance import pdist, squareform
 
 import semibandit as sb
-from semibandit.families.linkage.search import TreeSearch
 from semibandit.streams.two_metrics import embedded_digits
 
 ROWS = sb.Strips(64, sb.Interval(0, 1))
@@ -25,33 +23,26 @@ def digits(n: int, seed: int) -> sb.MetricLinkage:
     return sb.MetricLinkage(d0, d1, sb.clustering.TargetDistance(np.repeat(range(5), n // 5)), space=ROWS)
 
 
-def reveal(n: int, instances: int = 24) -> None:
-    """Sets of rows against runs of the family with one metric, at the same points."""
+def reveal(n: int = 100, instances: int = 24, **_: int) -> None:
+    """Compare `reveal` with a run of the family with one metric, at the same points."""
     rng = np.random.default_rng(0)
-    ours = theirs = 0.0
-    pieces, visits = [], []
+    costs, intervals = [], []
     for seed in range(instances):
         problem = digits(n, seed)
         rho, alpha = float(rng.random()), problem.space.alphas[rng.integers(64)]
         one = sb.Linkage(problem.distances(alpha), problem.cost)
-        search = TreeSearch(problem.distances(0.0), problem.distances(1.0), problem.space.alphas, 0)
-        pieces.append(len(search.connected(problem.space.row_of(alpha), rho)[1]))
-        visits.append(pieces[-1] + search.missed)
-        ours_here, theirs_here = in_turn(
-            lambda problem=problem, at=(rho, alpha): problem.reveal(*at),
-            lambda one=one, rho=rho: one.reveal(rho),
+        intervals.append(int(np.sum(~np.isnan(problem.reveal(rho, alpha).values))))
+        cost = ratio(
+            lambda p=problem, at=(rho, alpha): p.reveal(*at), lambda one=one, rho=rho: one.reveal(rho)
         )
-        ours += ours_here
-        theirs += theirs_here * pieces[-1]
-    at_most(
-        f"`reveal`, n = {n}, 64 rows: time per interval in the set, over `Linkage.reveal`", ours / theirs, 1.5
-    )
-    note(f"intervals in a set, mean of {instances} instances of digits", np.mean(pieces))
-    note("with the visits of rows that did not have the tree", np.mean(visits))
+        costs.append(cost)
+    what = f"`reveal`, n = {n}, 64 rows: time per interval in the set, over `Linkage.reveal`"
+    at_most(what, sum(costs) / sum(intervals), 1.5)
+    note(f"intervals in a set, mean of {instances} instances of digits", np.mean(intervals))
 
 
-def level_sets(instances: int = 40, n_rows: int = 24) -> None:
-    """Connected sets with one loss against those with one tree, at the same points: width and trees."""
+def sets(instances: int = 40, n_rows: int = 24, **_: int) -> None:
+    """Compare connected sets with one loss and with one tree: share of the rows and trees."""
     shares, rows = {}, []
     for partition in ("tree", "loss"):
         rng = np.random.default_rng(0)
@@ -70,23 +61,16 @@ def level_sets(instances: int = 40, n_rows: int = 24) -> None:
     at_least("width of a set with one loss, over one with one tree", shares["loss"] / shares["tree"], 10.0)
 
 
-def in_turn(ours: Callable[[], Any], theirs: Callable[[], Any], repeats: int = 25) -> tuple[float, float]:
-    """Median seconds of each, the two taking turns."""
-    ours(), theirs()
-    times = [(seconds(ours), seconds(theirs)) for _ in range(repeats)]
-    return statistics.median(t for t, _ in times), statistics.median(t for _, t in times)
-
-
-def learner(intervals: int = 64, rounds: int = 300) -> None:
-    """A round of the learner that is told an interval in each row, against one that is told one interval."""
+def learner(intervals: int = 64, **_: int) -> None:
+    """Compare a round with an interval in each row and a round with one interval."""
     rng = np.random.default_rng(1)
-    ends = np.sort(rng.random((rounds, 2)), axis=1)
+    ends = np.sort(rng.random((300, 2)), axis=1)
     plane, line = sb.Exp3Set(ROWS, seed=0, rate=0.01), sb.Exp3Set(sb.Interval(0, 1), seed=0, rate=0.01)
     rows = np.arange(intervals)
     steps = iter(range(10**9))
 
     def parts() -> tuple[np.ndarray, np.ndarray]:
-        lo, hi = ends[next(steps) % rounds]
+        lo, hi = ends[next(steps) % len(ends)]
         return lo * np.ones(intervals), hi * np.ones(intervals)
 
     def on_plane() -> None:
@@ -108,8 +92,8 @@ def learner(intervals: int = 64, rounds: int = 300) -> None:
     at_most("a round told 64 intervals in 64 rows, over 64 rounds told one", value / intervals, 2.0)
 
 
-def dispersion(T: int = 3000, n: int = 4) -> None:
-    """Functions that break on the worst axis-aligned segment: Theorem 14 and the count."""
+def dispersion(T: int = 3000, n: int = 4, **_: int) -> None:
+    """Count the functions that break on the worst axis-aligned segment, beside the bound of Theorem 14."""
     space = sb.Strips(5, sb.Interval(0, 1))
 
     def make(t: int) -> sb.MetricLinkage:
@@ -138,7 +122,7 @@ def dispersion(T: int = 3000, n: int = 4) -> None:
 def column_breaks(
     problem: sb.MetricLinkage, rho: float, grid: int = 32, tolerance: float = 1e-10
 ) -> list[float]:
-    """Where the tree changes along α, as far as a grid sees it; each place by bisection."""
+    """Return where the tree changes along α, found on a grid and by bisection."""
 
     def tree(alpha: float) -> frozenset[int]:
         clusters = [1 << i for i in range(len(problem.distances(alpha)))]
@@ -158,13 +142,18 @@ def column_breaks(
     return breaks
 
 
+def regret(rounds: int, seeds: int) -> None:
+    """Play the default learner on the rows of the square."""
+    problems = list(sb.streams.digits_two_metrics(rounds, seed=0))
+    games = [sb.play(sb.Exp3Set(problems[0].space, seed=seed), problems) for seed in range(seeds)]
+    regrets = np.array([game.regret()[-1] for game in games])
+    at_most(f"{rounds:,} rounds: regret, mean of {seeds} seeds", regrets.mean(), 20)
+    note("its standard error", number(regrets.std(ddof=1) / np.sqrt(seeds)))
+    note("in the worst seed", number(regrets.max()))
+    even = sum(problem.losses().mean() for problem in problems) - sum(games[0].loss) + regrets[0]
+    note("of uniform play", number(even))
+
+
 if __name__ == "__main__":
-    run_parts(
-        {
-            "reveal": lambda: reveal(100),
-            "sets": level_sets,
-            "learner": learner,
-            "dispersion": dispersion,
-        },
-        __doc__,
-    )
+    parts = {"reveal": reveal, "sets": sets, "learner": learner, "dispersion": dispersion, "regret": regret}
+    run_parts(parts, __doc__, rounds=2000, seeds=3)

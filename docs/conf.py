@@ -1,4 +1,4 @@
-"""The documentation, built by `make docs`."""
+"""Sphinx configuration of the documentation (`make docs`)."""
 
 import sys
 from pathlib import Path
@@ -21,22 +21,19 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
-    "semibandit_site.docstrings",
-    "semibandit_site.figures",
-    "semibandit_site.formulas",
-    "semibandit_site.generated",
+    "reference",
 ]
 exclude_patterns = ["_ext", "tutorials", "pictures", "reading/index.rst"]
 
-smartquotes_action = "D"  # dashes alone
-suppress_warnings = ["ref.python"]  # attributes in a list, such as `count`, of which several classes have one
+smartquotes_action = "D"  # only dashes
+suppress_warnings = ["ref.python"]  # several classes have a member of this name
 
 # Markdown
 myst_enable_extensions = ["attrs_block", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 # Docstrings
-default_role = "name"
+default_role = "py:name"
 add_module_names = False
 autodoc_class_signature = "mixed"
 autodoc_member_order = "bysource"
@@ -49,22 +46,19 @@ napoleon_use_ivar = True
 napoleon_use_rtype = False
 toc_object_entries_show_parents = "hide"
 
-# Other projects' names have no page here: only links within the site are checked.
+# Names of other projects have no page here; only links within the site are checked.
 nitpick_ignore_regex = [("py:.*", r".*")]
 
-# Tutorials run when the site is built; one that fails is an error.
+# The tutorials run when the site is built, and a failure is an error.
 sphinx_gallery_conf = {
     "examples_dirs": ["tutorials", "pictures"],
     "gallery_dirs": ["gallery", "reading"],
     "within_subsection_order": "FileNameSortKey",
     "filename_pattern": r"/plot_",
     "abort_on_example_error": True,
-    "run_stale_examples": True,  # they depend on the package as well as on themselves
-    "backreferences_dir": "gallery/backreferences",
-    "doc_module": ("semibandit",),
-    "reference_url": {"semibandit": None},
+    "run_stale_examples": True,  # tutorials depend on the package, too
     "download_all_examples": False,
-    "min_reported_time": 1e9,  # times would change the pages from build to build
+    "min_reported_time": 1e9,  # reported times would make builds differ
     "write_computation_times": False,
     "capture_repr": (),
     "remove_config_comments": True,
@@ -75,6 +69,7 @@ sphinx_gallery_conf = {
 html_theme = "furo"
 pygments_dark_style = "github-dark"
 html_title = "semibandit"
+html_math_renderer = "mathml"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False

@@ -1,4 +1,4 @@
-"""The suite of benchmarks plays, and keeps what it has played."""
+"""The benchmark suite plays all kinds of players on the streams that it keeps."""
 
 import subprocess
 import sys
@@ -14,9 +14,9 @@ def run(*words):
     return result.stdout
 
 
-def test_quick(tmp_path):
+def test_quick_suite_is_repeatable(tmp_path):
     out = run(*WORDS, "--kept", tmp_path)
-    rows = [line.split("|")[1].strip() for line in out.splitlines() if line.startswith("| ")]
-    assert {"default", "Exp3Grid", "1 probe", "UCB1"} <= set(rows)
+    rows = {line.split("|")[1].strip() for line in out.splitlines() if line.startswith("| ")}
+    assert {"default", "Exp3Grid", "1 probe", "UCB1"} <= rows
     assert (tmp_path / "synthetic-200.npz").exists()
-    assert run(*WORDS, "--kept", tmp_path) == out, "kept games are the same games"
+    assert run(*WORDS, "--kept", tmp_path) == out

@@ -1,16 +1,13 @@
-"""Makes the figures of the documentation again: runs their commands and puts what they print into the pages.
+"""Renew the measured figures of the documentation: run their commands and insert the output into the pages.
 
-Run: python tools/figures.py [--list] [PAGE | NAME | PAGE/NAME | SCRIPT ...]
+Run: python tools/figures.py [--list] [TEXT ...]
 
-What was measured stands between `<!-- figures NAME: COMMAND -->` and `<!-- end -->`. The command is run by a
-shell, in a folder of its own that has links to those of the repository, and all that is between is replaced
-by the command, the date, and what it printed: of `python benchmarks/...`, which prints Markdown, the part
-under `<!-- NAME -->`; of any other command all of it, as text. Between `<!-- picture NAME: COMMAND -->` and
-`<!-- end -->` stands a picture that the command draws. A command is run once, however many places name it;
-status 1 is that of a benchmark that misses a target, which its table says.
+A figure stands between `<!-- figures NAME: COMMAND -->` and `<!-- end -->`. A benchmark prints Markdown
+tables, and the figure takes the table below `<!-- NAME -->`; the output of another command is shown as text.
+Between `<!-- picture NAME: COMMAND -->` and `<!-- end -->` is an image that the command draws. A TEXT selects
+the figures whose "page/name: command" contains it. Each command runs once, in a temporary folder with links
+to the repository. A benchmark may exit with status 1: a target was missed, and its table says which.
 """
-
-from __future__ import annotations
 
 import argparse
 import datetime
@@ -19,7 +16,6 @@ import re
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -28,68 +24,10 @@ BLOCK = re.compile(
     r"^<!-- (?P<kind>figures|picture) (?P<name>[\w-]+): (?P<command>.+?) -->\n(?P<body>.*?)^<!-- end -->$",
     re.M | re.S,
 )
-SECTION = re.compile(r"^<!-- ([\w-]+) -->\n", re.M)
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A place in a page for what a command prints or draws."""
-
-    page: Path
-    kind: str
-    name: str
-    command: str
-    body: str
-
-    @property
-    def names(self) -> set[str]:
-        """What it can be called by: its page, its name, both, or the scripts that it runs."""
-        scripts = {word for word in self.command.split() if word.endswith(".py")}
-        page = self.page.relative_to(ROOT).with_suffix("").as_posix().removeprefix("docs/")
-        return {page, page.rsplit("/", 1)[-1], self.name, f"{page}/{self.name}"} | scripts
-
-    def renewed(self, printed: str, date: datetime.date) -> str:
-        """What is to stand between its markers."""
-        source = f"*`{self.command}`, {date.day} {date:%B %Y}*\n"
-        if self.kind == "picture":
-            pictures = [line for line in self.body.splitlines() if line.startswith("![")]
-            return "\n".join([*pictures, "", source])
-        return f"{source}\n{self.chosen(printed)}\n"
-
-    def chosen(self, printed: str) -> str:
-        """The part of the output that is named like the figure, or all of it as text."""
-        if not is_benchmark(self.command):
-            lines = "\n".join(line.rstrip() for line in printed.splitlines())
-            return "```text\n" + lines.strip("\n") + "\n```"
-        parts = SECTION.split(printed)[1:]
-        sections = dict(zip(parts[::2], parts[1::2], strict=True))
-        if self.name not in sections:
-            raise ValueError(
-                f"{self.command} prints no {self.name!r}, but {', '.join(sections) or 'nothing'}"
-            )
-        return sections[self.name].strip("\n")
-
-
-def is_benchmark(command: str) -> bool:
-    """Whether it prints Markdown, in named parts."""
-    return command.startswith("python benchmarks/")
-
-
-def pages() -> list[Path]:
-    """The pages that may have figures."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-
-
-def figures(page: Path) -> list[Figure]:
-    """The figures of a page, in order."""
-    return [
-        Figure(page, *match.group("kind", "name", "command", "body"))
-        for match in BLOCK.finditer(page.read_text())
-    ]
 
 
 def run(command: str) -> str:
-    """What a command prints. What it says while it works is seen, and its failure is an error."""
+    """Return the standard output of a command; raise ValueError if it fails."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = os.environ | {"PATH": path, "COLUMNS": "100", "MPLBACKEND": "agg"}
     with tempfile.TemporaryDirectory() as folder:
@@ -98,48 +36,64 @@ def run(command: str) -> str:
         done = subprocess.run(
             command, shell=True, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=False
         )
-    if done.returncode not in (0, 1 if is_benchmark(command) else 0):
+    if done.returncode > command.startswith("python benchmarks/"):
         raise ValueError(f"{command} ends with status {done.returncode}")
     return done.stdout
 
 
-def replace(figure: Figure, printed: str) -> None:
-    """Write a figure into its page, which may have changed since."""
-    body = figure.renewed(printed, datetime.date.today())
+def renew(text: str, command: str, printed: str) -> str:
+    """Return the text of a page with the figures of a command renewed."""
+    today = datetime.date.today()
+    source = f"*`{command}`, {today.day} {today:%B %Y}*\n"
 
-    def renew(match: re.Match[str]) -> str:
-        same = match.group("kind", "name", "command") == (figure.kind, figure.name, figure.command)
-        if not same:
+    def replace(match: re.Match[str]) -> str:
+        if match["command"] != command:
             return match[0]
-        return f"<!-- {figure.kind} {figure.name}: {figure.command} -->\n{body}<!-- end -->"
+        start = match[0].partition("\n")[0]
+        if match["kind"] == "picture":
+            images = re.findall(r"^!\[.*$", match["body"], re.M)
+            return "\n".join([start, *images, "", source]) + "<!-- end -->"
+        return f"{start}\n{source}\n{select(match['name'], command, printed)}\n<!-- end -->"
 
-    figure.page.write_text(BLOCK.sub(renew, figure.page.read_text()))
+    return BLOCK.sub(replace, text)
+
+
+def select(name: str, command: str, printed: str) -> str:
+    """Return the table of this name if the command is a benchmark, else the whole output as text."""
+    if not command.startswith("python benchmarks/"):
+        return "```text\n" + "\n".join(line.rstrip() for line in printed.strip("\n").splitlines()) + "\n```"
+    tables = re.split(r"^<!-- ([\w-]+) -->\n", printed, flags=re.M)
+    if name not in tables[1::2]:
+        raise ValueError(f"{command} must print a table {name!r}, got {', '.join(tables[1::2]) or 'none'}")
+    return tables[tables.index(name, 1) + 1].strip("\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("only", nargs="*", help="pages, names, both with a slash between, or scripts")
-    parser.add_argument("--list", action="store_true", help="what there is, without running it")
+    parser.add_argument("texts", nargs="*", metavar="TEXT", help="part of a page, name or command")
+    parser.add_argument("--list", action="store_true", help="print the commands without running them")
     options = parser.parse_args()
-    everything = [figure for page in pages() for figure in figures(page)]
-    if unknown := set(options.only) - set().union(*(figure.names for figure in everything)):
-        sys.exit(f"no page and no figure is called {', '.join(sorted(unknown))}")
-    wanted = [figure for figure in everything if not options.only or figure.names & set(options.only)]
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    commands: dict[str, None] = {}  # in order, each once
+    for page in pages:
+        for match in BLOCK.finditer(page.read_text()):
+            label = f"{page.relative_to(ROOT).with_suffix('')}/{match['name']}: {match['command']}"
+            if not options.texts or any(text in label for text in options.texts):
+                commands[match["command"]] = None
+    if not commands:
+        sys.exit(f"no figure matches {', '.join(options.texts)}")
     failures = []
-    for command in dict.fromkeys(figure.command for figure in wanted):
-        places = [figure for figure in everything if figure.command == command]
-        where = ", ".join(f"{figure.page.relative_to(ROOT)} ({figure.name})" for figure in places)
-        print(f"{command}\n    {where}", flush=True)
-        if options.list:
-            continue
-        try:
-            printed = run(command)
-            for figure in places:
-                replace(figure, printed)
-        except (ValueError, OSError) as error:
-            failures.append(str(error))
+    for command in commands:
+        print(command, flush=True)
+        if not options.list:
+            try:
+                printed = run(command)
+                for page in pages:
+                    page.write_text(renew(page.read_text(), command, printed))
+            except ValueError as error:
+                failures.append(str(error))
     sys.exit("\n".join(failures) if failures else 0)
 
 

@@ -2,14 +2,15 @@
 How to read each plot
 =====================
 
-Every function of ``semibandit.plots`` draws into the axes that it is given, or into new ones, and returns
-them. The command line draws the same pictures with ``--png``: ``semibandit play`` an overview of games,
-``semibandit fit`` the mean loss of a log, ``semibandit dispersion`` where losses break, ``semibandit tune``
-what is known of a command's knob. All of it needs the extra ``plot``.
+A function of ``semibandit.plots`` draws into the given axes, or into new ones, and returns them. The
+commands ``play``, ``fit``, ``dispersion`` and ``tune`` draw the same plots with ``--png``. Plots need the
+extra ``plot``.
 
-The pictures below are of short games, so that this page is built quickly.
+The games below are short, so that this page builds quickly.
 """
 
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -21,12 +22,12 @@ folder = Path(tempfile.mkdtemp())
 
 
 def axes(**size):
-    """New axes on white."""
+    """Return new axes."""
     return plt.subplots(layout="constrained", **size)[1]
 
 
 def show(path, width=9.0):
-    """A picture from a file."""
+    """Show a picture from a file."""
     pixels = plt.imread(path)
     figure = plt.figure(figsize=(width, width * pixels.shape[0] / pixels.shape[1]))
     figure.add_axes((0, 0, 1, 1)).imshow(pixels)
@@ -49,18 +50,16 @@ certified = {name: learners[name].certificate(measured).value for name in ("full
 # ``plots.regret``
 # ^^^^^^^^^^^^^^^^
 #
-# What learning has cost so far: the losses paid, minus those of the best fixed parameter in hindsight.
-# *Flat is good*: the learner then plays as well as that parameter. A curve that keeps rising in a straight
-# line has learned nothing more. It may fall, too, in rounds where what was played happened to be better
-# than the best fixed parameter, and below 0 where the best parameter moves. Behind a name stands what the
-# learner's certificate says: its *expected* regret is at most that.
+# The losses paid minus those of the best fixed parameter in hindsight. A *flat* curve plays as well as that
+# parameter; a straight rising line does not learn. The curve falls in rounds that went better than the best
+# fixed parameter, and below 0 where the best parameter moves. The number after a name is the certificate, a
+# bound on the expected regret.
 
 sb.plots.regret(games, axes(), certificates=certified)
 
 # %%
-# With ``blocks=s`` there is a dashed curve as well, against the best sequence of s parameters, each for a
-# block of rounds. Where it is far above the other, the best parameter moves, and ``drift="auto"`` is worth
-# a try.
+# With ``blocks=s`` a dashed curve shows the regret against the best sequence of s parameters, each for a
+# block of rounds. If it is far above the other curve, the best parameter moves: try ``drift="auto"``.
 
 wandering = sb.streams.synthetic(600, drift=True, seed=0)
 plain = sb.play(sb.Exp3Set(sb.Interval(0, 1), seed=0), wandering)
@@ -70,11 +69,11 @@ sb.plots.regret(plain, axes(), blocks=4)
 # ``plots.density``
 # ^^^^^^^^^^^^^^^^^
 #
-# From which density the parameter was drawn, round by round; darker is likelier. The dashed line is the
-# best fixed parameter in hindsight. The colour is the *root* of the density over the even one, so that what
-# is unlikely and still alive is seen. Healthy: all is pale at first, then a band around the dashed line
-# grows dark and narrow. Two bands: two valleys, between which the learner has not decided. A dark band away
-# from the line: the game has locked in at another place; look at the regret whether that costs anything.
+# The density of the parameter, round by round; darker is likelier. The colour is the root of the density
+# relative to the uniform one, so that unlikely values stay visible. The dashed line is the best fixed
+# parameter in hindsight. Usually a band around that line becomes dark and narrow. Two bands are two valleys
+# between which the learner has not decided. A dark band elsewhere is a wrong value; the regret shows what
+# it costs.
 
 sb.plots.density(games["semi-bandit"], axes())
 
@@ -82,9 +81,9 @@ sb.plots.density(games["semi-bandit"], axes())
 # ``plots.widths``
 # ^^^^^^^^^^^^^^^^
 #
-# How much of the line each run has shown, on a log axis, with the running median. Wide intervals are why
-# semi-bandit feedback learns quickly. Where the median is far below a 64th of the space, an interval says
-# little more than a single loss does.
+# The width of the interval that each run revealed, on a log axis, with the running median. Wide intervals
+# make semi-bandit feedback fast. If the median is far below 1/64 of the space, an interval is worth little
+# more than a single loss.
 
 sb.plots.widths(games["semi-bandit"], axes())
 
@@ -92,8 +91,7 @@ sb.plots.widths(games["semi-bandit"], axes())
 # ``plots.loss_function``
 # ^^^^^^^^^^^^^^^^^^^^^^^
 #
-# One instance: its loss at every parameter, and shaded what a run at one of them reveals. Steps that are
-# many and high make a rough loss, where intervals gain most over single losses.
+# The loss of one instance at every parameter; a run at one of them reveals the shaded interval.
 
 sb.plots.loss_function(stream[3], 2.3, axes())
 
@@ -101,8 +99,8 @@ sb.plots.loss_function(stream[3], 2.3, axes())
 # ``plots.regret(..., by="run")``
 # ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 #
-# Regret over the runs of the algorithm instead of over rounds, for games in which a round takes several,
-# here with three probes. It says what further looks are worth at equal cost. The axis is logarithmic.
+# Regret over runs of the algorithm instead of rounds, on a log axis. It compares games with different
+# numbers of probes at equal cost.
 
 probing = sb.play(sb.Exp3Set(sb.Interval(0, 10), seed=0), stream, probes=3)
 sb.plots.regret({"semi-bandit, three probes": probing, "bandit, no probe": games["bandit"]}, axes(), by="run")
@@ -111,9 +109,8 @@ sb.plots.regret({"semi-bandit, three probes": probing, "bandit, no probe": games
 # ``plots.overview``
 # ^^^^^^^^^^^^^^^^^^
 #
-# All of that on one page; it is what ``semibandit play knapsack --png game.png`` writes. Top left regret,
-# top right the density of the game with semi-bandit feedback, bottom left the last instance, bottom right
-# the widths, or regret by runs where a round took several.
+# The page that ``semibandit play knapsack --png game.png`` writes: regret, the density with semi-bandit
+# feedback, the last instance, and the widths (with probes, regret by runs).
 
 sb.plots.overview(games, folder / "game.png", "500 knapsacks", certificates=certified)
 show(folder / "game.png")
@@ -125,10 +122,10 @@ show(folder / "game.png")
 # ``plots.dendrogram``
 # ^^^^^^^^^^^^^^^^^^^^
 #
-# The cluster tree of a linkage problem at one ρ: heights are the distances at which clusters merge. Dots
-# are points, in the colours of their true classes. In a good tree each colour is below one branch. Above
-# stands the loss. ``semibandit play linkage --png`` draws the tree at both ends of the space and at the
-# parameter to deploy.
+# The cluster tree of a linkage problem at one ρ, with its loss. Heights are the distances at which clusters
+# merge. Dots are points in the colours of their true classes; in a good tree each colour is below one
+# branch. ``semibandit play linkage --png`` draws the tree at both ends of the space and at the parameter to
+# deploy.
 
 clusterings = sb.streams.clustering("elongated", rounds=4, seed=0)
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
@@ -139,7 +136,7 @@ sb.plots.dendrogram(clusterings[0], 1.0, right)
 # Two parameters
 # --------------
 #
-# On ``Strips`` there are a ρ and an α. The rows are the values of α.
+# ``Strips`` has the parameters ρ and α; a row is a value of α.
 
 plane = sb.streams.digits_two_metrics(60, n_rows=5, seed=0)
 two = sb.Exp3Set(plane[0].space, seed=0)
@@ -150,8 +147,8 @@ best = two.recommend()
 # ``plots.plane.density``
 # ^^^^^^^^^^^^^^^^^^^^^^^
 #
-# The density over the square when the game is over. The cross is the best point in hindsight, the ring what
-# the learner recommends. After so few rounds most of the square is still alive.
+# The density over the square at the end of the game. The cross is the best point in hindsight, the ring the
+# recommendation.
 
 sb.plots.plane.density(game, axes(), chosen=best)
 
@@ -159,8 +156,8 @@ sb.plots.plane.density(game, axes(), chosen=best)
 # ``plots.plane.marginal``
 # ^^^^^^^^^^^^^^^^^^^^^^^^
 #
-# The density of one parameter through time, over all values of the other: ``of="alpha"`` or ``of="rho"``.
-# The dashed line is the best one.
+# The density of one parameter over time, for all values of the other: ``of="alpha"`` or ``of="rho"``. The
+# dashed line is the best value.
 
 sb.plots.plane.marginal(game, axes(), of="alpha")
 
@@ -168,18 +165,16 @@ sb.plots.plane.marginal(game, axes(), of="alpha")
 # ``plots.plane.loss``
 # ^^^^^^^^^^^^^^^^^^^^
 #
-# A function over the square, here the mean loss of all instances: *dark is a high loss*. Cross and ring as
-# above.
+# A function over the square, here the mean loss of all instances; dark is a high loss.
 
-mean, _ = sb.game.mean_loss(plane)
+mean = (1.0 / len(plane)) * sb.PiecewiseConstant.sum([problem.losses() for problem in plane])
 sb.plots.plane.loss(mean, plane[0].space, axes(), history=game, chosen=best)
 
 # %%
 # ``plots.plane.instance``
 # ^^^^^^^^^^^^^^^^^^^^^^^^
 #
-# The loss of one instance. The dot is what was played, outlined in red is what that run has revealed: a set
-# of intervals, in one row or in several.
+# The loss of one instance. The dot is the point played; the red outline is the set that the run revealed.
 
 sb.plots.plane.instance(plane[0], 0.5, 0.5, axes())
 
@@ -187,7 +182,7 @@ sb.plots.plane.instance(plane[0], 0.5, 0.5, axes())
 # Knobs
 # -----
 #
-# Several knobs with names. One of them runs along the rows; the others make the rows.
+# Several named knobs. One of them runs along the rows; a row is a combination of the others.
 
 
 class Valley:
@@ -209,7 +204,7 @@ history = sb.play(learner, [Valley()] * 300, feedback="bandit")
 # ``plots.rows.across``
 # ^^^^^^^^^^^^^^^^^^^^^
 #
-# The density over the other knobs, a band for each row: here the row of ``good`` grows dark.
+# The density of each row over time: the row of ``good`` becomes dark.
 
 sb.plots.rows.across(history, axes())
 
@@ -217,7 +212,7 @@ sb.plots.rows.across(history, axes())
 # ``plots.rows.along``
 # ^^^^^^^^^^^^^^^^^^^^
 #
-# The density of the knob along the rows, all rows together, on its own scale.
+# The density of the knob along the rows, summed over the rows, on its own scale.
 
 sb.plots.rows.along(history, axes())
 
@@ -228,11 +223,10 @@ sb.plots.rows.along(history, axes())
 # ``plots.fit``
 # ^^^^^^^^^^^^^
 #
-# What ``sb.fit`` has found, and ``semibandit fit --png`` draws. The black line is the mean loss of the log
-# at every parameter. The band around it holds the *expected* loss of instances of the same kind, everywhere
-# at once, with a probability of 95 %. The orange stretch holds the best parameters of the log; dashed is
-# the default. Where the band is wider than the difference between the two, this picture alone does not tell
-# that the default is worse: hold something out (``holdout=0.2``) and look at ``result.confidence.gap``.
+# The result of ``sb.fit``. The black line is the mean loss of the log. The band contains the *expected*
+# loss at all parameters simultaneously with a probability of 95 %. Orange are the best parameters of the
+# log, dashed is the default. If the band is wider than the difference between the two, hold out a part of
+# the log (``holdout=0.2``) and look at ``result.confidence.gap``.
 
 result = sb.fit(stream, default=1.0, holdout=0.2)
 sb.plots.fit(result, axes(), default=1.0)
@@ -245,11 +239,10 @@ print(result.confidence.gap)
 # ``plots.dispersion.counts``
 # ^^^^^^^^^^^^^^^^^^^^^^^^^^^
 #
-# How many of the T losses break in the worst interval of length ε. The thick line is what was measured,
-# pale ones the same after T/2, T/4, ... rounds. Dispersed means that the thick line stays below the dashed
-# one, C·ε·T, down to small ε; where it crosses is β, the further left the better. A line that stays level
-# to the left says that many losses break at one and the same place. Green is a theorem's bound, dotted what
-# evenly spread breaks would have.
+# The number of the T losses with a discontinuity in the worst interval of length ε; pale lines are shorter
+# prefixes of the stream. The stream is dispersed if the thick line stays below the dashed one, C·ε·T, down
+# to small ε; they cross at β. A line that is level on the left means that many losses break at the same
+# place. Green is the theorem's bound, dotted are evenly spread discontinuities.
 
 sb.plots.dispersion.counts(measured, axes())
 
@@ -257,13 +250,12 @@ sb.plots.dispersion.counts(measured, axes())
 # ``plots.dispersion.histogram``
 # ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 #
-# Where the losses break. The orange stretch is the worst interval of a length of 1/√T of the space.
+# The places of the discontinuities. Orange is the worst interval of length 1/√T of the space.
 
 sb.plots.dispersion.histogram(measured, axes())
 
 # %%
-# ``result.plot("x.png")``, ``plots.dispersion.plot`` and ``semibandit dispersion --png`` put both panels on
-# one page.
+# ``plots.dispersion.plot``, ``result.plot("x.png")`` and ``semibandit dispersion --png`` draw both panels.
 
 sb.plots.dispersion.plot(measured, folder / "dispersion.png", title="500 knapsacks")
 
@@ -271,20 +263,15 @@ sb.plots.dispersion.plot(measured, folder / "dispersion.png", title="500 knapsac
 # A command
 # ---------
 #
-# ``plots.tuning.picture``
-# ^^^^^^^^^^^^^^^^^^^^^^^^
+# ``semibandit tune --png``
+# ^^^^^^^^^^^^^^^^^^^^^^^^^
 #
-# What ``semibandit tune --png`` draws. Above, a dot is a run: its value of ρ and its loss. Dots scatter up
-# and down as instances differ. The blue line joins the means of the values tried, with a band of two
-# standard errors. Green is the value to deploy, orange the default with its mean. Believe a valley only
-# where the band leaves it. Below is the density that the next ρ is drawn from; of a race it is where the
-# runs were made. ``plots.tuning.knob`` is the upper panel alone.
+# Above, a dot is a run: its value of ρ and its loss. The blue line joins the means of the values tried,
+# with a band of two standard errors. Green is the value to deploy, orange the default with its mean. Below
+# is the density of the next ρ; for a race, the distribution of the runs.
 
-from semibandit.plots import tuning as pictures
-from semibandit.tuning import Command, Tuner
-
-command = Command('python -S -c "print(0.2 + 0.1 * ({rho} - 1) ** 2 + 0.005 * {instance})"')
-with Tuner(command, sb.Interval(0, 3), folder / "knob.db", default=2.5) as tuner:
-    list(tuner.rounds([str(i) for i in range(40)]))
-    pictures.picture(tuner, folder / "knob.png")
+command = 'python -S -c "print(0.2 + 0.1 * ({rho} - 1) ** 2 + 0.005 * {instance})"'
+tune = [sys.executable, "-m", "semibandit", "tune", "--space", "0:3", "--default", "2.5"]
+files = ["--state", folder / "knob", "--png", folder / "knob.png"]
+subprocess.run([*tune, *files, command, *map(str, range(40))], check=True, stdout=subprocess.DEVNULL)
 show(folder / "knob.png")

@@ -1,5 +1,6 @@
-"""What is released: the archives, and the wheel installed as a stranger would, without any extra."""
+"""Fixtures: the built archives, and the wheel installed without extras into a fresh environment."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -14,29 +15,24 @@ ROOT = Path(__file__).parents[2]
 
 
 def run(*words, **options):
-    """Run a command, which must succeed; its output."""
-    done = subprocess.run(
-        [str(word) for word in words], capture_output=True, text=True, check=False, **options
-    )
+    """Run a command that must succeed; return its output."""
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory):
-    """A folder for all workers of the session."""
+    """Folder that all workers of the session share."""
     folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
-    folder = folder / "release"
+    folder = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "release"
     folder.mkdir(exist_ok=True)
     return folder
 
 
 @contextmanager
-def one_at_a_time(folder):
-    """Other workers wait, and find what this one has made."""
-    fcntl = pytest.importorskip("fcntl")
+def locked(folder):
+    """Let one worker build; the others wait and use the result."""
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -44,9 +40,9 @@ def one_at_a_time(folder):
 
 @pytest.fixture(scope="session")
 def dist(shared):
-    """A folder with the sdist, and the wheel that was built from it."""
+    """Folder with the sdist, and the wheel built from it."""
     folder = shared / "dist"
-    with one_at_a_time(shared):
+    with locked(shared):
         if not folder.exists():
             run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT)
     return folder
@@ -59,42 +55,26 @@ def wheel(dist):
 
 
 class Installed:
-    """An environment with the wheel and what it depends on, used from an empty folder."""
+    """A fresh environment with the wheel and its dependencies, used from an empty folder."""
 
     def __init__(self, prefix, folder):
         self.python = prefix / "bin" / "python"
         self.command = prefix / "bin" / "semibandit"
         self.folder = folder
-        # Nothing of the environment of the tests gets in.
-        self.options = {
-            "cwd": folder,
-            "env": {"PATH": os.defpath, "HOME": str(folder), "PYTHONIOENCODING": "utf-8"},
-        }
+        self.environment = {"PATH": os.defpath, "HOME": str(folder), "PYTHONIOENCODING": "utf-8"}
 
     def run(self, *words):
-        return run(*words, **self.options)
+        return run(*words, cwd=self.folder, env=self.environment)
 
     def semibandit(self, *words):
         return self.run(self.command, *words)
 
-    def program(self, code):
-        return self.run(self.python, "-c", code)
-
-    def refusal(self, *words):
-        """What the command says on its last line where it cannot go on."""
-        done = subprocess.run(
-            [self.command, *words], capture_output=True, text=True, check=False, **self.options
-        )
-        assert done.returncode == 2, done.stdout + done.stderr
-        assert "Traceback" not in done.stderr
-        return done.stderr.splitlines()[-1]
-
 
 @pytest.fixture(scope="session")
-def environment(shared, wheel):
-    """A fresh virtual environment with the wheel in it, made once."""
+def prefix(shared, wheel):
+    """Virtual environment with the wheel, made once."""
     prefix = shared / "venv"
-    with one_at_a_time(shared):
+    with locked(shared):
         if not (prefix / "bin" / "semibandit").exists():
             run(sys.executable, "-m", "venv", "--without-pip", prefix)
             pip = [sys.executable, "-m", "pip", "--python", prefix / "bin" / "python", "install"]
@@ -106,5 +86,5 @@ def environment(shared, wheel):
 
 
 @pytest.fixture
-def installed(environment, tmp_path):
-    return Installed(environment, tmp_path)
+def installed(prefix, tmp_path):
+    return Installed(prefix, tmp_path)

@@ -1,4 +1,4 @@
-"""The wheel in a fresh environment without extras, away from the checkout."""
+"""The wheel works in a fresh environment without extras, away from the repository."""
 
 import json
 import shutil
@@ -15,15 +15,15 @@ pytestmark = pytest.mark.slow
 SOLVER = "import sys; print(abs(float(sys.argv[1]) - 0.3))"
 
 
-def test_the_ten_lines_of_the_readme(installed):
+def test_first_code_of_the_readme_runs(installed):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     code = readme.partition("## Ten lines")[2].partition("```python\n")[2].partition("```")[0]
-    out = installed.program(code)
+    out = installed.run(installed.python, "-c", code)
     assert out.startswith("Recommendation(rho=2.3")
     assert "Certificate(value=" in out
 
 
-def test_the_commands(installed):
+def test_commands_run(installed):
     assert installed.semibandit("--version") == f"semibandit {semibandit.__version__}\n"
     usage = installed.semibandit("--help")
     assert all(command in usage for command in ("play", "tune", "fit", "dispersion", "study", "serve"))
@@ -32,24 +32,20 @@ def test_the_commands(installed):
     assert "best fixed ρ" in table
 
 
-def test_tune(installed):
+def test_tune_runs(installed):
     (installed.folder / "solver.py").write_text(SOLVER)
     words = f"{installed.python} solver.py {{rho}} {{instance}}"
     race = installed.semibandit("tune", "--space", "0:1", "--state", "race", "--runs", "6", words, *"abc")
     assert "a race, 5 runs" in race
     assert "ρ to deploy" in race
-    installed.options["env"]["NUMBA_DISABLE_JIT"] = "1"  # other tests compile
+    installed.environment["NUMBA_DISABLE_JIT"] = "1"  # to save time; other tests compile
     online = installed.semibandit("tune", "--online", "--space", "0:1", "--state", "knob", words, *"abc")
     assert "3 rounds, 3 runs" in online
     assert "ρ to deploy" in online
 
 
-def test_it_is_the_installed_package_that_runs(installed):
-    where = installed.program("from semibandit import *; import semibandit; print(semibandit.__file__)")
-    assert Path(where.strip()).is_relative_to(installed.python.parents[1])
-
-
-REFUSALS = {
+# Commands, and their messages without extras.
+MESSAGES = {
     "play knapsack --png game.png": "drawing needs matplotlib: pip install 'semibandit[plot]'",
     "play linkage --kind digits": "the digits stream needs sklearn: pip install 'semibandit[sklearn]'",
     "play metric-linkage": "the stream of digits needs sklearn: pip install 'semibandit[sklearn]'",
@@ -67,8 +63,8 @@ REFUSALS = {
     ),
 }
 
-# All in one process, as each takes a second to begin.
-EVERY_REFUSAL = """
+# In one process: starting one takes a second.
+RUN_COMMANDS = """
 import contextlib, io, json, shlex, sys
 from semibandit.cli import main
 
@@ -85,18 +81,16 @@ print(json.dumps(said))
 
 
 def test_commands_name_the_extra_that_they_need(installed):
-    program = [installed.python, "-c", EVERY_REFUSAL, json.dumps(list(REFUSALS))]
+    program = [installed.python, "-c", RUN_COMMANDS, json.dumps(list(MESSAGES))]
     said = json.loads(installed.run(*program).splitlines()[-1])
-    assert said == {words: [2, f"semibandit: {message}\n"] for words, message in REFUSALS.items()}
-    first = next(iter(REFUSALS))
-    assert installed.refusal(*first.split()) == f"semibandit: {REFUSALS[first]}"
+    assert said == {words: [2, f"semibandit: {message}\n"] for words, message in MESSAGES.items()}
 
 
 EVERY_MODULE = """
-import importlib, pkgutil
+import importlib, pathlib, pkgutil, sys
 import semibandit as sb
 
-def tried(call):
+def show_error(call):
     try:
         call()
     except ModuleNotFoundError:
@@ -105,22 +99,23 @@ def tried(call):
         print(error)
 
 for module in pkgutil.walk_packages(sb.__path__, "semibandit."):
-    tried(lambda: importlib.import_module(module.name))
+    show_error(lambda: importlib.import_module(module.name))
 print()
+assert pathlib.Path(sb.__file__).is_relative_to(sys.prefix)
 problems = sb.streams.synthetic(5)
 history = sb.play(sb.Exp3Set(sb.Interval(0, 1), seed=0), problems)
-tried(history.to_pandas)
-tried(lambda: sb.plots.regret(history))
-tried(lambda: sb.plots.overview({"game": history}, "page.png"))
-tried(sb.dispersion.measure(problems).plot)
-tried(lambda: sb.streams.clustering("iris", rounds=1)[0])
-tried(lambda: sb.streams.digits_two_metrics(rounds=1)[0])
-tried(lambda: sb.Study("postgresql://localhost/x", "name", space=sb.Interval(0, 1)))
+show_error(history.to_pandas)
+show_error(lambda: sb.plots.regret(history))
+show_error(lambda: sb.plots.overview({"game": history}, "page.png"))
+show_error(sb.dispersion.measure(problems).plot)
+show_error(lambda: sb.streams.clustering("iris", rounds=1)[0])
+show_error(lambda: sb.streams.digits_two_metrics(rounds=1)[0])
+show_error(lambda: sb.Study("postgresql://localhost/x", "name", space=sb.Interval(0, 1)))
 """
 
 
 def test_functions_name_the_extra_that_they_need(installed):
-    modules, _, functions = installed.program(EVERY_MODULE).partition("\n\n")
+    modules, _, functions = installed.run(installed.python, "-c", EVERY_MODULE).partition("\n\n")
     service = "the service needs starlette: pip install 'semibandit[serve]'"
     postgres = "PostgreSQL needs psycopg: pip install 'semibandit[postgres]'"
     assert sorted(modules.splitlines()) == [
@@ -139,7 +134,7 @@ def test_functions_name_the_extra_that_they_need(installed):
 
 
 def test_type_checkers_see_our_types(installed):
-    """Its `assert_type`s hold, and each `type: ignore` is needed, which --strict checks as well."""
+    """Each `assert_type` holds, and each `type: ignore` is needed (--strict)."""
     pytest.importorskip("mypy")
     shutil.copy(Path(__file__).with_name("user_program.py"), installed.folder)
     mypy = [sys.executable, "-m", "mypy", "--strict", "--python-executable", installed.python]

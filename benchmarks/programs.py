@@ -1,6 +1,8 @@
-"""Four programs: a SAT solver, a compressor, an audio encoder, a solver of integer programs.
+"""Four real programs with a knob, and tables of their losses on generated instances.
 
-Losses are counts and sizes, not times: a table made on another machine is the same.
+A table has the loss of every instance at every value of a grid. It is made once and kept in
+build/programs; methods then look runs up in it. Losses are counts and sizes, so that a table is the same
+on every machine.
 """
 
 from __future__ import annotations
@@ -12,16 +14,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
+FOLDER = Path(__file__).resolve().parents[1] / "build" / "programs"
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program with a knob in [lo, hi], whose losses lie in [0, high]."""
+    """A program with a knob in [lo, hi] and losses in [0, high]."""
 
     name: str
     knob: str
@@ -35,8 +39,8 @@ class Program:
     points: int = 61
     integer: bool = False
 
-    def grid(self) -> np.ndarray:
-        """The values of the table, the default among them."""
+    def values(self) -> np.ndarray:
+        """Return the grid of the knob, the default included."""
         if self.integer:
             return np.arange(self.lo, self.hi + 1)
         return np.unique(np.append(np.linspace(self.lo, self.hi, self.points), self.default))
@@ -49,7 +53,7 @@ def _output(*words: str, good: tuple[int, ...] = (0,)) -> str:
     return done.stdout
 
 
-# -- minisat: conflicts on the parities of random cubic graphs (Tseitin's formulas), from easy to hard ------
+# -- minisat: conflicts on Tseitin's formulas of random cubic graphs
 
 
 def _formula(folder: Path, number: int) -> Path:
@@ -78,7 +82,7 @@ def _minisat(path: Path, decay: float) -> float:
     return float(found[1])
 
 
-# -- PPMd, the compressor of 7-zip for text: compressed size over size, on pieces of Python's own library ----
+# -- PPMd, a compressor of text: compressed size over size, on pieces of Python's library
 
 
 def _text(folder: Path, number: int) -> bytes:
@@ -95,7 +99,7 @@ def _ppmd(data: bytes, order: float) -> float:
     return len(pyppmd.compress(data, max_order=round(order), mem_size=1 << 16)) / len(data)
 
 
-# -- flac: encoded size over size, on notes with overtones, noise and decay ----------------------------
+# -- flac: encoded size over size, on notes with overtones, noise and decay
 
 
 def _notes(folder: Path, number: int) -> Path:
@@ -121,7 +125,7 @@ def _flac(path: Path, share: float) -> float:
     return len(done.stdout) / path.stat().st_size
 
 
-# -- HiGHS: simplex iterations on knapsacks with several constraints ------------------------------------
+# -- HiGHS: simplex iterations on knapsacks with several constraints
 
 
 def _knapsack(folder: Path, number: int) -> Any:
@@ -145,3 +149,36 @@ PROGRAMS = {
         Program("highs", "mip_heuristic_effort", 0.0, 0.5, 0.05, 3_000.0, _knapsack, _highs, 140, 31),
     )
 }
+
+
+@dataclass(frozen=True)
+class Table:
+    """`losses[i, j]` is the loss of instance i at `values[j]`."""
+
+    program: Program
+    values: np.ndarray
+    losses: np.ndarray
+
+    @classmethod
+    def of(cls, name: str) -> Table:
+        """Return the table of a program; make it if there is none yet."""
+        program, path = PROGRAMS[name], FOLDER / f"{name}.npz"
+        if not path.exists():
+            FOLDER.mkdir(parents=True, exist_ok=True)
+            np.savez(path, values=program.values(), losses=measure_losses(program))
+        with np.load(path) as kept:
+            return cls(program, kept["values"], kept["losses"])
+
+    def column(self, rho: float) -> int:
+        """Return the index of the value nearest to rho."""
+        return int(np.abs(self.values - rho).argmin())
+
+
+def measure_losses(program: Program) -> np.ndarray:
+    rows = []
+    with TemporaryDirectory() as folder:
+        for number in range(program.instances):
+            instance = program.make(Path(folder), number)
+            rows.append([min(program.run(instance, x), program.high) for x in program.values().tolist()])
+            print(f"\r{program.name}: {number + 1} of {program.instances} instances", end="", file=sys.stderr)
+    return np.array(rows)

@@ -1,0 +1,246 @@
+"""Streams whose loss functions are computed once, and the players of the suite."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import semibandit as sb
+
+SPACE = sb.Interval(0, 1)
+KEPT = Path(__file__).resolve().parents[1] / "build" / "suite"
+
+Play = Callable[[list[sb.Explicit], int], Iterator[float]]  # (problems, seed) -> the loss paid in each round
+Make = Callable[[int, int], Any]  # (horizon, seed) -> learner
+
+# -- streams --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to make a stream of some length, and whether the order of its rounds matters."""
+
+    make: Callable[[int], Iterable[Any]]
+    rounds: int
+    keeps_order: bool = False
+
+
+def knapsacks(kind: str, keeps_order: bool = False) -> Recipe:
+    return Recipe(lambda T: sb.streams.knapsack(kind, T, 50, 0), 3000, keeps_order)
+
+
+def clusterings(kind: str) -> Recipe:
+    return Recipe(lambda T: sb.streams.clustering(kind, T, seed=0), 1000)
+
+
+RECIPES = {
+    "mixed": knapsacks("mixed"),
+    "uncorrelated": knapsacks("uncorrelated"),
+    "weakly": knapsacks("weakly-correlated"),
+    "spanner": knapsacks("spanner"),
+    "drifting": knapsacks("drifting", keeps_order=True),
+    "elongated": clusterings("elongated"),
+    "digits": clusterings("digits"),
+    "iris": clusterings("iris"),
+    "independent-set": Recipe(lambda T: sb.streams.independent_set(T, seed=0), 2000),
+    "seeding": Recipe(lambda T: sb.streams.seeding(T, seed=0), 1000),
+    "synthetic": Recipe(lambda T: sb.streams.synthetic(T, seed=0), 3000),
+    "concentrated": Recipe(lambda T: sb.streams.concentrated(T, seed=0), 3000),
+}
+
+
+def pabulib(folder: str) -> Recipe:
+    """Participatory budgets by date. A round has a random 80 % of the projects of a file."""
+
+    def make(T: int) -> Iterator[Any]:
+        files = sb.streams.read_knapsacks(folder, order="date", skip_bad=True)
+        rng = np.random.default_rng(0)
+        for t in range(T):
+            whole = files[t * len(files) // T]
+            n = whole.values.size
+            kept = np.sort(rng.permutation(n)[: max(2, round(0.8 * n))])
+            sizes = whole.sizes[kept]
+            capacity = max(0.8 * whole.capacity, float(sizes.min()))
+            yield sb.Knapsack(whole.values[kept], sizes, capacity, space=whole.space)
+
+    return Recipe(make, 1746, keeps_order=True)
+
+
+@dataclass
+class Stream:
+    """The loss functions of a stream, scaled to [0, 1]."""
+
+    name: str
+    problems: list[sb.Explicit]
+    keeps_order: bool
+
+    def __len__(self) -> int:
+        return len(self.problems)
+
+    def game(self, seed: int) -> list[sb.Explicit]:
+        """Return the problems in the order of a game: random, unless the order matters."""
+        if self.keeps_order:
+            return self.problems
+        return [self.problems[t] for t in np.random.default_rng([seed, 77]).permutation(len(self))]
+
+    @cached_property
+    def best(self) -> float:
+        """Total loss of the best fixed parameter."""
+        return total_of_best(self.problems)
+
+    @cached_property
+    def dispersion(self) -> Any:
+        return sb.dispersion.measure(self.problems)
+
+
+def total_of_best(problems: list[sb.Explicit]) -> float:
+    return len(problems) * sb.best_in_hindsight(problems).mean_loss
+
+
+def load(name: str, recipe: Recipe, folder: Path = KEPT, rounds: int | None = None) -> Stream:
+    """Return a stream from the folder, or make it and keep it there."""
+    T = min(rounds or recipe.rounds, recipe.rounds)
+    path = folder / f"{name}-{T}.npz"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        made = [on_unit_interval(problem.losses()) for problem in recipe.make(T)]
+        ends = np.cumsum([0] + [values.size for _, values in made])
+        np.savez(path, ends, *(np.concatenate(parts) for parts in zip(*made, strict=True)))
+    with np.load(path) as kept:
+        ends, edges, values = (kept[key] for key in kept.files)
+    # A function has one edge more than values.
+    functions = [
+        sb.PiecewiseConstant(edges[a + t : b + t + 1], values[a:b])
+        for t, (a, b) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
+    ]
+    return Stream(name, [sb.Explicit(f) for f in functions], recipe.keeps_order)
+
+
+def on_unit_interval(function: Any) -> tuple[Any, Any]:
+    """Return edges and values scaled to [0, 1], without pieces that rounding makes empty."""
+    lo, hi = function.edges[0], function.edges[-1]
+    edges = (function.edges - lo) / (hi - lo)
+    edges[-1] = 1.0
+    kept = np.diff(edges) > 0.0
+    return np.append(edges[:-1][kept], 1.0), function.values[kept]
+
+
+def cut_at_random(
+    mean: Callable[[Any], Any], pieces: int, level: float, noise: float, rng: Any
+) -> sb.Explicit:
+    """Return an instance with random pieces: mean loss, plus a level for all of them, plus noise for each."""
+    edges = np.concatenate(([0.0], np.sort(rng.random(pieces - 1)), [1.0]))
+    values = mean(0.5 * (edges[1:] + edges[:-1])) + level + noise * rng.normal(size=pieces)
+    return sb.Explicit(sb.PiecewiseConstant(edges, np.clip(values, 0.0, 1.0)))
+
+
+# -- players --------------------------------------------------------------------------------------------
+
+SHOWN: dict[str, Callable[[Any, float], Any]] = {
+    "semi-bandit": lambda function, rho: function.piece(rho),
+    "bandit": lambda function, rho: function(rho),
+    "full": lambda function, rho: function,
+}
+
+
+def play(
+    learner: Any, problems: list[sb.Explicit], feedback: str = "semi-bandit", probes: int = 0, delay: int = 0
+) -> Iterator[float]:
+    """Play the problems with feedback that comes some rounds late; yield the losses."""
+    waiting: deque[tuple[sb.Trial, list[Any]]] = deque()
+    for problem in problems:
+        trial = learner.ask(probes=probes)
+        looks = [SHOWN[feedback](problem.function, rho) for rho in (trial.rho, *trial.probes)]
+        waiting.append((trial, looks))
+        if len(waiting) > delay:
+            learner.tell(*waiting.popleft())
+        yield problem.function(trial.rho)
+
+
+def default(horizon: int, seed: int) -> sb.Exp3Set:
+    return sb.Exp3Set(SPACE, seed=seed)
+
+
+def low(horizon: int, seed: int) -> sb.Exp3Set:
+    return sb.Exp3Set(SPACE, baseline="low", horizon=horizon, seed=seed)
+
+
+def no_baseline(horizon: int, seed: int) -> sb.Exp3Set:
+    return sb.Exp3Set(SPACE, baseline=None, horizon=horizon, seed=seed)
+
+
+def grid(horizon: int, seed: int) -> sb.Exp3Grid:
+    return sb.Exp3Grid(SPACE, horizon=horizon, seed=seed)
+
+
+def ours(make: Make, feedback: str = "semi-bandit", **options: int) -> Play:
+    return lambda problems, seed: play(make(len(problems), seed), problems, feedback, **options)
+
+
+def tree_search(kind: str) -> Play:
+    """PyXAB's VHCT or HCT on halved intervals with its defaults; it maximises rewards."""
+
+    def play(problems: list[sb.Explicit], seed: int) -> Iterator[float]:
+        from PyXAB.algos import HCT, VHCT
+        from PyXAB.partition.BinaryPartition import BinaryPartition
+
+        random.seed(seed)
+        np.random.seed(seed)  # noqa: NPY002 - PyXAB draws from it
+        algorithm = {"HCT": HCT.HCT, "VHCT": VHCT.VHCT}[kind](domain=[[0.0, 1.0]], partition=BinaryPartition)
+        for t, problem in enumerate(problems, 1):
+            loss = problem.loss(float(algorithm.pull(t)[0]))
+            algorithm.receive_reward(t, 1.0 - loss)
+            yield loss
+
+    return play
+
+
+def tpe(problems: list[sb.Explicit], seed: int) -> Iterator[float]:
+    """Optuna's TPE with its defaults, as if all losses came from one function."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
+    for problem in problems:
+        trial = study.ask()
+        loss = problem.loss(trial.suggest_float("rho", 0.0, 1.0))
+        study.tell(trial, loss)
+        yield loss
+
+
+def ucb(problems: list[sb.Explicit], seed: int) -> Iterator[float]:
+    """UCB1 on the midpoints of T^(1/3) cells, those of `Exp3Grid`."""
+    n = math.ceil(len(problems) ** (1 / 3))
+    counts, totals = np.zeros(n), np.zeros(n)
+    first = np.random.default_rng(seed).permutation(n)
+    for t, problem in enumerate(problems):
+        arm = first[t] if t < n else np.argmin(totals / counts - np.sqrt(2.0 * math.log(t) / counts))
+        loss = problem.loss((arm + 0.5) / n)
+        counts[arm] += 1.0
+        totals[arm] += loss
+        yield loss
+
+
+PLAYERS: dict[str, Play] = {
+    "default": ours(default),
+    'baseline="low"': ours(low),
+    "baseline=None": ours(no_baseline),
+    "Exp3Grid": ours(grid, "bandit"),
+    "full information": ours(default, "full"),
+    "1 probe": ours(default, probes=1),
+    "4 probes": ours(default, probes=4),
+    "single losses": ours(default, "bandit"),
+    "VHCT": tree_search("VHCT"),
+    "HCT": tree_search("HCT"),
+    "TPE": tpe,
+    "UCB1": ucb,
+    **{f"{delay} late": ours(default, delay=delay) for delay in (1, 10, 100, 1000)},
+}

@@ -1,1 +1,0 @@
-"""Streams whose whole loss functions are computed once, and the players of benchmarks/suite.py."""
