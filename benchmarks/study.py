@@ -27,9 +27,9 @@ from measure import note, run_parts, say, show
 
 import semibandit as sb
 from semibandit.learners import storage as saving
-from semibandit.studies import operations
-from semibandit.studies.operations import ForgottenError
-from semibandit.studies.timeline import Timeline, view
+from semibandit.studies.log import events
+from semibandit.studies.log.operations import Ask, ForgottenError, Tell
+from semibandit.studies.service.view import Timeline
 
 SPACE = sb.Interval(0, 1)
 fork = multiprocessing.get_context("fork")
@@ -56,11 +56,11 @@ def play_together(study: sb.Study, rounds: int, seed: int) -> None:
     trials: list[sb.Trial] = []
 
     def ask(replica: Any, turn: Any) -> None:
-        trials.append(operations.ask(replica, turn, "filler", None, None, None))
+        trials.append(Ask("filler")(replica, turn))
 
     def tell(replica: Any, turn: Any) -> None:
         trial = trials.pop()
-        operations.tell(replica, turn, trial, seen_around(trial.rho, random_), None, None)
+        Tell(trial.id, seen=events.pack(seen_around(trial.rho, random_)))(replica, turn)
 
     for outcome in study.do_all([ask, tell] * rounds):
         if isinstance(outcome, Exception):
@@ -122,7 +122,7 @@ def _work(storage: str, seed: int, rounds: int, start: Any, results: Any) -> Non
         study.learner.density()
         start.wait()
         told = play(study, rounds, seed)
-        replica = study._current()
+        replica = study._backend._current()
         results.put((told, replica.event, hash(saving.dumps(replica.learner))))
 
 
@@ -286,7 +286,7 @@ def million(rounds: int = 1_000_000, batch: int = 500) -> None:
         with sb.Study(storage, "old") as study, sb.Study(storage, "old") as looker:
             study.recommend()
             start, busy = time.perf_counter(), time.process_time()
-            columns = view(Timeline(looker, study)).columns
+            columns = Timeline(looker, study).view().columns
             seconds, busy = time.perf_counter() - start, time.process_time() - busy
         show(f"the page of {rounds:,} rounds, {len(columns)} columns, seconds", seconds, "≤ 2", seconds <= 2)
         note("of which the processor was busy for the page", busy)

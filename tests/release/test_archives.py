@@ -44,7 +44,7 @@ def test_the_sdist_has_what_it_takes_to_build_and_test(in_sdist):
 
 
 def test_the_sdist_has_nothing_generated(in_sdist):
-    written = {name for name in in_sdist if not name.startswith("src/semibandit/studies/static/")}
+    written = {name for name in in_sdist if not name.startswith("src/semibandit/studies/service/static/")}
     assert not [name for name in written if PurePosixPath(name).suffix in GENERATED]
     assert not [name for name in in_sdist if {"__pycache__", "build", "dist"} & {*PurePosixPath(name).parts}]
 

@@ -20,7 +20,7 @@ def _compiled(tmp_path_factory):
     """Have all kernels ready, so that no process, request or browser has to wait for them."""
     with sb.Study(f"sqlite:///{tmp_path_factory.mktemp('warm')}/x.db", "warm", space=SPACE, seed=0) as study:
         play(study, 50, 0)
-        study.portrait()
+        study.summary()
         study.at(study.n_events)
 
 

@@ -15,8 +15,8 @@ import time
 import pytest
 
 import semibandit as sb
-from semibandit.studies.operations import ForgottenError
-from semibandit.studies.stores import UnknownStudyError
+from semibandit.studies.log.operations import ForgottenError
+from semibandit.studies.log.stores import UnknownStudyError
 from study_workers import SPACE, bits, play, seen_around
 
 pytest.importorskip("starlette")
@@ -75,7 +75,7 @@ def test_a_client_is_a_study(server, storage):
         assert client.forget(trial) is False
         with pytest.raises(ForgottenError, match="was forgotten"):
             client.tell(trial, seen_around(trial.rho, random.Random(0)))
-        assert study.portrait().tally.note == "seen"
+        assert study.summary().counts.note == "seen"
         assert [info.name for info in client.studies()] == ["a / b?"]
         by_page = sb.Client(f"{server.url}/studies/{study.id}")
         assert by_page.name == sb.Client(server.url).name == "a / b?"

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import semibandit as sb
-from semibandit.studies import events
+from semibandit.studies.log import events
 
 P = sb.PiecewiseConstant
 KNOBS = sb.Knobs(alpha=sb.Real(1e-4, 1, log=True), depth=sb.Integer(1, 12), mode=sb.Choice("fast", "good"))
@@ -40,7 +40,7 @@ def test_a_study_of_knobs_is_the_replay_of_its_log(study):
         assert again.ask().values.keys() == trial.values.keys()
     last = study.history()[-1]
     assert (last.rho, tuple(last.alpha)) == (trial.rho, trial.alpha)
-    portrait = study.portrait()
+    portrait = study.summary()
     assert sum(portrait.masses()) == pytest.approx(1.0)
 
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 import pytest
 
 import semibandit as sb
-from semibandit.studies.operations import ForgottenError
+from semibandit.studies.log.operations import ForgottenError
 from study_workers import SPACE, bits, play
 
 pytestmark = [
@@ -26,7 +26,7 @@ def work(storage, seed, rounds, results):
     """Play as a process of its own does; hand back what was told, and the learner."""
     with sb.Study(storage, "knob", worker=f"worker {seed}") as study:
         told = play(study, rounds, seed)
-        replica = study._current()  # the learner and its place in the log, at one moment
+        replica = study._backend._current()  # the learner and its place in the log, at one moment
         results.put((told, replica.event, bits(replica.learner)))
 
 

@@ -7,8 +7,8 @@ import pytest
 
 import semibandit as sb
 from reference.study import Study as Reference
-from semibandit.studies import study as study_module
-from semibandit.studies.operations import ForgottenError
+from semibandit.studies.log import local
+from semibandit.studies.log.operations import ForgottenError
 from study_workers import SPACE, bits
 
 
@@ -33,7 +33,7 @@ def attempt(do):
     except ForgottenError:
         return "forgotten"
     except ValueError as error:
-        return "finished" if "nothing to renew" in str(error) else error
+        return "finished" if "no lease to renew" in str(error) else error
     return True if answer is None else answer
 
 
@@ -65,7 +65,7 @@ def test_random_doings(tmp_path, monkeypatch, seed):
     random_ = random.Random(seed)
     clock = [1000.0]
     monkeypatch.setattr("time.time", lambda: clock[0])
-    monkeypatch.setattr(study_module, "snapshot_stride", lambda pieces: 32)
+    monkeypatch.setattr(local, "snapshot_stride", lambda pieces: 32)
     url = f"sqlite:///{tmp_path}/studies.db"
     options = {"max_pieces": 20} if seed % 2 else {}
     workers = [sb.Study(url, "knob", space=SPACE, seed=seed, **options) for _ in range(3)]

@@ -12,11 +12,11 @@ import pytest
 
 import semibandit as sb
 from semibandit.learners import storage as saving
-from semibandit.studies import study as study_module
-from semibandit.studies.operations import ForgottenError
-from semibandit.studies.settings import Settings
-from semibandit.studies.stores import UnknownStudyError, open_store
-from semibandit.studies.stores.sqlite import SQLiteStore
+from semibandit.studies.log import local
+from semibandit.studies.log.operations import Ask, ForgottenError, Tell
+from semibandit.studies.log.stores import UnknownStudyError, open_store
+from semibandit.studies.log.stores.sqlite import SQLiteStore
+from semibandit.studies.settings import StudySettings
 from study_workers import SPACE, bits, play, seen_around
 
 
@@ -74,7 +74,7 @@ def test_told_twice_is_told_once(study):
     assert not study.tell(trial.id, None)
     assert not study.forget(trial)
     assert (bits(study.learner), study.n_events) == before
-    with pytest.raises(ValueError, match="trial 0 is finished: there is nothing to renew"):
+    with pytest.raises(ValueError, match="trial 0 is finished: there is no lease to renew"):
         study.renew(trial)
 
 
@@ -133,7 +133,7 @@ def test_the_space_may_be_strips_and_the_learner_a_grid(storage):
         assert study.history()[0].width == 1.0
         with sb.Study(storage, "strips", space=strips, seed=1, rate=sb.FixedRate(0.1)) as other:
             assert bits(other.learner) == bits(study.learner)
-        assert study.recommend().alpha == study.portrait().alpha
+        assert study.recommend().alpha == study.summary().alpha
     with sb.Study(storage, "grid", space=SPACE, learner="Exp3Grid", n_arms=5, seed=1) as study:
         for _ in range(20):
             trial = study.ask()
@@ -158,7 +158,7 @@ def test_lines_are_kept_as_they_are(quick):
     with sb.Study(quick.storage, "knob") as other:
         assert bits(other.learner) == bits(quick.learner)
     assert quick.history()[3].loss == pytest.approx(0.9 - 0.8 * quick.history()[3].rho)
-    assert sum(quick.portrait().masses()) == pytest.approx(1.0)
+    assert sum(quick.summary().masses()) == pytest.approx(1.0)
 
 
 # -- leases ------------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ def test_a_lease_that_runs_out_is_forgotten(tmp_path, clock):
         clock[0] += 2
         study.ask()  # anybody who comes finds what is overdue
         assert [lease.trial for lease in study.pending] == [kept.id, forever.id, 3]
-        with pytest.raises(ForgottenError, match=r"trial 0 was forgotten: .* lease ran out"):
+        with pytest.raises(ForgottenError, match=r"trial 0 was forgotten .* lease expired"):
             study.tell(late, seen_around(late.rho, random.Random(0)))
         assert study.tell(kept, None, failure="timeout")
         clock[0] += 1e9
@@ -181,7 +181,7 @@ def test_a_lease_that_runs_out_is_forgotten(tmp_path, clock):
             study.tell(3, None)
         assert [lease.trial for lease in study.pending] == [forever.id]
         assert [record.failure for record in study.history()] == [
-            "the lease ran out", "timeout", "the lease ran out",
+            "lease expired", "timeout", "lease expired",
         ]  # fmt: skip
         assert study.learner.n_failed == 1
 
@@ -196,7 +196,7 @@ def test_the_default_lease_can_be_changed(tmp_path, clock):
         clock[0] += 6
         assert study.prune() == 1
         with sb.Study(study.storage, "knob") as other:
-            assert other.portrait().tally.note == "one machine is slow"
+            assert other.summary().counts.note == "one machine is slow"
         clock[0] -= 1000  # a clock that is set back
         at = [json.loads(line)["at"] for _, line in study.events()]
         study.ask()
@@ -237,18 +237,17 @@ def test_a_study_without_a_seed_draws_one(tmp_path):
         assert bits(joined.learner) == bits(again.learner)
 
 
-@pytest.mark.parametrize("scheme", ["sqlite", "journal"])
-def test_to_join_makes_no_file(tmp_path, scheme):
+def test_to_join_makes_no_file(tmp_path):
     for path in ("mistyped.db", "mistyped/x.db"):
         with pytest.raises(UnknownStudyError, match=f"no file .*{path}, so no study 'a'"):
-            sb.Study(f"{scheme}:///{tmp_path}/{path}", "a")
+            sb.Study(f"sqlite:///{tmp_path}/{path}", "a")
     assert not list(tmp_path.iterdir())
 
 
 def test_what_a_learner_needs_is_compiled_before_it_is_our_turn(tmp_path, monkeypatch):
     doings = []
-    make, turn = Settings.make, SQLiteStore.turn
-    monkeypatch.setattr(Settings, "make", lambda self: doings.append("rehearsal") or make(self))
+    make, turn = StudySettings.make, SQLiteStore.turn
+    monkeypatch.setattr(StudySettings, "make", lambda self: doings.append("rehearsal") or make(self))
     monkeypatch.setattr(SQLiteStore, "turn", lambda self, *args: doings.append("turn") or turn(self, *args))
     with sb.Study(f"sqlite:///{tmp_path}/x.db", "a", space=SPACE, seed=0) as study:
         learner = make(study.settings)
@@ -278,7 +277,7 @@ def test_a_deleted_study_says_so(study, storage):
     study.ask()
     store = open_store(storage)
     store.delete(study.id)
-    with pytest.raises(UnknownStudyError, match="no longer in"):
+    with pytest.raises(UnknownStudyError, match="does not exist any longer"):
         study.ask()
     with sb.Study(storage, "knob", space=SPACE) as again:
         assert again.n_events == 1
@@ -289,12 +288,12 @@ def test_a_deleted_study_says_so(study, storage):
 
 
 def test_any_moment_can_be_replayed(quick, monkeypatch):
-    monkeypatch.setattr(study_module, "snapshot_stride", lambda pieces: 64)
+    monkeypatch.setattr(local, "snapshot_stride", lambda pieces: 64)
     moments = {}
     for seed in range(25):
         play(quick, 8, seed)
         moments[quick.n_events] = bits(quick.learner)
-    assert open_store(quick.storage).snapshot(quick.id) is not None
+    assert open_store(quick.storage).last_snapshot(quick.id, "replica") is not None
     for event, expected in moments.items():
         assert bits(quick.at(event)) == expected
     assert quick.at(event=1).n_told == 0
@@ -345,7 +344,7 @@ def test_a_commit_that_fails_leaves_the_log_in_charge(quick, monkeypatch):
         raise OSError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr("semibandit.studies.stores.sqlite.SQLiteTurn.append", fails)
+        patch.setattr("semibandit.studies.log.stores.Turn.append", fails)
         with pytest.raises(OSError, match="disk is full"):
             quick.tell(trial, seen_around(trial.rho, random.Random(0)))
     assert bits(quick.learner) == asked != before
@@ -354,16 +353,9 @@ def test_a_commit_that_fails_leaves_the_log_in_charge(quick, monkeypatch):
 
 def test_operations_can_share_a_transaction(quick):
     trial = quick.ask()
-
-    def ask(replica, turn):
-        return study_module.operations.ask(replica, turn, "w", None, None, None)
-
-    def tell(replica, turn):
-        return study_module.operations.tell(replica, turn, trial, "bad", None, None)
-
-    first, error, second = quick.do_all([ask, tell, ask])
+    first, error, second = quick.do_all([Ask("w"), Tell(trial.id, seen=7.0), Ask("w")])
     assert (first.id, second.id) == (1, 2)
-    assert isinstance(error, TypeError)
+    assert isinstance(error, ValueError)
     with sb.Study(quick.storage, "knob") as other:
         assert bits(other.learner) == bits(quick.learner)
 
@@ -382,8 +374,8 @@ def test_history(quick):
     assert rounds[2].info == {"instance": "2.txt", "default_loss": 0.6}
     assert rounds[0].worker == quick.worker
     assert [record.trial for record in quick.history(since=rounds[3].event)] == [3, 4]
-    tally = quick.portrait().tally
-    assert (tally.told, tally.n_defaults, tally.defaults) == (5, 5, pytest.approx(3.0))
+    counts = quick.summary().counts
+    assert (counts.told, counts.n_defaults, counts.defaults) == (5, 5, pytest.approx(3.0))
 
 
 def test_the_end_of_a_stretch_counts(quick):
@@ -448,8 +440,8 @@ def test_probes_are_kept(quick):
         assert bits(other.learner) == bits(quick.learner)
     assert quick.history()[7].loss is None
     assert len(quick.history()[2].probability) >= 1
-    tally = quick.portrait().tally
-    assert (tally.told, tally.n_losses) == (30, 29)
+    counts = quick.summary().counts
+    assert (counts.told, counts.n_losses) == (30, 29)
 
 
 def test_a_single_loss_will_do(quick):

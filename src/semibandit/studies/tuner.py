@@ -15,12 +15,12 @@ from semibandit import _validate
 from semibandit.functions import PiecewiseConstant
 from semibandit.learners import Learner, Trial
 from semibandit.spaces import Interval, Knobs
-from semibandit.studies import events, history, operations
-from semibandit.studies.events import Asked, Failed, Forgotten, Told
-from semibandit.studies.operations import ForgottenError
-from semibandit.studies.replica import Replica
-from semibandit.studies.settings import Settings
-from semibandit.studies.stores import Turn, UnknownStudyError, public
+from semibandit.studies.log import events, history
+from semibandit.studies.log.events import Asked, Failed, Forgotten, Told
+from semibandit.studies.log.operations import Ask, ForgottenError, tidy
+from semibandit.studies.log.replica import Replica
+from semibandit.studies.log.stores import Turn, UnknownStudyError, public
+from semibandit.studies.settings import StudySettings
 from semibandit.studies.study import Study
 from semibandit.tuning import Command, Round, Tuner
 
@@ -74,11 +74,11 @@ class SharedTuner(Tuner):
         kind = "Exp3Grid" if file.feedback == "bandit" and file.knobs is None else "Exp3Set"
         if file.n_arms is not None:
             options["n_arms"] = file.n_arms
-        given = Settings.of(self.space, kind, file.seed, options)
+        given = StudySettings.of(self.space, kind, file.seed, options)
         with suppress(UnknownStudyError):
             with Study(storage, name) as study:
                 options["horizon"] = study.settings.options.get("horizon", file.horizon)
-            given = Settings.of(self.space, kind, file.seed, options)
+            given = StudySettings.of(self.space, kind, file.seed, options)
         return Study.of_settings(storage, name, given)
 
     def close(self) -> None:
@@ -159,13 +159,13 @@ class SharedTuner(Tuner):
         self, replica: Replica, turn: Turn, order: list[str], wanted: Counter[str]
     ) -> tuple[Trial, str] | bool | None:
         """A trial for the next instance; False while others run all that is left, None when all is done."""
-        operations.tidy(replica, turn)
+        tidy(replica, turn)
         self._count()
         running = Counter(self._running.values())
         left = [name for name in order if self._done[name] < wanted[name]]
         for name in left:
             if self._done[name] + running[name] < wanted[name]:
-                trial = operations.ask(replica, turn, self.study.worker, _LEASE, {"instance": name})
+                trial = Ask(self.study.worker, _LEASE, info={"instance": name})(replica, turn)
                 return trial, name
         return False if left else None
 
@@ -235,7 +235,7 @@ class _renewed:  # noqa: N801
                 self._study.renew(self._trial, lease=_LEASE)
 
 
-def _record(record: history.Round) -> Round:
+def _record(record: history.StudyRound) -> Round:
     info: dict[str, Any] = dict(record.info or {})
     info.setdefault("instance", "")
     info.setdefault("seconds", record.seconds)

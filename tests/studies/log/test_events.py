@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semibandit import PiecewiseConstant, PiecewiseLinear
-from semibandit.studies import events
-from semibandit.studies.events import Asked, Created, Failed, Forgotten, Function, Renewed, Told
+from semibandit.studies.log import events
+from semibandit.studies.log.events import Asked, Created, Failed, Forgotten, Function, Renewed, Told
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -45,7 +45,7 @@ def test_numbers_come_back_to_the_bit(position, loss):
     [
         Created(1.0, {"space": {"lo": 0.0}}, b"\x00\xff"),
         Asked(1.0, 0, 0.5, 0.5, "w", 3.5, [0.1, 0.2], [0.3], "key", {"instance": "a"}),
-        Told(1.0, 0, [0.5, Function([0.0, 1.0], [0.5])], 0.5, None, 1.0, {"seconds": 0.5}),
+        Told(1.0, 0, [0.5, Function([0.0, 1.0], [0.5])], 0.5, [0.5, 0.25], 1.0, {"seconds": 0.5}),
         Failed(1.0, 0, "timeout"),
         Forgotten(1.0, 0, "lease"),
         Renewed(1.0, 0, 2.0),

@@ -2,12 +2,13 @@
 
 import sqlite3
 import threading
+from contextlib import suppress
 from itertools import pairwise
 
 import pytest
 
-from semibandit.studies.stores import UnknownStudyError, open_store
-from semibandit.studies.stores._thinning import superfluous
+from semibandit.studies.log.local import superfluous
+from semibandit.studies.log.stores import UnknownStudyError, open_store
 
 
 @pytest.fixture
@@ -34,10 +35,10 @@ def test_a_turn_is_a_transaction(store, storage):
         assert turn.rows == [(1, "first")]
         turn.append("second")
         turn.append("third")
-    turn = store.turn(study, 3)
-    assert turn.__enter__().rows == [(3, "third")]
-    turn.append("never")
-    turn.__exit__(KeyError, KeyError(), None)
+    with suppress(KeyError), store.turn(study, 3) as turn:
+        assert turn.rows == [(3, "third")]
+        turn.append("never")
+        raise KeyError
     with store.turn(study, 2) as turn:
         assert turn.rows == [(2, "second"), (3, "third")]
     other = open_store(storage)
@@ -69,27 +70,28 @@ def test_studies_do_not_see_each_other(store):
     for study, line in ((a, "a2"), (b, "b2")):
         with store.turn(study, 1) as turn:
             turn.append(line)
-        store.save_portrait(study, 2, line.encode())
-        store.save_snapshot(study, 2, line.encode())
+        store.save_snapshot(study, "summary", 2, line.encode())
+        store.save_snapshot(study, "replica", 2, line.encode())
     store.delete(a)
     assert store.find("a") is None
     assert store.read(a, 1) == []
-    assert (store.portraits(a), store.snapshot(a)) == ([], None)
+    assert (store.snapshots(a, "summary"), store.last_snapshot(a, "replica")) == ([], None)
     assert store.read(b, 2) == [(2, "b2")]
-    assert (store.portraits(b), store.snapshot(b)) == ([b"b2"], b"b2")
+    assert (store.snapshots(b, "summary"), store.last_snapshot(b, "replica")) == ([b"b2"], b"b2")
     assert store.create("a", "again") not in (a, b)
 
 
 def test_snapshots_are_found_by_event(store):
     study = store.create("a", "first")
     for event in (10, 20, 30):
-        store.save_snapshot(study, event, b"\x00%d" % event)
-    assert store.snapshot(study, 9) is None
-    assert store.snapshot(study, 29) == b"\x0020"
-    assert store.snapshot(study) == b"\x0030"
-    store.prune(study)
-    assert store.snapshot(study, 29) is None
-    assert store.snapshot(study) == b"\x0030"
+        store.save_snapshot(study, "replica", event, b"\x00%d" % event)
+    assert store.last_snapshot(study, "replica", 9) is None
+    assert store.last_snapshot(study, "replica", 29) == b"\x0020"
+    assert store.last_snapshot(study, "replica") == b"\x0030"
+    assert store.snapshot_sizes(study, "replica") == [(10, 3), (20, 3), (30, 3)]
+    store.drop_snapshots(study, "replica", [10, 20])
+    store.vacuum()
+    assert store.snapshots(study, "replica") == [b"\x0030"]
 
 
 def test_names_are_data(store):

@@ -8,7 +8,7 @@ import pytest
 
 import semibandit as sb
 from semibandit.cli.serve import read_token
-from semibandit.studies.guard import is_loopback
+from semibandit.studies.service.auth import is_loopback
 from study_workers import SPACE, bits
 
 pytest.importorskip("starlette")
@@ -117,8 +117,8 @@ BAD = [
     ("POST", "/api/studies", {"name": "a"}, 404, "no study 'a'"),
     ("POST", "/api/studies", {"name": ""}, 400, "the name of a study"),
     ("POST", "/api/studies", {"name": "a", "space": {"lo": 1, "hi": 0}}, 400, "lo must be below hi"),
-    ("POST", "/api/studies", {"name": "a", "space": {"left": 1}}, 400, "space is not"),
-    ("POST", "/api/studies", {"name": "a", "space": {}}, 400, "space is not"),
+    ("POST", "/api/studies", {"name": "a", "space": {"left": 1}}, 400, "space must be"),
+    ("POST", "/api/studies", {"name": "a", "space": {}}, 400, "space must be"),
     ("POST", "/api/studies", {"name": "a", "space": {"lo": 0, "hi": 1}, "options": {"x": 1}}, 400, "x"),
     ("POST", "/api/studies", {"name": "a", "space": {"lo": 0, "hi": 1}, "learner": "os"}, 400, "one of"),
     (
@@ -307,7 +307,7 @@ def test_sixteen_clients(server, study):
 
 
 def test_a_study_that_is_deleted_is_gone(server, study, storage):
-    from semibandit.studies.stores import open_store
+    from semibandit.studies.log.stores import open_store
 
     assert send(server, "POST", "/api/studies/1/ask", {})[0] == 200
     open_store(storage).delete(study.id)
