@@ -105,11 +105,9 @@ def read_space(data: dict[str, Any]) -> Space:
     try:
         return spaces.restore(data)
     except (KeyError, AttributeError) as error:
-        raise ValueError(
-            f"space must describe an Interval, Strips or Knobs, got {data!r} ({error})"
-        ) from None
+        raise ValueError(f"space must be an Interval, Strips or Knobs, got {data!r} ({error})") from None
     except TypeError as error:
-        raise TypeError(f"space must describe an Interval, Strips or Knobs: {error}") from None
+        raise TypeError(f"space must be an Interval, Strips or Knobs: {error}") from None
 
 
 def check_name(name: Any) -> str:
