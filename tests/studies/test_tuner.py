@@ -117,7 +117,7 @@ def test_failures_are_told_with_their_reason(storage):
 def test_settings_must_agree_but_for_the_horizon(storage):
     make(storage).close()
     make(storage, horizon=99).close()
-    with pytest.raises(ValueError, match="was begun with other settings: seed = 5"):
+    with pytest.raises(ValueError, match="was created with other settings: seed = 5"):
         make(storage, seed=5)
     with pytest.raises(ValueError, match="jobs must be at least 1"):
         make(storage, jobs=0)

@@ -1,4 +1,4 @@
-"""What a page is given: sums that add up, however the log is thinned."""
+"""The data of the page: columns add up to the rounds."""
 
 import math
 from itertools import pairwise
@@ -17,7 +17,7 @@ def study(tmp_path):
         yield study
 
 
-def test_columns_add_up(study):
+def test_columns_add_up_to_all_rounds(study):
     play(study, 150, 0)
     with sb.Study(study.storage, "knob") as looker:
         shown = Timeline(looker, study).view()
@@ -40,21 +40,21 @@ def test_columns_add_up(study):
     assert moment.masses == shown.columns[3].masses
 
 
-def test_large_learners_are_not_drawn_all_the_time(study, monkeypatch):
+def test_large_learners_are_summarized_less_often(study, monkeypatch):
     play(study, 60, 0)
     monkeypatch.setattr(view, "_LARGE", 10)
     shown = Timeline(study, study)
     first = shown.current()
-    assert first.event < study.n_events  # what was kept, at once
-    assert shown.current().event == study.n_events  # then as it is
+    assert first.event < study.n_events  # the saved summary
+    assert shown.current().event == study.n_events
     shown._took = 1e9
     play(study, 5, 1)
-    assert shown.current().event < study.n_events  # for a while
+    assert shown.current().event < study.n_events
     shown._took = 0.0
     assert shown.current().event == study.n_events
 
 
-def test_thinning_keeps_the_last():
+def test_thinned_items_are_evenly_spread_and_include_the_last():
     assert thinned([1, 2, 3], 5) == [1, 2, 3]
     kept = thinned(list(range(1000)), 10)
     assert (len(kept), kept[-1]) == (10, 999)

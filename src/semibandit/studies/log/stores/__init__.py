@@ -10,106 +10,16 @@ A store orders the events of a study. It does not read them.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import NamedTuple, Protocol
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-__all__ = [
-    "DEFAULT_TIMEOUT",
-    "DamagedStudyError",
-    "Entry",
-    "Store",
-    "Turn",
-    "UnknownStudyError",
-    "open_store",
-    "public",
-]
+from semibandit.studies.log.stores.store import DamagedStudyError, Entry, Store, Turn, UnknownStudyError
 
-# Seconds to wait for other writers.
-DEFAULT_TIMEOUT = 60.0
+__all__ = ["DamagedStudyError", "Entry", "Store", "Turn", "UnknownStudyError", "open_store", "public"]
 
-# Options that may follow a question mark in an address.
-_OPTIONS = ("synchronous", "timeout")
+_OPTIONS = ("synchronous", "timeout")  # may follow a question mark in an address
 _SYNCHRONOUS = ("normal", "full")
-
-
-class UnknownStudyError(ValueError):
-    """The store has no such study, or no longer."""
-
-
-class DamagedStudyError(ValueError):
-    """A store, or the log of a study in it, cannot be read."""
-
-
-class Entry(NamedTuple):
-    """A study in a store: its number, which is never reused, its name, and its number of events."""
-
-    id: int
-    name: str
-    events: int
-
-
-class Turn:
-    """A transaction in which one process alone writes to a study.
-
-    `rows` are the events from the requested one on, `now` is the time by the clock of the store. Appended
-    lines are written when the transaction ends without an exception.
-    """
-
-    def __init__(self, now: float, rows: list[tuple[int, str]]) -> None:
-        self.now, self.rows = now, rows
-        self.lines: list[str] = []
-
-    def append(self, line: str) -> None:
-        """Add an event."""
-        self.lines.append(line)
-
-
-class Store(Protocol):
-    """An open store. One thread at a time may use it; in a forked process it reconnects.
-
-    Snapshots have a kind: "replica" or "summary".
-    """
-
-    def create(self, name: str, line: str) -> int:
-        """Create a study with its first event, unless there is one of this name; return its number."""
-
-    def studies(self) -> list[Entry]:
-        """Return all studies, by number."""
-
-    def find(self, name: str) -> int | None:
-        """Return the number of the study of this name."""
-
-    def delete(self, study: int) -> None:
-        """Delete a study with all its events."""
-
-    def turn(self, study: int, since: int) -> AbstractContextManager[Turn]:
-        """Wait for other writers, and begin a transaction that has read the events from `since` on."""
-
-    def read(self, study: int, since: int, limit: int | None = None) -> list[tuple[int, str]]:
-        """Return the events from number `since` on, without waiting for writers."""
-
-    def save_snapshot(self, study: int, kind: str, event: int, data: bytes) -> None:
-        """Keep a snapshot of the study after an event."""
-
-    def snapshots(self, study: int, kind: str, since: int = 1) -> list[bytes]:
-        """Return the snapshots from an event on, oldest first."""
-
-    def last_snapshot(self, study: int, kind: str, event: int | None = None) -> bytes | None:
-        """Return the last snapshot, or the last at or before an event."""
-
-    def snapshot_sizes(self, study: int, kind: str) -> list[tuple[int, int]]:
-        """Return event and size in bytes of each snapshot, oldest first."""
-
-    def drop_snapshots(self, study: int, kind: str, events: list[int]) -> None:
-        """Delete the snapshots at these events."""
-
-    def vacuum(self) -> None:
-        """Give unused space back to the operating system."""
-
-    def close(self) -> None:
-        """Close the connection."""
+_TIMEOUT = 60.0  # seconds to wait for other writers
 
 
 def open_store(url: str, create: bool = True) -> Store:
@@ -177,6 +87,6 @@ def _synchronous(options: dict[str, str]) -> str:
 
 def _timeout(options: dict[str, str]) -> float:
     try:
-        return float(options.get("timeout", DEFAULT_TIMEOUT))
+        return float(options.get("timeout", _TIMEOUT))
     except ValueError:
         raise ValueError(f"timeout must be a number of seconds, got {options['timeout']!r}") from None

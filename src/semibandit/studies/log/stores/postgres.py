@@ -8,8 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from semibandit._extras import needed
-from semibandit.studies.log.stores import Turn
-from semibandit.studies.log.stores.sql import SqlStore
+from semibandit.studies.log.stores.store import Store, Turn
 
 with needed("PostgreSQL", "postgres"):
     import psycopg
@@ -42,7 +41,7 @@ _abandoned: list[Any] = []
 Connection = psycopg.Connection[Any]
 
 
-class PostgresStore(SqlStore):
+class PostgresStore(Store):
     """See `Store`.
 
     Parameters
@@ -56,9 +55,6 @@ class PostgresStore(SqlStore):
     timeout
         Seconds to wait for other writers.
     """
-
-    _mark = "%s"
-    _schema = "semibandit."
 
     def __init__(self, address: str, synchronous: str, timeout: float) -> None:
         self._address, self._synchronous, self._timeout = address, synchronous, timeout
@@ -83,7 +79,7 @@ class PostgresStore(SqlStore):
         except psycopg.OperationalError as error:
             raise ConnectionError(f"the database cannot be reached: {error}") from None
         try:
-            connection.execute(f"SET lock_timeout = '{self._timeout:g}s'")
+            connection.execute(f"SET lock_timeout = '{self._timeout:g}s'; SET search_path = semibandit")
             if self._synchronous == "normal":
                 connection.execute("SET synchronous_commit = off")
             self._require_ours(connection)
@@ -121,7 +117,7 @@ class PostgresStore(SqlStore):
     def _run(self, statement: str, *values: Any) -> list[Any]:
         connection = self._open()
         with _errors(connection):
-            cursor = connection.execute(self._sql(statement), values)
+            cursor = connection.execute(statement.replace("?", "%s"), values)
             return cursor.fetchall() if cursor.description else []
 
     @contextmanager

@@ -10,8 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from semibandit.studies.log.stores import DamagedStudyError, Turn
-from semibandit.studies.log.stores.sql import SqlStore
+from semibandit.studies.log.stores.store import DamagedStudyError, Store, Turn
 
 __all__ = ["SQLiteStore"]
 
@@ -38,7 +37,7 @@ FROM pragma_application_id, pragma_user_version
 _abandoned: list[sqlite3.Connection] = []
 
 
-class SQLiteStore(SqlStore):
+class SQLiteStore(Store):
     """See `Store`.
 
     Parameters

@@ -1,14 +1,16 @@
-"""Damaged stores, mistyped paths and forks: clear errors, and no hang."""
+"""Damaged stores, mistyped paths, forks, and the choice of snapshots."""
 
 import os
 import signal
 import threading
 import time
+from itertools import pairwise
 
 import pytest
 
 import semibandit as sb
 from semibandit.studies import DamagedStudyError, UnknownStudyError
+from semibandit.studies.log.local import superfluous
 from semibandit.studies.log.stores import open_store
 from study_workers import SPACE, bits, play
 
@@ -118,3 +120,17 @@ def test_a_child_forked_during_a_transaction_does_not_hang(study):
     leave.set()
     thread.join()
     assert ended == (child, 0)
+
+
+def test_dropped_snapshots_leave_even_gaps_and_the_last():
+    assert superfluous([(10, 1), (20, 1)]) == []
+    many = [(2048 * i, 10) for i in range(1, 100)]
+    kept = [event for event, _ in many if event not in superfluous(many)]
+    assert len(kept) == 32
+    assert kept[-1] == many[-1][0]
+    gaps = [b - a for a, b in pairwise(kept)]
+    assert max(gaps) <= 4 * 2048
+    assert superfluous([(1, 150_000_000), (2, 150_000_000)]) == [1]
+    growing = [(1000 * i, 10_000_000 * i) for i in range(1, 10)]  # the small ones at the beginning stay
+    assert superfluous(growing) == [8000, 6000, 4000, 7000]
+    assert superfluous([(2, 500_000_000)]) == []
