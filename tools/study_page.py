@@ -1,7 +1,7 @@
-"""Draws the page of a study in Chromium. Run: python tools/study_page.py --png docs/study.png
+"""Take a picture of the page of a study in Chromium. Run: python tools/study_page.py --png docs/study.png
 
-A study in a temporary folder is played by pretended workers, with failures and pending trials; the service
-shows it, and a browser (SEMIBANDIT_CHROMIUM, or the one on the path) takes its picture.
+The study is simulated, with four workers, failures and pending trials. The browser is SEMIBANDIT_CHROMIUM, or
+the one on the path.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu"]
 
 
 def play(storage: str) -> None:
-    """Rounds of four workers: some runs fail, some never come back."""
+    """Play rounds of four workers; some runs fail, some are never told."""
     random_ = random.Random(0)
     with sb.Study(storage, "solver --alpha", space=sb.Interval(0, 1), seed=0) as study:
         study.change(note="nightly batch, machines 0 to 3")
@@ -43,7 +43,7 @@ def play(storage: str) -> None:
 
 
 def draw(url: str, png: Path) -> None:
-    """The page of the first study, once it is live and its plots are drawn."""
+    """Take the picture once the page is live and its plots are drawn."""
     chromium = os.environ.get("SEMIBANDIT_CHROMIUM") or shutil.which("chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
