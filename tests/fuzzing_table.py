@@ -108,7 +108,7 @@ INTERNAL = {
     "finer", "rows_in", "index", "part",
     # the rest
     "after", "loss_of", "Trial.named", "History.append", "History.remember", "MetricLinkage.curve",
-    "Study.do", "Study.do_all", "Study.of_settings", "Study.replay", "Samples.breaks",
+    "do", "do_all", "of_settings", "replay", "Samples.breaks",
 }  # fmt: skip
 
 # Starts as many processes as are asked for.

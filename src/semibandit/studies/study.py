@@ -130,12 +130,12 @@ class Study:
         given = StudySettings.given(space, learner, seed, settings)
         self._open(storage, name, given, worker)
 
-    @classmethod
+    @staticmethod
     def of_settings(
-        cls, storage: str, name: str, settings: StudySettings | None, worker: str | None = None
+        storage: str, name: str, settings: StudySettings | None, worker: str | None = None
     ) -> Study:
         """Create or join a study whose settings are plain data."""
-        study = cls.__new__(cls)
+        study = Study.__new__(Study)
         study._open(storage, name, settings, worker)
         return study
 
@@ -205,7 +205,9 @@ class Study:
             Number of further parameters to evaluate on the same instance (`trial.probes`).
         """
         worker = self.worker if worker is None else worker
-        trial: Trial = self.do(Ask(worker, _finite(lease), key, info, probes))
+        trial: Trial = self.do(
+            Ask(worker, _seconds(lease), key, info, _validate.integer("probes", probes, low=0))
+        )
         return trial
 
     def tell(
@@ -242,11 +244,11 @@ class Study:
 
     def renew(self, trial: Trial | int, *, lease: float | None = None) -> None:
         """Renew the lease of a pending trial for `lease` seconds from now."""
-        self.do(Renew(*_identity(trial), _finite(lease)))
+        self.do(Renew(*_identity(trial), _seconds(lease)))
 
     def change(self, *, lease: float | None = None, note: str | None = None) -> None:
         """Change the default lease of all workers, or the note that the page shows."""
-        self.do(Change(lease, note))
+        self.do(Change(_seconds(lease), note))
 
     def prune(self) -> int:
         """Forget overdue trials and drop old snapshots; return the number of these trials."""
@@ -370,8 +372,10 @@ def _identity(trial: Any) -> tuple[int, str | None]:
     return _validate.integer("trial", trial, low=0), None
 
 
-def _finite(lease: Any) -> Any:
-    return FOREVER if isinstance(lease, float) and lease == math.inf else lease
+def _seconds(lease: Any) -> float | None:
+    if lease is None or (isinstance(lease, float) and lease == math.inf):
+        return None if lease is None else FOREVER
+    return _validate.number("lease", lease, low=0.0, open=True)
 
 
 def _range(since: Any, limit: Any) -> tuple[int, int | None]:

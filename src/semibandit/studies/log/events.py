@@ -157,7 +157,7 @@ def pack(seen: Any) -> LoggedFeedback:
 def _pack_one(seen: Any) -> float | Function:
     packed = pack(seen)
     if isinstance(packed, list):
-        raise TypeError(f"feedback at a parameter must be a function or a loss, got {seen!r}")
+        raise TypeError(f"seen must hold a function or a loss for each parameter, got {seen!r}")
     return packed
 
 
