@@ -26,8 +26,9 @@ from playing import SPACE
 
 import semibandit as sb
 from semibandit.learners import storage as saving
-from semibandit.studies import operations
-from semibandit.studies.timeline import Timeline, view
+from semibandit.studies.log import events
+from semibandit.studies.log.operations import Ask, Tell
+from semibandit.studies.service.view import Timeline
 
 fork = multiprocessing.get_context("fork")
 
@@ -46,6 +47,23 @@ def play(study: Any, rounds: int, seed: int) -> list[int]:
 def seen_around(rho: float, rng: random.Random) -> sb.PiecewiseConstant:
     lo, hi = max(0.0, rho - 0.01 - 0.02 * rng.random()), min(1.0, rho + 0.01 + 0.02 * rng.random())
     return sb.PiecewiseConstant.constant(lo, hi, 0.9 * abs(rho - 0.3))
+
+
+def play_together(study: sb.Study, rounds: int, seed: int) -> None:
+    """Many rounds in one transaction, to get to a long log in little time."""
+    random_ = random.Random(seed)
+    trials: list[sb.Trial] = []
+
+    def ask(replica: Any, turn: Any) -> None:
+        trials.append(Ask("filler")(replica, turn))
+
+    def tell(replica: Any, turn: Any) -> None:
+        trial = trials.pop()
+        Tell(trial.id, seen=events.pack(seen_around(trial.rho, random_)))(replica, turn)
+
+    for outcome in study.do_all([ask, tell] * rounds):
+        if isinstance(outcome, Exception):
+            raise outcome
 
 
 def per_second(rounds: int, run: Callable[[], Any]) -> float:
@@ -256,7 +274,7 @@ def million(rounds: int = 1_000_000, batch: int = 500) -> None:
         at_most(f"joining a study of {rounds:,} rounds, seconds", joining, 3)
         with sb.Study(storage, "old") as study, sb.Study(storage, "old") as looker:
             study.recommend()
-            spent = 1 / per_second(1, lambda: view(Timeline(looker, study)).columns)
+            spent = 1 / per_second(1, lambda: Timeline(looker, study).view().columns)
         at_most(f"the page of {rounds:,} rounds, seconds", spent, 2)
 
 

@@ -1,8 +1,8 @@
-"""What workers of a study do, in processes of their own; and how learners are compared to the bit.
+"""Workers of a study in other processes, and the comparison of learners to the bit.
 
     python study_workers.py STORAGE NAME ROUNDS SEED
 
-plays so many rounds and prints the trials that it told.
+plays ROUNDS rounds and prints the told trials.
 """
 
 import os
@@ -18,13 +18,13 @@ SPACE = sb.Interval(0, 1)
 
 
 def seen_around(rho, random_):
-    """An interval around rho with its loss, which is least at 0.3."""
+    """Return an interval around rho with its loss, which is smallest at 0.3."""
     lo, hi = max(0.0, rho - 0.05 * random_.random()), min(1.0, rho + 0.05 * random_.random())
     return sb.PiecewiseConstant.constant(lo, hi if hi > lo else lo + 0.01, 0.9 * abs(rho - 0.3))
 
 
 def play(study, rounds, seed, lease=300.0):
-    """Ask and tell; now and then a run fails, and a trial is told late."""
+    """Ask and tell; some runs fail, and some feedback is delayed."""
     random_ = random.Random(seed)
     late, told = [], []
     for _ in range(rounds):
@@ -45,14 +45,14 @@ def play(study, rounds, seed, lease=300.0):
 
 
 def missing(what):
-    """Skip what cannot be tested here; where everything must be tested, fail."""
+    """Skip a test; fail if SEMIBANDIT_ALL_TESTS is set."""
     if os.environ.get("SEMIBANDIT_ALL_TESTS"):
         pytest.fail(f"{what}, and SEMIBANDIT_ALL_TESTS asks for all tests")
     pytest.skip(what)
 
 
 def bits(learner):
-    """Everything that a learner is."""
+    """Return the complete state of a learner."""
     return saving.dumps(learner)
 
 

@@ -1,11 +1,9 @@
-"""A study that workers share
-==========================
+"""Share a study between workers
+=============================
 
-A learner lives in one process. In production there are many: workers that come and go, crash, and know
-nothing of each other, but turn the same knob. A *study* is a learner that they share, and that outlives
-them. This page starts one in an SQLite file, puts four processes to work on it, loses one of them, and
-looks at it through the service, as the page in a browser does. Needs ``pip install
-'semibandit[serve,plot]'``.
+A learner lives in one process. A *study* is a learner that many workers share and that survives them. This
+tutorial creates a study in an SQLite file, lets four processes work on it, loses one of them, and reads it
+through the service. It needs ``pip install 'semibandit[serve,plot]'``.
 """
 
 import atexit
@@ -25,10 +23,10 @@ import numpy as np
 import semibandit as sb
 
 # %%
-# Beginning it
-# ------------
+# Create the study
+# ----------------
 #
-# A study has an address and a name. Whoever comes first says where the knob lives; all others just join.
+# A study has an address and a name. The first process gives the space; the others join.
 
 folder = Path(tempfile.mkdtemp(prefix="study-"))
 storage = f"sqlite:///{folder}/tuning.db"
@@ -37,12 +35,12 @@ study = sb.Study(storage, "packing", space=sb.Interval(0, 10), seed=0)
 print(study)
 
 # %%
-# What a worker does
-# ------------------
+# Write a worker
+# --------------
 #
-# A worker asks the study for a trial, which is then his for a while: the *lease*. He runs the algorithm,
-# and tells what he has seen. Here he also tells what the value in use before, ρ = 1, would have cost on
-# the same instance, so that the page can compare. It is an ordinary program:
+# A worker asks for a trial, which is reserved for it for a number of seconds, the *lease*. It runs the
+# algorithm and tells the feedback. Here it also tells the loss of the previously used value, ρ = 1, on the
+# same instance, for comparison:
 
 WORKER = """\
 import sys
@@ -63,27 +61,26 @@ for problem in sb.streams.knapsack("mixed", rounds=150, n=50, seed=int(seed)):
 (folder / "worker.py").write_text(WORKER)
 
 # %%
-# The service
-# -----------
+# Start the service
+# -----------------
 #
-# ``semibandit serve --storage sqlite:///tuning.db`` offers the studies of a store over HTTP, to workers
-# on machines that cannot open the file, and to people: the address that it prints is a page to watch.
-# (``--port 0`` takes any free port.)
+# ``semibandit serve --storage sqlite:///tuning.db`` serves the studies of a store over HTTP, to workers on
+# other machines and, as a page, to browsers. (``--port 0`` takes any free port.)
 
 service = subprocess.Popen(
     [sys.executable, "-m", "semibandit", "serve", "--storage", storage, "--port", "0"],
     stdout=subprocess.PIPE, text=True,
 )  # fmt: skip
-atexit.register(service.kill)  # whatever happens below
+atexit.register(service.kill)  # also after an error below
 greeting = service.stdout.readline()
 url = greeting.split()[-1]
 print(greeting.replace(str(folder), "..."))
 
 # %%
-# A worker that dies
-# ------------------
+# Lose a worker
+# -------------
 #
-# Workers crash. This one asks for a trial and is gone before it can tell; its lease is one second.
+# This worker asks for a trial with a lease of one second and crashes before it tells.
 
 CRASH = f"""\
 import os, semibandit as sb
@@ -94,10 +91,10 @@ subprocess.run([sys.executable, "-c", CRASH])
 print([(lease.worker, f"ρ = {lease.rho:.3f}") for lease in study.pending])
 
 # %%
-# Four at work
-# ------------
+# Run four workers
+# ----------------
 #
-# Two workers open the file, two go through the service. They share nothing but the study.
+# Two workers open the file, two use the service.
 
 start = time.perf_counter()
 workers = [
@@ -110,12 +107,12 @@ print("exit codes", [worker.wait() for worker in workers])
 print(f"{time.perf_counter() - start:.0f} seconds")
 
 # %%
-# What the study knows
-# --------------------
+# Read the history
+# ----------------
 #
-# Our own ``study`` has not moved, but it reads what is new whenever it is looked at. All rounds are in
-# its history, with who played them. The trial of the unlucky worker was forgotten when somebody asked
-# after its lease had run out; nothing else was lost.
+# Our own ``study`` reads new events whenever it is used. Its history has all rounds with their workers. The
+# trial of the crashed worker was forgotten at the first ask after its lease had expired; nothing else was
+# lost.
 
 rounds = study.history()
 print(Counter(each.worker for each in rounds))
@@ -123,11 +120,11 @@ print([(each.worker, each.failure) for each in rounds if each.forgotten])
 print(f"to deploy: ρ = {study.recommend().rho:.3f}")
 
 # %%
-# The page
-# --------
+# Read the page
+# -------------
 #
-# Open the service's address in a browser and you see the list of studies; behind each is a page that
-# follows it live. What the page draws it gets from ``/api/studies/1/view``, and so can we:
+# The address of the service shows the list of studies in a browser, each with a live page. The data of a
+# page come from ``/api/studies/1/view``:
 
 with urlopen(f"{url}/api/studies/{study.id}/view") as answer:
     view = json.load(answer)
@@ -135,8 +132,8 @@ print(view["told"], "rounds told,", view["forgotten"], "forgotten,", view["pendi
 print(textwrap.fill(view["certificate"], 88))
 
 # %%
-# Its columns are portraits of the study on the way. Above: the mean loss of late, of all rounds, and of ρ
-# = 1 on the same instances. Below: the density, and on it the value that was recommended at the time.
+# Its columns are summaries of the study over time. Above: the mean loss of recent rounds, of all rounds,
+# and of ρ = 1 on the same instances. Below: the density and the recommended value.
 
 columns = view["columns"]
 told = [column["told"] for column in columns]
@@ -145,7 +142,7 @@ line = np.linspace(*view["line"], masses.shape[1] + 1)
 
 fig, (above, below) = plt.subplots(2, 1, figsize=(9, 7), sharex=True, layout="constrained")
 for name, label, style in (
-    ("moving", "of late", {"color": "tab:blue", "alpha": 0.4}),
+    ("moving", "recent rounds", {"color": "tab:blue", "alpha": 0.4}),
     ("mean", "all rounds", {"color": "tab:blue"}),
     ("default", "ρ = 1", {"color": "0.4", "ls": "--"}),
 ):
@@ -159,25 +156,23 @@ below.set(xlabel="rounds", ylabel="ρ")
 below.legend(frameon=False)
 
 # %%
-# Back in time
-# ------------
+# Go back in time
+# ---------------
 #
-# A study *is* its log of events, and the learner a replay of it. So one can go back to any event, ask
-# what was believed then, and ask what another learner would believe today. (The page has a slider for
-# it.)
+# A study is its log of events, and the learner is a replay of it. So the learner at any past event can be
+# restored. (The page has a slider for it.)
 
 fig, ax = plt.subplots(figsize=(9, 3.6), layout="constrained")
 for event in (100, 300, study.n_events):
     density = study.at(event).density()
     ax.stairs(density.values, density.edges, label=f"after event {event}")
-ax.set(xlim=(1.5, 4), xlabel="ρ", ylabel="density", title="What the study believed")
+ax.set(xlim=(1.5, 4), xlabel="ρ", ylabel="density", title="Density after three events")
 ax.legend(frameon=False)
 
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# The process that reads this page has a learner of its own, as has each worker and the service, and they
-# agree to the bit:
+# This process, each worker and the service have learners of their own, which agree to the bit:
 
 with urlopen(f"{url}/api/studies/{study.id}/recommend") as answer:
     print(json.load(answer)["rho"] == study.recommend().rho)
@@ -188,12 +183,10 @@ service.wait()
 # Try next
 # --------
 #
-# - Machines instead of processes: ``postgresql://...`` in the place of ``sqlite:///...``, or a service
-#   with ``--token-file``.
-# - ``semibandit study show packing --storage ...`` prints where a study stands, ``export`` its rounds as
-#   a table.
-# - ``semibandit tune --storage ... --study ...`` does the work of WORKER for any command.
-# - Kill the service in the middle: clients try again until it is back.
-# - What is promised when what dies is in :doc:`/studies`.
+# - For several machines use ``postgresql://...``, or a service with ``--token-file``.
+# - ``semibandit study show packing --storage ...`` prints the state of a study, ``export`` its rounds.
+# - ``semibandit tune --storage ... --study ...`` replaces WORKER for any command.
+# - Kill the service while workers run: clients retry until it is back.
+# - :doc:`/studies` lists what a crash can lose.
 
 plt.show()

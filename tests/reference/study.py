@@ -1,9 +1,9 @@
-"""A study as one reads of it: a list of trials, a clock, and a plain learner that is never saved."""
+"""Reference study: a list of trials, a clock, and a learner that is never saved."""
 
 import math
 
 
-class Study:
+class ReferenceStudy:
     def __init__(self, learner, lease=300.0):
         self.learner = learner
         self.trials = []  # [trial, status, end of the lease]
@@ -23,7 +23,7 @@ class Study:
         return trial
 
     def tell(self, number, seen):
-        """True, False where it was told before, or "forgotten"."""
+        """Return True, False if it was told before, or "forgotten"."""
         self._tidy()
         entry = self.trials[number]
         if entry[1] != "pending":
@@ -42,7 +42,7 @@ class Study:
         return True
 
     def renew(self, number, lease):
-        """True, "finished" or "forgotten"."""
+        """Return True, "finished" or "forgotten"."""
         self._tidy()
         entry = self.trials[number]
         if entry[1] != "pending":

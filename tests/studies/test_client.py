@@ -1,8 +1,8 @@
-"""The client has the methods of a study, and a service that dies is no reason to lose a round."""
+"""Client: a study over HTTP, also when the service is killed."""
 
-import inspect
 import math
 import os
+import pickle
 import random
 import re
 import signal
@@ -15,8 +15,8 @@ import time
 import pytest
 
 import semibandit as sb
-from semibandit.studies.operations import ForgottenError
-from semibandit.studies.stores import UnknownStudyError
+from semibandit.studies.log.operations import ForgottenError
+from semibandit.studies.log.stores import UnknownStudyError
 from study_workers import SPACE, bits, play, seen_around
 
 pytest.importorskip("starlette")
@@ -32,25 +32,14 @@ def server(serve, storage):
     return serve(storage)
 
 
-def test_the_methods_are_those_of_a_study():
-    for name in (
-        "ask",
-        "tell",
-        "forget",
-        "renew",
-        "change",
-        "at",
-        "density",
-        "recommend",
-        "history",
-        "certificate",
-    ):
-        assert inspect.signature(getattr(sb.Client, name)) == inspect.signature(getattr(sb.Study, name)), name
-    for name in ("n_events", "settings", "pending", "learner"):
-        assert isinstance(getattr(sb.Client, name), property)
+def test_a_pickled_client_opens_again(server):
+    with sb.Client(server.url, study="a", space=SPACE, seed=3) as client:
+        copy = pickle.loads(pickle.dumps(client))
+        assert isinstance(copy, sb.Study)
+        assert repr(copy) == repr(client) == f"Client({server.url!r}, study='a')"
 
 
-def test_a_client_is_a_study(server, storage):
+def test_a_client_and_a_study_agree_to_the_bit(server, storage):
     settings = {"space": SPACE, "seed": 3, "rate": sb.FixedRate(0.2)}
     with (
         sb.Client(server.url, study="a / b?", **settings) as client,
@@ -64,7 +53,12 @@ def test_a_client_is_a_study(server, storage):
         assert client.recommend() == study.recommend()
         assert client.history() == study.history()
         assert client.history(since=9, limit=3) == study.history(since=9, limit=3)
+        assert client.events() == study.events()
+        assert client.summary() == study.summary()
+        assert [each.event for each in client.summaries()] == [each.event for each in study.summaries()]
+        assert client.certificate() == study.certificate()
         assert client.n_events == study.n_events
+        assert client.prune() == 0
         assert client.settings == study.settings
         assert bits(client.at(20)) == bits(study.at(20))
         trial = client.ask(lease=math.inf, info={"instance": "x"})
@@ -75,13 +69,13 @@ def test_a_client_is_a_study(server, storage):
         assert client.forget(trial) is False
         with pytest.raises(ForgottenError, match="was forgotten"):
             client.tell(trial, seen_around(trial.rho, random.Random(0)))
-        assert study.portrait().tally.note == "seen"
+        assert study.summary().counts.note == "seen"
         assert [info.name for info in client.studies()] == ["a / b?"]
         by_page = sb.Client(f"{server.url}/studies/{study.id}")
         assert by_page.name == sb.Client(server.url).name == "a / b?"
 
 
-def test_rows_come_with_their_alpha(server):
+def test_trials_on_strips_have_alpha(server):
     strips = sb.Strips((2, 2), SPACE)
     with sb.Client(server.url, study="rows", space=strips, seed=0) as client:
         trial = client.ask()
@@ -91,7 +85,7 @@ def test_rows_come_with_their_alpha(server):
         assert client.recommend() == client.learner.recommend()
 
 
-def test_wrong_arguments(server):
+def test_wrong_arguments_are_refused(server):
     with pytest.raises(ValueError, match="the service has none"):
         sb.Client(server.url)
     with pytest.raises(UnknownStudyError, match="no study 'x'"):
@@ -111,7 +105,7 @@ def test_wrong_arguments(server):
 
 
 def start(storage, port):
-    """The service as a process of its own."""
+    """Start the service in another process."""
     command = [sys.executable, "-c", "from semibandit.cli import main; main()"]
     process = subprocess.Popen(
         [*command, "serve", "--storage", storage, "--port", str(port)], stdout=subprocess.PIPE, text=True
@@ -123,7 +117,7 @@ def start(storage, port):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
-def test_a_service_that_is_killed(storage):
+def test_no_round_is_lost_or_doubled_when_the_service_is_killed(storage):
     process, url, port = start(storage, 0)
     told, stop = [], threading.Event()
     with sb.Client(url, study="knob", space=SPACE, seed=0):
@@ -159,7 +153,7 @@ def test_a_service_that_is_killed(storage):
         process.wait()
         process.stdout.close()
     with sb.Study(storage, "knob") as study:
-        # Every round that a client knows of is there once, and no ask was done twice.
+        # Every told round is in the log once, and no ask was drawn twice.
         assert sorted(record.trial for record in study.history()) == sorted(told)
         assert study.pending == []
         assert study.learner.n_asked == len(told)

@@ -1,11 +1,11 @@
-"""Studies on knobs: named values, boxes, splits of rows; replayed to the bit."""
+"""Studies of knobs: named values and boxes."""
 
 import msgspec
 import numpy as np
 import pytest
 
 import semibandit as sb
-from semibandit.studies import events
+from semibandit.studies.log import events
 
 P = sb.PiecewiseConstant
 KNOBS = sb.Knobs(alpha=sb.Real(1e-4, 1, log=True), depth=sb.Integer(1, 12), mode=sb.Choice("fast", "good"))
@@ -22,7 +22,7 @@ def study(tmp_path):
         yield study
 
 
-def test_a_study_of_knobs_is_the_replay_of_its_log(study):
+def test_knobs_replay_to_the_bit(study):
     for i in range(200):
         trial = study.ask(probes=i % 2)
         assert set(trial.values) == {"alpha", "depth", "mode"}
@@ -39,11 +39,11 @@ def test_a_study_of_knobs_is_the_replay_of_its_log(study):
         assert again.ask().values.keys() == trial.values.keys()
     last = study.history()[-1]
     assert (last.rho, tuple(last.alpha)) == (trial.rho, trial.alpha)
-    portrait = study.portrait()
-    assert sum(portrait.masses()) == pytest.approx(1.0)
+    summary = study.summary()
+    assert sum(summary.masses()) == pytest.approx(1.0)
 
 
-def test_trials_and_boxes_go_through_json():
+def test_json_restores_trials_and_boxes():
     trial = sb.Exp3Set(sb.Knobs(n=sb.Integer(1, 9), mode=sb.Choice("a", None)), seed=0).ask(probes=1)
     again = msgspec.json.decode(msgspec.json.encode(trial), type=sb.Trial)
     assert again == trial
@@ -54,7 +54,7 @@ def test_trials_and_boxes_go_through_json():
     assert events.unpack(told.seen) == [boxes, 0.5]
 
 
-def test_another_space_is_another_study(study):
+def test_joining_with_another_space_is_refused(study):
     other = sb.Knobs(**KNOBS.knobs, along="depth")
     with pytest.raises(ValueError, match="space"):
         sb.Study(study.storage, "solver", space=other, seed=0, rate=1.0)

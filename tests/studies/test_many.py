@@ -1,4 +1,4 @@
-"""Many processes on one study, and processes that are killed at any moment."""
+"""Several processes on one study; processes that are killed."""
 
 import json
 import multiprocessing
@@ -11,7 +11,7 @@ from contextlib import suppress
 import pytest
 
 import semibandit as sb
-from semibandit.studies.operations import ForgottenError
+from semibandit.studies.log.operations import ForgottenError
 from study_workers import SPACE, bits, play
 
 pytestmark = [
@@ -23,23 +23,23 @@ fork = multiprocessing.get_context("fork") if hasattr(os, "fork") else multiproc
 
 
 def work(storage, seed, rounds, results):
-    """Play as a process of its own does; hand back what was told, and the learner."""
+    """Play rounds; return the told trials and the learner."""
     with sb.Study(storage, "knob", worker=f"worker {seed}") as study:
         told = play(study, rounds, seed)
-        replica = study._current()  # the learner and its place in the log, at one moment
+        replica = study._backend._current()  # learner and event at the same moment
         results.put((told, replica.event, bits(replica.learner)))
 
 
 def work_for_ever(storage, seed):
     with sb.Study(storage, "knob", worker=f"worker {seed}") as study:
         while True:
-            with suppress(ForgottenError):  # where the machine was too busy to tell in time
+            with suppress(ForgottenError):  # if a busy machine was too slow to tell in time
                 play(study, 20, seed, lease=1.0)
             seed += 1
 
 
 def check_log(study):
-    """Every trial is asked once and ended at most once, numbers have no gaps, time does not go back."""
+    """Check that trials are asked once and end at most once, without gaps, in order of time."""
     rows = study.events()
     assert [number for number, _ in rows] == list(range(1, len(rows) + 1))
     asked, ended, at = [], [], 0.0
@@ -58,7 +58,7 @@ def check_log(study):
 
 
 @pytest.mark.slow
-def test_eight_processes(storage):
+def test_eight_processes_agree_to_the_bit(storage):
     with sb.Study(storage, "knob", space=SPACE, seed=0) as study:
         results = fork.Queue()
         processes = [fork.Process(target=work, args=(storage, seed, 40, results)) for seed in range(8)]
@@ -71,14 +71,14 @@ def test_eight_processes(storage):
         asked, ended = check_log(study)
         told = sorted(trial for trials, _, _ in outcomes for trial in trials)
         assert told == asked == sorted(ended) == list(range(320))
-        # Each worker's learner is what the log says it was when the worker stopped.
+        # The learner of each worker is that of the log at its last event.
         for _, event, learner in outcomes:
             assert bits(study.at(event)) == learner
         assert max(event for _, event, _ in outcomes) == study.n_events == 641
 
 
 @pytest.mark.slow
-def test_processes_that_are_killed(storage):
+def test_killed_processes_leave_a_complete_log(storage):
     random_ = random.Random(0)
     with sb.Study(storage, "knob", space=SPACE, seed=0) as study:
         workers = {}
@@ -93,7 +93,7 @@ def test_processes_that_are_killed(storage):
             os.kill(victim, signal.SIGKILL)
             workers.pop(victim).join()
             if kill % 10 == 0:
-                play(study, 5, kill)  # those who live on notice nothing
+                play(study, 5, kill)  # survivors are not affected
         for pid, process in workers.items():
             os.kill(pid, signal.SIGKILL)
             process.join()
@@ -102,7 +102,7 @@ def test_processes_that_are_killed(storage):
         left = [lease.trial for lease in study.pending]
         assert set(left) == set(asked) - set(ended)
         time.sleep(1.1)
-        study.prune()  # every lease has run out: all trials of the dead come back
+        study.prune()  # all leases of killed processes have expired
         assert study.pending == []
         with sb.Study(storage, "knob") as other:
             assert bits(other.learner) == bits(study.learner)

@@ -1,4 +1,4 @@
-"""Random doings of several workers, compared with the study that a reader of its documentation imagines."""
+"""Random operations of several workers, compared with the reference study."""
 
 import math
 import random
@@ -6,14 +6,14 @@ import random
 import pytest
 
 import semibandit as sb
-from reference.study import Study as Reference
-from semibandit.studies import study as study_module
-from semibandit.studies.operations import ForgottenError
+from reference.study import ReferenceStudy
+from semibandit.studies.log import local
+from semibandit.studies.log.operations import ForgottenError
 from study_workers import SPACE, bits
 
 
 def functions(rho, random_):
-    """Feedback of all kinds: an interval, several pieces, everything, a failure."""
+    """Return feedback of a random kind: an interval, several pieces, the whole function, a failure."""
     lo, hi = rho * random_.random(), rho + (1 - rho) * random_.random()
     if lo >= hi:
         lo, hi = 0.0, 1.0
@@ -33,12 +33,12 @@ def attempt(do):
     except ForgottenError:
         return "forgotten"
     except ValueError as error:
-        return "finished" if "nothing to renew" in str(error) else error
+        return "finished" if "no lease to renew" in str(error) else error
     return True if answer is None else answer
 
 
 def step(study, reference, clock, random_):
-    """One thing that a worker does, to both; the answers must agree."""
+    """Apply one random operation to both; the results must agree."""
     asked = len(reference.trials)
     kind = random_.choice(["ask", "ask", "tell", "tell", "tell", "forget", "renew", "wait"])
     if kind == "ask" or not asked:
@@ -61,20 +61,20 @@ def step(study, reference, clock, random_):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_random_doings(tmp_path, monkeypatch, seed):
+def test_random_operations_agree_with_the_reference(tmp_path, monkeypatch, seed):
     random_ = random.Random(seed)
     clock = [1000.0]
     monkeypatch.setattr("time.time", lambda: clock[0])
-    monkeypatch.setattr(study_module, "snapshot_stride", lambda pieces: 32)
+    monkeypatch.setattr(local, "snapshot_stride", lambda pieces: 32)
     url = f"sqlite:///{tmp_path}/studies.db"
     options = {"max_pieces": 20} if seed % 2 else {}
     workers = [sb.Study(url, "knob", space=SPACE, seed=seed, **options) for _ in range(3)]
-    reference = Reference(sb.Exp3Set(SPACE, seed=seed, **options))
+    reference = ReferenceStudy(sb.Exp3Set(SPACE, seed=seed, **options))
     reference.now = clock[0]
     moments = []
     for i in range(250):
         step(random_.choice(workers), reference, clock, random_)
-        if i % 60 == 59:  # a worker leaves, another comes
+        if i % 60 == 59:  # one worker is replaced by another
             workers[random_.randrange(3)] = sb.Study(url, "knob")
             moments.append((workers[0].n_events, bits(workers[0].learner)))
     pending = random_.choice(workers).pending

@@ -1,4 +1,4 @@
-"""A study: rounds, leases, replays, disagreements."""
+"""Studies: rounds, leases, settings, replays, history, threads and forks."""
 
 import json
 import math
@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 import semibandit as sb
-from semibandit.learners import storage as saving
-from semibandit.studies import study as study_module
-from semibandit.studies.operations import ForgottenError
-from semibandit.studies.settings import Settings
-from semibandit.studies.stores import UnknownStudyError, open_store
-from semibandit.studies.stores.sqlite import SQLiteStore
+from semibandit.studies.log import local
+from semibandit.studies.log.operations import Ask, ForgottenError, Tell
+from semibandit.studies.log.stores import UnknownStudyError, open_store
+from semibandit.studies.log.stores.sqlite import SQLiteStore
+from semibandit.studies.settings import StudySettings
 from study_workers import SPACE, bits, play, seen_around
 
 
@@ -28,21 +27,20 @@ def study(storage):
 
 @pytest.fixture
 def quick(tmp_path):
-    """A study where only one kind of store is needed."""
+    """A study in SQLite, for tests that do not depend on the store."""
     with sb.Study(f"sqlite:///{tmp_path}/studies.db", "knob", space=SPACE, seed=7) as study:
         yield study
 
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Time stands still until it is moved."""
+    """A clock that only the test moves."""
     now = [1_000_000.0]
     monkeypatch.setattr("time.time", lambda: now[0])
     return now
 
 
-def test_a_study_is_the_learner(study):
-    """The same draws, weights and counts as a learner without a study."""
+def test_draws_and_weights_are_those_of_the_learner(study):
     learner = sb.Exp3Set(SPACE, seed=7)
     for _ in range(60):
         ours, theirs = study.ask(), learner.ask()
@@ -55,7 +53,7 @@ def test_a_study_is_the_learner(study):
     assert study.n_events == 121
 
 
-def test_replicas_agree_to_the_bit(study, storage):
+def test_replicas_are_identical_to_the_bit(study, storage):
     with sb.Study(storage, "knob") as other:
         for i in range(10):
             play(study, 5, 2 * i)
@@ -65,7 +63,7 @@ def test_replicas_agree_to_the_bit(study, storage):
             assert bits(third.learner) == bits(study.learner)
 
 
-def test_told_twice_is_told_once(study):
+def test_a_second_tell_changes_nothing(study):
     trial = study.ask()
     seen = seen_around(trial.rho, random.Random(0))
     assert study.tell(trial, seen)
@@ -74,11 +72,11 @@ def test_told_twice_is_told_once(study):
     assert not study.tell(trial.id, None)
     assert not study.forget(trial)
     assert (bits(study.learner), study.n_events) == before
-    with pytest.raises(ValueError, match="trial 0 is finished: there is nothing to renew"):
+    with pytest.raises(ValueError, match="trial 0 is finished: there is no lease to renew"):
         study.renew(trial)
 
 
-def test_an_ask_can_be_repeated(study):
+def test_the_same_key_returns_the_pending_trial(study):
     trial = study.ask(key="one")
     assert study.ask(key="one") == trial
     assert study.ask(key="two") != trial
@@ -86,7 +84,7 @@ def test_an_ask_can_be_repeated(study):
     assert study.ask(key="one").id == 2
 
 
-def test_what_is_wrong_changes_nothing(study, storage):
+def test_refused_arguments_change_nothing(study, storage):
     trial = study.ask()
     before = bits(study.learner), study.n_events
     bad = [
@@ -123,7 +121,7 @@ def test_what_is_wrong_changes_nothing(study, storage):
     assert (bits(study.learner), study.n_events) == before
 
 
-def test_the_space_may_be_strips_and_the_learner_a_grid(storage):
+def test_strips_and_grids_replay_to_the_bit(storage):
     strips = sb.Strips(3, sb.Interval(0, 1, margin=0.1))
     with sb.Study(storage, "strips", space=strips, seed=1, rate=sb.FixedRate(0.1)) as study:
         for _ in range(20):
@@ -133,7 +131,7 @@ def test_the_space_may_be_strips_and_the_learner_a_grid(storage):
         assert study.history()[0].width == 1.0
         with sb.Study(storage, "strips", space=strips, seed=1, rate=sb.FixedRate(0.1)) as other:
             assert bits(other.learner) == bits(study.learner)
-        assert study.recommend().alpha == study.portrait().alpha
+        assert study.recommend().alpha == study.summary().alpha
     with sb.Study(storage, "grid", space=SPACE, learner="Exp3Grid", n_arms=5, seed=1) as study:
         for _ in range(20):
             trial = study.ask()
@@ -142,7 +140,7 @@ def test_the_space_may_be_strips_and_the_learner_a_grid(storage):
             assert bits(other.learner) == bits(study.learner)
 
 
-def test_a_study_may_begin_with_a_prior(storage):
+def test_a_prior_is_a_setting(storage):
     prior = sb.PiecewiseConstant([0, 0.5, 1], [0.5, 1.5])
     with sb.Study(storage, "prior", space=SPACE, seed=1, prior=prior) as study:
         alone = sb.Exp3Set(SPACE, seed=1, prior=prior)
@@ -151,42 +149,42 @@ def test_a_study_may_begin_with_a_prior(storage):
             assert other.learner.prior == prior
 
 
-def test_lines_are_kept_as_they_are(quick):
+def test_linear_functions_replay_to_the_bit(quick):
     for _ in range(20):
         trial = quick.ask()
         quick.tell(trial, sb.PiecewiseLinear.line(0, 1, 0.9, 0.1))
     with sb.Study(quick.storage, "knob") as other:
         assert bits(other.learner) == bits(quick.learner)
     assert quick.history()[3].loss == pytest.approx(0.9 - 0.8 * quick.history()[3].rho)
-    assert sum(quick.portrait().masses()) == pytest.approx(1.0)
+    assert sum(quick.summary().masses()) == pytest.approx(1.0)
 
 
 # -- leases ------------------------------------------------------------------------------------------
 
 
-def test_a_lease_that_runs_out_is_forgotten(tmp_path, clock):
+def test_a_trial_is_forgotten_when_its_lease_expires(tmp_path, clock):
     with sb.Study(f"sqlite:///{tmp_path}/x.db", "knob", space=SPACE, seed=0) as study:
         late, kept, forever = study.ask(lease=10), study.ask(lease=10), study.ask(lease=math.inf)
         clock[0] += 9
         study.renew(kept, lease=10)
         clock[0] += 2
-        study.ask()  # anybody who comes finds what is overdue
+        study.ask()  # any operation forgets overdue trials
         assert [lease.trial for lease in study.pending] == [kept.id, forever.id, 3]
-        with pytest.raises(ForgottenError, match=r"trial 0 was forgotten: .* lease ran out"):
+        with pytest.raises(ForgottenError, match=r"trial 0 was forgotten .* lease expired"):
             study.tell(late, seen_around(late.rho, random.Random(0)))
         assert study.tell(kept, None, failure="timeout")
         clock[0] += 1e9
-        assert [lease.trial for lease in study.pending] == [1 + 1, 3]  # until anybody comes
+        assert [lease.trial for lease in study.pending] == [1 + 1, 3]
         with pytest.raises(ForgottenError):
             study.tell(3, None)
         assert [lease.trial for lease in study.pending] == [forever.id]
         assert [record.failure for record in study.history()] == [
-            "the lease ran out", "timeout", "the lease ran out",
+            "lease expired", "timeout", "lease expired",
         ]  # fmt: skip
         assert study.learner.n_failed == 1
 
 
-def test_the_default_lease_can_be_changed(tmp_path, clock):
+def test_change_sets_the_default_lease_and_the_note(tmp_path, clock):
     with sb.Study(f"sqlite:///{tmp_path}/x.db", "knob", space=SPACE, seed=0) as study:
         study.ask()
         study.change(lease=5, note="one machine is slow")
@@ -196,14 +194,14 @@ def test_the_default_lease_can_be_changed(tmp_path, clock):
         clock[0] += 6
         assert study.prune() == 1
         with sb.Study(study.storage, "knob") as other:
-            assert other.portrait().tally.note == "one machine is slow"
-        clock[0] -= 1000  # a clock that is set back
+            assert other.summary().counts.note == "one machine is slow"
+        clock[0] -= 1000  # the clock is set back
         at = [json.loads(line)["at"] for _, line in study.events()]
         study.ask()
         assert at == sorted(at)
 
 
-# -- beginning and joining ---------------------------------------------------------------------------
+# -- creating and joining ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -221,14 +219,14 @@ def test_the_default_lease_can_be_changed(tmp_path, clock):
         ({"space": (0, 1)}, "space must be"),
     ],
 )
-def test_settings_must_agree(quick, given, message):
+def test_joining_with_other_settings_is_refused(quick, given, message):
     before = quick.n_events
     with pytest.raises((ValueError, TypeError), match=message):
         sb.Study(quick.storage, "knob", **given)
     assert quick.n_events == before
 
 
-def test_a_study_without_a_seed_draws_one(tmp_path):
+def test_a_missing_seed_is_drawn(tmp_path):
     url = f"sqlite:///{tmp_path}/x.db"
     seeds = {sb.Study(url, str(i), space=SPACE).settings.seed for i in range(4)}
     assert len(seeds) == 4
@@ -237,18 +235,10 @@ def test_a_study_without_a_seed_draws_one(tmp_path):
         assert bits(joined.learner) == bits(again.learner)
 
 
-@pytest.mark.parametrize("scheme", ["sqlite", "journal"])
-def test_to_join_makes_no_file(tmp_path, scheme):
-    for path in ("mistyped.db", "mistyped/x.db"):
-        with pytest.raises(UnknownStudyError, match=f"no file .*{path}, so no study 'a'"):
-            sb.Study(f"{scheme}:///{tmp_path}/{path}", "a")
-    assert not list(tmp_path.iterdir())
-
-
-def test_what_a_learner_needs_is_compiled_before_it_is_our_turn(tmp_path, monkeypatch):
+def test_kernels_are_compiled_before_the_store_is_locked(tmp_path, monkeypatch):
     doings = []
-    make, turn = Settings.make, SQLiteStore.turn
-    monkeypatch.setattr(Settings, "make", lambda self: doings.append("rehearsal") or make(self))
+    make, turn = StudySettings.make, SQLiteStore.turn
+    monkeypatch.setattr(StudySettings, "make", lambda self: doings.append("rehearsal") or make(self))
     monkeypatch.setattr(SQLiteStore, "turn", lambda self, *args: doings.append("turn") or turn(self, *args))
     with sb.Study(f"sqlite:///{tmp_path}/x.db", "a", space=SPACE, seed=0) as study:
         learner = make(study.settings)
@@ -261,7 +251,7 @@ def test_what_a_learner_needs_is_compiled_before_it_is_our_turn(tmp_path, monkey
         assert doings == ["rehearsal", "turn", "turn", "turn"]
 
 
-def test_names_and_unknown_studies(tmp_path):
+def test_bad_names_and_unknown_studies_are_refused(tmp_path):
     url = f"sqlite:///{tmp_path}/x.db"
     sb.Study(url, "b", space=SPACE).close()
     with pytest.raises(UnknownStudyError, match="no study 'a' in"):
@@ -274,11 +264,11 @@ def test_names_and_unknown_studies(tmp_path):
     assert [entry.name for entry in open_store(url).studies()] == ["b"]
 
 
-def test_a_deleted_study_says_so(study, storage):
+def test_a_deleted_study_raises_unknown_study_error(study, storage):
     study.ask()
     store = open_store(storage)
     store.delete(study.id)
-    with pytest.raises(UnknownStudyError, match="no longer in"):
+    with pytest.raises(UnknownStudyError, match="does not exist any longer"):
         study.ask()
     with sb.Study(storage, "knob", space=SPACE) as again:
         assert again.n_events == 1
@@ -288,13 +278,13 @@ def test_a_deleted_study_says_so(study, storage):
 # -- replays -----------------------------------------------------------------------------------------
 
 
-def test_any_moment_can_be_replayed(quick, monkeypatch):
-    monkeypatch.setattr(study_module, "snapshot_stride", lambda pieces: 64)
+def test_the_learner_at_an_event_is_the_learner_then(quick, monkeypatch):
+    monkeypatch.setattr(local, "snapshot_stride", lambda pieces: 64)
     moments = {}
     for seed in range(25):
         play(quick, 8, seed)
         moments[quick.n_events] = bits(quick.learner)
-    assert open_store(quick.storage).snapshot(quick.id) is not None
+    assert open_store(quick.storage).last_snapshot(quick.id, "replica") is not None
     for event, expected in moments.items():
         assert bits(quick.at(event)) == expected
     assert quick.at(event=1).n_told == 0
@@ -310,8 +300,7 @@ def test_any_moment_can_be_replayed(quick, monkeypatch):
         assert bits(other.learner) == bits(quick.learner)
 
 
-def test_a_log_that_was_replaced_is_noticed(quick, tmp_path):
-    """A backup is put back: whoever is ahead of it starts again from what is there."""
+def test_a_restored_backup_is_noticed(quick, tmp_path):
     play(quick, 20, 0)
     store = open_store(quick.storage)
     kept = quick.n_events
@@ -326,7 +315,7 @@ def test_a_log_that_was_replaced_is_noticed(quick, tmp_path):
         assert quick.n_events == kept - 4
 
 
-def test_another_learner_can_live_through_the_log(quick):
+def test_replay_into_another_learner(quick):
     play(quick, 100, 0)
     same = quick.replay(sb.Exp3Set(SPACE, seed=7))
     assert same.density() == quick.density()
@@ -335,7 +324,7 @@ def test_another_learner_can_live_through_the_log(quick):
     assert other.density() != quick.density()
 
 
-def test_a_commit_that_fails_leaves_the_log_in_charge(quick, monkeypatch):
+def test_a_failed_commit_changes_nothing(quick, monkeypatch):
     play(quick, 10, 0)
     before = bits(quick.learner)
     trial = quick.ask()
@@ -345,25 +334,18 @@ def test_a_commit_that_fails_leaves_the_log_in_charge(quick, monkeypatch):
         raise OSError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr("semibandit.studies.stores.sqlite.SQLiteTurn.append", fails)
+        patch.setattr("semibandit.studies.log.stores.Turn.append", fails)
         with pytest.raises(OSError, match="disk is full"):
             quick.tell(trial, seen_around(trial.rho, random.Random(0)))
     assert bits(quick.learner) == asked != before
     assert quick.tell(trial, None)
 
 
-def test_operations_can_share_a_transaction(quick):
+def test_a_refused_operation_leaves_the_others_of_its_transaction(quick):
     trial = quick.ask()
-
-    def ask(replica, turn):
-        return study_module.operations.ask(replica, turn, "w", None, None, None)
-
-    def tell(replica, turn):
-        return study_module.operations.tell(replica, turn, trial, "bad", None, None)
-
-    first, error, second = quick.do_all([ask, tell, ask])
+    first, error, second = quick.do_all([Ask("w"), Tell(trial.id, seen=7.0), Ask("w")])
     assert (first.id, second.id) == (1, 2)
-    assert isinstance(error, TypeError)
+    assert isinstance(error, ValueError)
     with sb.Study(quick.storage, "knob") as other:
         assert bits(other.learner) == bits(quick.learner)
 
@@ -371,7 +353,7 @@ def test_operations_can_share_a_transaction(quick):
 # -- the history -------------------------------------------------------------------------------------
 
 
-def test_history(quick):
+def test_history_has_losses_widths_and_info(quick):
     for i in range(5):
         trial = quick.ask(info={"instance": f"{i}.txt"})
         seen = sb.PiecewiseConstant([0, trial.rho / 2, 1], [math.nan, 0.5 - 0.1 * i])
@@ -382,12 +364,11 @@ def test_history(quick):
     assert rounds[2].info == {"instance": "2.txt", "default_loss": 0.6}
     assert rounds[0].worker == quick.worker
     assert [record.trial for record in quick.history(since=rounds[3].event)] == [3, 4]
-    tally = quick.portrait().tally
-    assert (tally.told, tally.n_defaults, tally.defaults) == (5, 5, pytest.approx(3.0))
+    counts = quick.summary().counts
+    assert (counts.told, counts.n_defaults, counts.defaults) == (5, 5, pytest.approx(3.0))
 
 
-def test_the_end_of_a_stretch_counts(quick):
-    """A parameter at the closed right end of what was seen pays the loss of the piece on its left."""
+def test_the_closed_right_end_has_the_loss_of_its_left_piece(quick):
     trial = quick.ask()
     quick.tell(trial, sb.PiecewiseConstant([0, trial.rho, 1], [0.25, math.nan]))
     assert quick.history()[0].loss == 0.25
@@ -396,7 +377,7 @@ def test_the_end_of_a_stretch_counts(quick):
 # -- threads, forks, pickles -------------------------------------------------------------------------
 
 
-def test_threads_may_share_a_study(quick):
+def test_threads_share_a_study(quick):
     threads = [threading.Thread(target=play, args=(quick, 30, seed)) for seed in range(4)]
     for thread in threads:
         thread.start()
@@ -410,7 +391,7 @@ def test_threads_may_share_a_study(quick):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
-def test_a_study_survives_a_fork(study):
+def test_parent_and_child_share_a_study_after_a_fork(study):
     play(study, 10, 0)
     child = os.fork()
     if child == 0:
@@ -426,19 +407,14 @@ def test_a_study_survives_a_fork(study):
     assert bits(study.at(study.n_events)) == bits(study.learner)
 
 
-def test_a_study_can_be_pickled(quick):
+def test_a_pickled_study_opens_again(quick):
     play(quick, 10, 0)
     copy = pickle.loads(pickle.dumps(quick))
     assert bits(copy.learner) == bits(quick.learner)
     assert repr(copy) == f"Study({quick.storage!r}, 'knob')"
 
 
-def test_certificates_come_from_the_learner(quick):
-    play(quick, 20, 0)
-    assert quick.certificate() == quick.learner.certificate()
-
-
-def test_probes_are_kept(quick):
+def test_probes_replay_to_the_bit(quick):
     for i in range(30):
         trial = quick.ask(probes=2)
         assert len(trial.probes) == 2
@@ -448,27 +424,5 @@ def test_probes_are_kept(quick):
         assert bits(other.learner) == bits(quick.learner)
     assert quick.history()[7].loss is None
     assert len(quick.history()[2].probability) >= 1
-    tally = quick.portrait().tally
-    assert (tally.told, tally.n_losses) == (30, 29)
-
-
-def test_a_single_loss_will_do(quick):
-    for _ in range(20):
-        trial = quick.ask()
-        quick.tell(trial, abs(trial.rho - 0.3))
-    with sb.Study(quick.storage, "knob") as other:
-        assert bits(other.learner) == bits(quick.learner)
-
-
-def test_a_probability_of_a_record_is_used():
-    learner = sb.Exp3Set(SPACE, seed=0)
-    copy = saving.loads(bits(learner))
-    trial = learner.ask()
-    again = copy.ask(position=trial.position)
-    learner.tell(trial, sb.PiecewiseConstant([0, trial.rho, 1], [math.nan, 0.5]), probability=0.25)
-    assert learner.last_probability == 0.25
-    copy.tell(again, sb.PiecewiseConstant([0, trial.rho, 1], [math.nan, 0.5]))
-    assert copy.last_probability == pytest.approx(1 - trial.rho)
-    assert copy.ask().rho != learner.ask().rho
-    with pytest.raises(ValueError, match="probability must be"):
-        learner.tell(learner.ask(), sb.PiecewiseConstant.constant(0, 1, 0.5), probability=-1.0)
+    counts = quick.summary().counts
+    assert (counts.told, counts.n_losses) == (30, 29)

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from semibandit.studies.history import Round
+    from semibandit.studies.log.history import StudyRound
     from semibandit.studies.study import Study
 
-app = typer.Typer(help="Look after studies: knobs that are tuned in production.", no_args_is_help=True)
+app = typer.Typer(help="List, show, export, prune and delete studies.", no_args_is_help=True)
 
-Storage = Annotated[
-    str, typer.Option(help="Where the studies are: sqlite:///path, postgresql://... or journal:///path.")
-]
-Name = Annotated[str, typer.Argument(help="The name of the study.")]
+Storage = Annotated[str, typer.Option(help="Address of the store: sqlite:///path or postgresql://...")]
+Name = Annotated[str, typer.Argument(help="Name of the study.")]
 
 
 @app.command("list")
@@ -27,28 +25,27 @@ def list_studies(storage: Storage) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from semibandit.studies.stores import open_store
+    from semibandit.studies.log.stores import open_store
 
     table = Table(box=None, pad_edge=False)
     for column in ("study", "rounds", "failed", "pending", "to deploy", "last event"):
         table.add_column(column, justify="left" if column == "study" else "right")
-    _require(storage)
-    store = open_store(storage)
+    store = open_store(storage, create=False)
     names = [entry.name for entry in store.studies()]
     store.close()
     for name in names:
         with _open(storage, name) as study:
-            tally = study.portrait().tally
+            counts = study.summary().counts
             best = study.recommend()
-            deploy = ", ".join(map(_shown, best.values.values())) if tally.told else "-"
-            counts = map(str, (tally.told, tally.failed, len(study.pending)))
-            table.add_row(Text(name), *counts, Text(deploy), _time(tally.at))
+            deploy = ", ".join(map(_shown, best.values.values())) if counts.told else "-"
+            numbers = map(str, (counts.told, counts.failed, len(study.pending)))
+            table.add_row(Text(name), *numbers, Text(deploy), _time(counts.at))
     Console().print(table)
 
 
 @app.command()
 def show(name: Name, storage: Storage) -> None:
-    """Show where a study stands."""
+    """Show the state of a study."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -57,30 +54,30 @@ def show(name: Name, storage: Storage) -> None:
 
     table = Table(box=None, show_header=False, pad_edge=False)
     with _open(storage, name) as study:
-        tally, settings = study.portrait().tally, study.settings
+        counts, settings = study.summary().counts, study.settings
         best = study.recommend()
         table.add_row("study", Text(study.name))
-        table.add_row("begun", _time(tally.began))
-        table.add_row("last event", f"{_time(tally.at)}, number {study.n_events}")
+        table.add_row("created", _time(counts.began))
+        table.add_row("last event", f"{_time(counts.at)}, number {study.n_events}")
         table.add_row(
             "learner", Text(f"{settings.learner}, seed {settings.seed}, {settings.options or 'defaults'}")
         )
         table.add_row("space", Text(read_space(settings.space).describe()))
-        table.add_row("rounds", f"{tally.told} told, {tally.failed} failed, {len(study.pending)} pending")
-        if tally.n_losses:
-            table.add_row("mean loss", f"{tally.loss / tally.n_losses:.6g}")
+        table.add_row("rounds", f"{counts.told} told, {counts.failed} failed, {len(study.pending)} pending")
+        if counts.n_losses:
+            table.add_row("mean loss", f"{counts.loss / counts.n_losses:.6g}")
             for i, (knob, value) in enumerate(zip(best.names or "ρα", best.values.values(), strict=False)):
-                stands_for = ", which stands for {:.6g} to {:.6g}".format(*best.interval)
-                table.add_row(Text(f"{knob} to deploy"), Text(_shown(value) + (stands_for if i == 0 else "")))
-        for failure, count in sorted(tally.failures.items(), key=lambda item: -item[1])[:5]:
+                interval = " (interval {:.6g} to {:.6g})".format(*best.interval) if i == 0 else ""
+                table.add_row(Text(f"{knob} to deploy"), Text(_shown(value) + interval))
+        for failure, count in sorted(counts.failures.items(), key=lambda item: -item[1])[:5]:
             table.add_row("failed", Text(f"{count} times: {failure}"))
         for lease in study.pending[:10]:
             table.add_row(
                 "pending",
                 Text(f"trial {lease.trial}, ρ = {lease.rho:.6g}, {lease.worker}, since {_time(lease.since)}"),
             )
-        if tally.note:
-            table.add_row("note", Text(tally.note))
+        if counts.note:
+            table.add_row("note", Text(counts.note))
     Console(highlight=False).print(table)
 
 
@@ -120,7 +117,7 @@ def export(
 
 @app.command()
 def prune(name: Name, storage: Storage) -> None:
-    """Forget trials whose lease has run out, and drop snapshots that are not needed; no event is lost."""
+    """Forget trials whose lease has expired and drop old snapshots; no event is lost."""
     with _open(storage, name) as study:
         print(f"{study.prune()} trials were overdue")
 
@@ -129,13 +126,12 @@ def prune(name: Name, storage: Storage) -> None:
 def delete(
     name: Name,
     storage: Storage,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Delete a study with all its events."""
-    from semibandit.studies.stores import UnknownStudyError, open_store, public
+    from semibandit.studies.log.stores import UnknownStudyError, open_store, public
 
-    _require(storage)
-    store = open_store(storage)
+    store = open_store(storage, create=False)
     number = store.find(name)
     if number is None:
         raise UnknownStudyError(f"there is no study {name!r} in {public(storage)}")
@@ -146,31 +142,23 @@ def delete(
 
 
 def _open(storage: str, name: str) -> Study:
-    from semibandit.studies.stores import UnknownStudyError, public
+    from semibandit.studies.log.stores import UnknownStudyError, open_store, public
     from semibandit.studies.study import Study
 
-    _require(storage)
+    open_store(storage, create=False).close()  # a missing file raises FileNotFoundError
     try:
         return Study(storage, name)
     except UnknownStudyError:
-        known = "`semibandit study list` shows those that are there"
+        known = "`semibandit study list` shows all studies"
         raise UnknownStudyError(f"there is no study {name!r} in {public(storage)}; {known}") from None
 
 
-def _require(storage: str) -> None:
-    """Refuse a file that is not there: whoever looks after studies does not want an empty one made."""
-    from semibandit.studies.stores import missing
-
-    if path := missing(storage):
-        raise FileNotFoundError(f"there is no file {path}")
-
-
 def _shown(value: Any) -> str:
-    """The value of a knob in a table."""
+    """Return the value of a knob for a table."""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _row(record: Round, columns: tuple[str, ...]) -> list[object]:
+def _row(record: StudyRound, columns: tuple[str, ...]) -> list[object]:
     return [getattr(record, column) for column in columns]
 
 

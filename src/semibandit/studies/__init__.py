@@ -1,12 +1,12 @@
-"""Studies: a knob in production, tuned by many workers at once, kept in a store, served and seen.
+"""Studies: learners that many workers share, kept in a store, served over HTTP and shown on a page.
 
-`events` says what can happen, `stores` keep the log, `replica` lives through it, `operations` move it on,
-`study` puts them together, `service` and `client` bring it over HTTP, `page` shows it.
+`log` holds the events, the stores that keep them and the replica that replays them. `Study` reads and writes
+a log; `Client` is a `Study` over HTTP. `service` serves studies and their page.
 """
 
 from semibandit.studies.client import Client
-from semibandit.studies.operations import ForgottenError
-from semibandit.studies.stores import UnknownStudyError
+from semibandit.studies.log.operations import ForgottenError
+from semibandit.studies.log.stores import DamagedStudyError, UnknownStudyError
 from semibandit.studies.study import Study
 
-__all__ = ["Client", "ForgottenError", "Study", "UnknownStudyError"]
+__all__ = ["Client", "DamagedStudyError", "ForgottenError", "Study", "UnknownStudyError"]

@@ -1,39 +1,40 @@
-"""What the service takes and gives: types that check every request, and from which OpenAPI is generated."""
+"""Requests and answers of the service, from which the OpenAPI document is generated.
+
+The requests that change a study are the operations of `semibandit.studies.log.operations`.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import msgspec
 
-from semibandit.studies.events import Info, Seen
-from semibandit.studies.history import Round
+from semibandit.learners import Evidence, Recommendation
+from semibandit.studies.log.history import StudyRound
 
 __all__ = [
-    "Ask",
+    "MAX_ROWS",
     "Begin",
-    "Change",
     "Density",
     "Done",
     "Endpoint",
+    "LogRows",
     "Problem",
+    "Prune",
+    "Pruned",
     "Recommended",
-    "Renew",
     "Rounds",
     "Studies",
     "StudyInfo",
-    "Tell",
-    "TrialNumber",
     "document",
 ]
 
-
-class _Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    pass
+MAX_ROWS = 10_000  # rounds or events in one answer
 
 
-class Begin(_Request, frozen=True):
-    """Begin a study, or join it; the settings are those of `semibandit.Study`. Joining needs no space."""
+class Begin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Create a study, or join it; the settings are those of `semibandit.Study`. Joining needs no space."""
 
     name: str
     space: dict[str, Any] | None = None
@@ -42,47 +43,18 @@ class Begin(_Request, frozen=True):
     options: dict[str, Any] = {}
 
 
-class Ask(_Request, frozen=True):
-    """Ask for a trial. The same key gets the same trial while it is pending."""
-
-    worker: str = "client"
-    lease: float | None = None
-    key: str | None = None
-    info: Info | None = None
-    probes: int = 0
+class Prune(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Forget the overdue trials of a study and drop its old snapshots."""
 
 
-class Tell(_Request, frozen=True):
-    """Tell what a trial has shown: a loss, a function, or null where the run failed."""
+class Pruned(msgspec.Struct, frozen=True):
+    """Number of overdue trials."""
 
-    trial: int
-    seen: Seen | None = None
-    failure: str | None = None
-    info: Info | None = None
+    forgotten: int
 
 
-class TrialNumber(_Request, frozen=True):
-    """A pending trial, to be given up."""
-
-    trial: int
-
-
-class Renew(_Request, frozen=True):
-    """A pending trial, and for how many seconds to keep it."""
-
-    trial: int
-    lease: float | None = None
-
-
-class Change(_Request, frozen=True):
-    """Other values for the settings that no learning depends on."""
-
-    lease: float | None = None
-    note: str | None = None
-
-
-class StudyInfo(msgspec.Struct, frozen=True):
-    """A study and where it stands; times are in seconds since 1970."""
+class StudyInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """State of a study; times are in seconds since 1970."""
 
     id: int
     name: str
@@ -108,15 +80,15 @@ class Studies(msgspec.Struct, frozen=True):
 
 
 class Done(msgspec.Struct, frozen=True):
-    """Whether anything changed: false where a trial was told, or ended, before."""
+    """Whether anything changed: false if the trial was told, or finished, before."""
 
     done: bool
 
 
 class Recommended(msgspec.Struct, frozen=True):
-    """The value to deploy, the interval that it stands for, and what was paid there.
+    """The value to deploy, its interval, and the losses observed there.
 
-    `mean` and `error` (its standard error) are null where too few rounds were played there.
+    `mean` and `error` (its standard error) are null after too few rounds in the interval.
     """
 
     rho: int | float
@@ -127,16 +99,35 @@ class Recommended(msgspec.Struct, frozen=True):
     rounds: float = 0.0
     names: list[str] = []
 
+    @classmethod
+    def of(cls, best: Recommendation) -> Recommended:
+        """Convert a recommendation; msgspec writes nan as null."""
+        alpha = list(best.alpha) if isinstance(best.alpha, tuple) else best.alpha
+        return cls(best.rho, best.interval, alpha, *best.evidence, list(best.names))
+
+    def recommendation(self) -> Recommendation:
+        """Undo `of`."""
+        alpha = tuple(self.alpha) if isinstance(self.alpha, list) else self.alpha
+        mean, error = (math.nan if x is None else x for x in (self.mean, self.error))
+        evidence = Evidence(mean, error, self.rounds)
+        return Recommendation(self.rho, self.interval, alpha, tuple(self.names), evidence=evidence)
+
 
 class Rounds(msgspec.Struct, frozen=True):
-    """Rounds that are over, and the event from which to ask for more."""
+    """Finished rounds, and the event from which to ask for more."""
 
-    rounds: list[Round]
+    rounds: list[StudyRound]
     next: int
 
 
+class LogRows(msgspec.Struct, frozen=True):
+    """Events: pairs of number and JSON."""
+
+    rows: list[tuple[int, str]]
+
+
 class Density(msgspec.Struct, frozen=True):
-    """The density after an event, as steps; large ones in equal cells."""
+    """The density after an event, as steps; more than 4,096 steps are reduced to 128 equal cells."""
 
     event: int
     edges: list[float]
@@ -144,13 +135,13 @@ class Density(msgspec.Struct, frozen=True):
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """What was wrong, in one sentence."""
+    """Reason why a request was refused, in one sentence."""
 
     error: str
 
 
 class Endpoint(NamedTuple):
-    """A path of the service: what it takes and gives, a type or the media type of what is not JSON."""
+    """A path of the service. `takes` and `gives` are types of JSON, or the media type of other content."""
 
     method: str
     path: str
@@ -161,7 +152,7 @@ class Endpoint(NamedTuple):
 
 
 def document(endpoints: list[Endpoint], version: str) -> dict[str, Any]:
-    """The OpenAPI document of a service."""
+    """Return the OpenAPI document of a service."""
     types = [kind for point in endpoints for kind in (point.takes, point.gives) if _is_type(kind)]
     schemas, components = msgspec.json.schema_components(
         [*types, Problem], ref_template="#/components/schemas/{name}"
@@ -197,7 +188,7 @@ def _operation(point: Endpoint, schema: dict[Any, Any]) -> dict[str, Any]:
         "parameters": (parameters if "{id}" in point.path else []) + queries,
         "responses": {
             "200": {"description": "done", "content": content},
-            "4XX": {"description": "what was wrong", "content": problem},
+            "4XX": {"description": "refused", "content": problem},
         },
     }
     if point.takes is not None:

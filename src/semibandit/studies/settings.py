@@ -1,4 +1,4 @@
-"""What a study is begun with: a kind of learner, its space, seed and options."""
+"""Settings of a study: the kind of learner, its space, seed and options."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from semibandit.learners import Exp3Grid, Exp3Set, Learner, storage
 from semibandit.learners.race import Race
 from semibandit.learners.rates import Rate
 from semibandit.spaces import Space
-from semibandit.studies import events
-from semibandit.studies.events import Created
 
-__all__ = ["LEARNERS", "LearnerKind", "Settings", "check_name", "first_event", "read_space"]
+__all__ = ["LEARNERS", "LearnerKind", "StudySettings", "check_name", "read_space"]
+
+_MAX_NAME = 200  # characters
 
 
 class LearnerKind(NamedTuple):
@@ -34,11 +34,10 @@ LEARNERS = {
     "Exp3Grid": LearnerKind(Exp3Grid, storage.dumps, storage.loads),
     "Race": LearnerKind(Race, Race.dumps, Race.loads, compiled=False),
 }
-_LONGEST_NAME = 200
 
 
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The arguments of a learner as plain data; `options` holds those that were given."""
+class StudySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Arguments of a learner as plain data; `options` holds those that differ from the defaults."""
 
     space: dict[str, Any]
     learner: str = "Exp3Set"
@@ -46,23 +45,41 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     options: dict[str, Any] = {}
 
     @classmethod
-    def of(cls, space: Space, learner: str, seed: int | None, options: dict[str, Any]) -> Settings:
-        """Take arguments apart."""
+    def of(cls, space: Space, learner: str, seed: int | None, options: dict[str, Any]) -> StudySettings:
+        """Convert arguments to plain data."""
         if not isinstance(space, Space):
             raise TypeError(f"space must be an Interval, Strips or Knobs, got {space!r}")
         _validate.choice("learner", learner, tuple(LEARNERS))
-        # Through JSON, so that what is given compares equal to what comes out of a log.
+        if seed is not None:
+            seed = _validate.seed("seed", seed)
+        # Through JSON, so that given settings compare equal to logged ones.
         text = msgspec.json.encode([space.to_dict(), options], enc_hook=_plain)
         plain = msgspec.json.decode(text)
         return cls(plain[0], learner, seed, plain[1])
 
-    def seeded(self) -> Settings:
-        """The same with a seed, drawn where none was given."""
-        seed = secrets.randbits(32) if self.seed is None else _validate.integer("seed", self.seed, low=0)
+    @classmethod
+    def given(
+        cls, space: Space | None, learner: str, seed: int | None, options: dict[str, Any]
+    ) -> StudySettings | None:
+        """Return the settings of somebody who opens a study; None without a space, to join any study."""
+        if space is not None:
+            return cls.of(space, learner, seed, options)
+        if options or seed is not None:
+            raise ValueError(f"settings of a learner need a space, got {', '.join(options) or 'seed'} alone")
+        return None
+
+    @property
+    def kind(self) -> LearnerKind:
+        """How the learner is created, saved and loaded."""
+        return LEARNERS[_validate.choice("learner", self.learner, tuple(LEARNERS))]
+
+    def seeded(self) -> StudySettings:
+        """Return the same settings with a seed, drawn if none was given."""
+        seed = secrets.randbits(32) if self.seed is None else self.seed
         return msgspec.structs.replace(self, seed=seed)
 
     def make(self) -> Learner:
-        """A fresh learner; what is wrong with the arguments is an error here."""
+        """Create the learner; raises ValueError or TypeError for wrong arguments."""
         options = dict(self.options)
         if isinstance(options.get("rate"), dict):
             options["rate"] = _converted("rate", options["rate"], Rate)
@@ -71,13 +88,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         learner: Learner = self.kind.create(read_space(self.space), seed=self.seed, **options)
         return learner
 
-    @property
-    def kind(self) -> LearnerKind:
-        """How the learner is created, saved and loaded."""
-        return LEARNERS[_validate.choice("learner", self.learner, tuple(LEARNERS))]
-
-    def differences(self, other: Settings) -> Iterator[str]:
-        """What `other` says otherwise, in words. A seed that is not given is no difference."""
+    def differences(self, other: StudySettings) -> Iterator[str]:
+        """Describe each setting of `other` that differs. A missing seed agrees with every seed."""
         for name in ("learner", "space"):
             ours, theirs = getattr(self, name), getattr(other, name)
             if ours != theirs:
@@ -90,32 +102,22 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 yield f"{name} = {theirs} (it was {ours})"
 
 
-def first_event(settings: Settings, at: float) -> str:
-    """The event with which a study begins."""
-    seeded = settings.seeded()
-    return events.encode(Created(at, msgspec.to_builtins(seeded), seeded.kind.dumps(seeded.make())))
-
-
 def read_space(data: dict[str, Any]) -> Space:
-    """The space that `Settings.of` took apart."""
+    """Return the space from the form in which settings keep it."""
     try:
         return spaces.restore(data)
     except (KeyError, AttributeError) as error:
-        raise ValueError(
-            f"space is not that of an Interval, of Strips or of Knobs: {data!r} ({error})"
-        ) from None
+        raise ValueError(f"space must be an Interval, Strips or Knobs, got {data!r} ({error})") from None
     except TypeError as error:
-        raise TypeError(f"space is not that of an Interval, of Strips or of Knobs: {error}") from None
+        raise TypeError(f"space must be an Interval, Strips or Knobs: {error}") from None
 
 
 def check_name(name: Any) -> str:
-    """The name of a study, which is any printable text that is not too long."""
+    """Check the name of a study: printable text of at most 200 characters."""
     if not isinstance(name, str):
         raise TypeError(f"the name of a study must be a string, got {name!r}")
-    if not (0 < len(name) <= _LONGEST_NAME and name.isprintable()):
-        raise ValueError(
-            f"the name of a study must be 1 to {_LONGEST_NAME} printable characters, got {name!r}"
-        )
+    if not (0 < len(name) <= _MAX_NAME and name.isprintable()):
+        raise ValueError(f"the name of a study must be 1 to {_MAX_NAME} printable characters, got {name!r}")
     return name
 
 
@@ -127,7 +129,7 @@ def _converted(name: str, data: Any, kind: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers of numpy, and whatever says of itself how it is written."""
+    """Convert rates, functions and numpy scalars for JSON."""
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if hasattr(value, "item"):

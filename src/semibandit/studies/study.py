@@ -1,17 +1,14 @@
-"""A knob that many workers turn together, and that outlives all of them."""
+"""A study: a learner that many workers share and that outlives them."""
 
 from __future__ import annotations
 
 import math
 import os
 import socket
-import threading
-import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from itertools import islice
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol, Self
 
 import msgspec
 
@@ -20,51 +17,90 @@ from semibandit.functions import PiecewiseConstant
 from semibandit.learners import Learner, Recommendation, Trial
 from semibandit.learners.certificates import Certificate
 from semibandit.spaces import Space
-from semibandit.studies import events, operations
-from semibandit.studies.events import Asked, Info, Told
-from semibandit.studies.history import Round, rounds
-from semibandit.studies.operations import Operation
-from semibandit.studies.replica import Lease, Portrait, Replica
-from semibandit.studies.settings import Settings, check_name, first_event
-from semibandit.studies.stores import Store, Turn, UnknownStudyError, missing, open_store, public
+from semibandit.studies.log import events
+from semibandit.studies.log.events import Asked, Event, Failed, Forgotten, Info, Told
+from semibandit.studies.log.history import AskedEarlierError, StudyRound, rounds
+from semibandit.studies.log.local import LocalBackend
+from semibandit.studies.log.operations import FOREVER, Ask, Change, Forget, Renew, Tell, check_text
+from semibandit.studies.log.replica import Lease
+from semibandit.studies.log.stores import DamagedStudyError, public
+from semibandit.studies.log.summary import StudySummary
+from semibandit.studies.settings import StudySettings, check_name
 from semibandit.weights import ExponentialDensity
 
-__all__ = ["Study"]
+__all__ = ["Backend", "Study"]
 
-# Events that are read at once while catching up: bounds memory.
-_CHUNK = 20_000
+_CHUNK = 10_000  # events that are read at once
+_LOOK_BACK = 1000  # events before the first round of a history in which to search for its ask
 
-# How far before the first round of a history to look for where it was asked.
-_LOOK_BACK = 1000
 
-# What an operation answers to input that is wrong; the learner has not moved then.
-_REFUSED = (ValueError, TypeError)
+class Backend(Protocol):
+    """How a study is reached: a store that this process opens, or a service. Events are numbered from 1."""
+
+    id: int
+    name: str
+
+    def do_all(self, operations: Sequence[Any]) -> list[Any]:
+        """Run operations; return the outcome of each, or the error that refused it."""
+
+    def read(self, since: int, limit: int | None = None) -> list[tuple[int, str]]:
+        """Return events with their numbers; a limit may be lowered."""
+
+    @property
+    def settings(self) -> StudySettings:
+        """Settings with which the study was created."""
+
+    @property
+    def n_events(self) -> int:
+        """Number of events."""
+
+    @property
+    def pending(self) -> list[Lease]:
+        """Pending trials."""
+
+    def learner(self, event: int | None = None) -> Learner:
+        """Return the learner as it is, or was after an event."""
+
+    def recommend(self) -> Recommendation:
+        """Return the value to deploy."""
+
+    def summary(self, event: int | None = None) -> StudySummary:
+        """Return the summary of the study as it is, or was after an event."""
+
+    def summaries(self, since: int = 1) -> list[StudySummary]:
+        """Return the saved summaries."""
+
+    def prune(self) -> int:
+        """Forget overdue trials and drop old snapshots."""
+
+    def close(self) -> None:
+        """Close connections."""
 
 
 class Study:
-    """A learner whose rounds are in a store, shared by all processes that open it.
+    """A learner whose rounds are kept in a store and shared by all processes that open it.
 
-    The study is its log of events. Every process replays it into a learner of its own and reads only what
-    is new; all of these learners agree to the bit. Asking and telling are one transaction each. A study may
-    be used by several threads, survives a fork, and when pickled is opened again elsewhere.
+    A study is its log of events. Each process replays the log into a learner of its own and reads only new
+    events; these learners are identical to the bit. Each ask and each tell is one transaction. Threads may
+    share a study, a forked child may use it, and a pickled study is opened again elsewhere.
 
     Parameters
     ----------
     storage
-        `sqlite:///tuning.db`, `postgresql://...` or `journal:///knob.json`; see `semibandit.studies.stores`.
+        `sqlite:///tuning.db` or `postgresql://...`; see `semibandit.studies.log.stores`.
     name
-        Begins the study of this name, or joins it.
+        Name of the study, which is created if it does not exist and a space is given.
     space
-        Where the parameter lives. Not needed to join.
+        Space of the parameter. Not needed to join an existing study.
     seed
-        For the draws; where none is given one is drawn.
+        Seed of the learner. Default: drawn at random.
     learner
         "Exp3Set" (default) or "Exp3Grid".
     worker
-        How this process is called in the log; by default by its machine and number.
+        Name of this process in the log. Default: host name and process number.
     settings
-        Further arguments of the learner. Where a study is joined with a space, all settings must agree with
-        those that it was begun with.
+        Further arguments of the learner. If a study is joined with a space, all settings must agree with
+        those of its creation.
 
     Examples
     --------
@@ -91,66 +127,45 @@ class Study:
         worker: str | None = None,
         **settings: Any,
     ) -> None:
-        given = None if space is None else Settings.of(space, learner, seed, settings)
-        if given is None and (settings or seed is not None):
-            raise ValueError(f"settings of a learner need a space, got {', '.join(settings) or 'seed'} alone")
+        given = StudySettings.given(space, learner, seed, settings)
         self._open(storage, name, given, worker)
 
-    @classmethod
+    @staticmethod
     def of_settings(
-        cls, storage: str, name: str, settings: Settings | None, worker: str | None = None
+        storage: str, name: str, settings: StudySettings | None, worker: str | None = None
     ) -> Study:
-        """Begin or join a study whose settings are plain data."""
-        study = cls.__new__(cls)
+        """Create or join a study whose settings are plain data."""
+        study = Study.__new__(Study)
         study._open(storage, name, settings, worker)
         return study
 
-    def _open(self, storage: str, name: str, given: Settings | None, worker: str | None) -> None:
-        self.storage, self.name = storage, check_name(name)
-        if worker is None:
-            worker = f"{socket.gethostname()}:{os.getpid()}"
-        self.worker = operations.check_text("worker", worker)
-        if given is not None:
-            given.make()  # what is wrong with the settings shows before there is a study
-        elif (path := missing(storage)) is not None:  # which opening would make
-            raise UnknownStudyError(
-                f"there is no file {path}, so no study {self.name!r}; a space is needed to begin one"
-            )
-        self._lock = threading.RLock()
-        self._replica: Replica | None = None
-        self._busy = False  # other processes have been seen to write
-        self._rehearsed = False  # what the learner needs was compiled
-        self._store: Store = open_store(storage)
-        try:
-            self.id = self._begin_or_find(given)
-            self._agree(given)
-        except BaseException:
-            self.close()
-            raise
+    def _open(self, storage: str, name: str, given: StudySettings | None, worker: str | None) -> None:
+        self._set_worker(worker)
+        self.storage = storage
+        self._backend: Backend = LocalBackend(storage, check_name(name), given)
 
-    def _begin_or_find(self, given: Settings | None) -> int:
-        study = self._store.find(self.name)
-        if study is not None:
-            return study
-        if given is None:
-            raise UnknownStudyError(
-                f"there is no study {self.name!r} in {public(self.storage)}; a space is needed to begin one"
-            )
-        return self._store.create(self.name, first_event(given, time.time()))
+    def _set_worker(self, worker: str | None) -> None:
+        name = f"{socket.gethostname()}:{os.getpid()}" if worker is None else worker
+        self.worker = check_text("worker", name)
 
-    def _agree(self, given: Settings | None) -> None:
-        if given is not None and (differences := ", ".join(self.settings.differences(given))):
-            raise ValueError(f"the study {self.name!r} was begun with other settings: {differences}")
+    @property
+    def id(self) -> int:
+        """Number of the study in its store."""
+        return self._backend.id
+
+    @property
+    def name(self) -> str:
+        """Name of the study."""
+        return self._backend.name
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Study, (self.storage, self.name)
 
     def close(self) -> None:
-        """Close the store."""
-        with self._lock:
-            self._store.close()
+        """Close connections."""
+        self._backend.close()
 
-    def __enter__(self) -> Study:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -172,256 +187,197 @@ class Study:
         worker: str | None = None,
         probes: int = 0,
     ) -> Trial:
-        """Draw a parameter for this worker, which has to tell, or to renew, within `lease` seconds.
+        """Draw a parameter for this worker.
 
-        The default lease is a setting of the study (300 s, see `change`); `math.inf` is for ever. A trial
-        whose lease has run out is forgotten when anybody asks or tells next. `info` is kept with the trial.
-        Asked again with the same `key` while the trial is pending, it is the same trial: so a request may be
-        repeated whose answer was lost. `probes` is the number of further parameters to look at.
+        Parameters
+        ----------
+        lease
+            Seconds in which the worker has to tell or renew; `math.inf` never expires. A trial whose lease
+            has expired is forgotten at the next operation of any worker. Default: a setting of the study
+            (300 s, see `change`).
+        info
+            Plain data that is kept with the trial.
+        key
+            Identifies the request: while the trial is pending, asking with the same key returns it again.
+        worker
+            Name in the log, instead of that of this process.
+        probes
+            Number of further parameters to evaluate on the same instance (`trial.probes`).
         """
         worker = self.worker if worker is None else worker
-        lease = lease if self._store.keeps_leases else math.inf
         trial: Trial = self.do(
-            lambda replica, turn: operations.ask(replica, turn, worker, lease, info, key, probes)
+            Ask(worker, _seconds(lease), key, info, _validate.integer("probes", probes, low=0))
         )
         return trial
 
     def tell(
         self, trial: Trial | int, seen: Any, *, failure: str | None = None, info: Info | None = None
     ) -> bool:
-        """Learn from what a trial has shown: a function, a loss, or None where the run failed.
+        """Learn from the feedback of a trial; return False if it was told before, which changes nothing.
 
-        Told twice is told once: the second time nothing changes and the answer is False. `failure` says why
-        a run failed. `info` is kept with the round; a number `default_loss` in it is the loss of the
-        parameter that was in use before, and is averaged beside the learner's.
+        Parameters
+        ----------
+        trial
+            The trial, or its number.
+        seen
+            A function that covers the parameter, a loss, or None if the run failed. For a trial with probes
+            a list of these.
+        failure
+            Reason why the run failed.
+        info
+            Plain data that is kept with the round. A number `default_loss` is the loss of the value that was
+            used before, on the same instance; the page shows its mean.
 
         Raises
         ------
         ForgottenError
-            The trial was given up, or its lease has run out; nothing was learned.
+            If the trial was given up or its lease has expired; nothing was learned.
         """
-        told: bool = self.do(lambda replica, turn: operations.tell(replica, turn, trial, seen, failure, info))
+        packed = None if seen is None else events.pack(seen)
+        told: bool = self.do(Tell(*_identity(trial), packed, failure, info))
         return told
 
     def forget(self, trial: Trial | int) -> bool:
-        """Give a pending trial up; False where it is finished already."""
-        forgotten: bool = self.do(lambda replica, turn: operations.forget(replica, turn, trial))
+        """Give up a pending trial; return False if it is finished already."""
+        forgotten: bool = self.do(Forget(*_identity(trial)))
         return forgotten
 
     def renew(self, trial: Trial | int, *, lease: float | None = None) -> None:
-        """Keep a pending trial for `lease` seconds from now."""
-        self.do(lambda replica, turn: operations.renew(replica, turn, trial, lease))
+        """Renew the lease of a pending trial for `lease` seconds from now."""
+        self.do(Renew(*_identity(trial), _seconds(lease)))
 
     def change(self, *, lease: float | None = None, note: str | None = None) -> None:
-        """Change what no learning depends on: the default lease, and a note for those who look."""
-        self.do(lambda replica, turn: operations.change(replica, turn, lease, note))
+        """Change the default lease of all workers, or the note that the page shows."""
+        self.do(Change(_seconds(lease), note))
 
     def prune(self) -> int:
-        """Forget what is overdue (how many?), drop all snapshots but the newest, give the room back."""
-        overdue: int = self.do(operations.tidy)
-        with self._lock:
-            self._store.prune(self.id)
-        return overdue
+        """Forget overdue trials and drop old snapshots; return the number of these trials."""
+        return self._backend.prune()
 
-    def do(self, operation: Operation) -> Any:
-        """Do an operation in a transaction."""
-        (outcome,) = self.do_all([operation])
+    def do(self, operation: Any) -> Any:
+        """Run an operation in a transaction."""
+        (outcome,) = self._backend.do_all([operation])
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
 
-    def do_all(self, wanted: Sequence[Operation]) -> list[Any]:
-        """Do operations in one transaction; what each of them gives, or the error that it is refused with.
+    def do_all(self, operations: Sequence[Any]) -> list[Any]:
+        """Run operations in one transaction; return the outcome of each, or the error that refused it."""
+        return self._backend.do_all(operations)
 
-        Whatever else goes wrong undoes all of them. The replica may have moved then: it is dropped, and
-        made again from the log when it is needed.
-        """
-        with self._lock:
-            outcomes: list[Any] | None = None
-            while outcomes is None:
-                # Where others write as well, most of their events are lived through before it is our turn.
-                replica = self._current() if self._busy else self._replica or self._rebuilt()
-                self._replica = None
-                if not self._rehearsed:
-                    replica.rehearse()
-                    self._rehearsed = True
-                with self._store.turn(self.id, replica.event) as turn:
-                    self._busy = self._busy or len(turn.rows) > 1
-                    if replica.follow(turn.rows):
-                        before = replica.event
-                        outcomes = [_attempt(operation, replica, turn) for operation in wanted]
-            self._replica = replica
-            self._keep(replica, before)
-            return outcomes
-
-    # -- the replica -------------------------------------------------------------------------------
-
-    def _current(self) -> Replica:
-        """The replica, with all that is in the log."""
-        replica, self._replica = self._replica, None
-        if replica is None or not replica.follow(self._store.read(self.id, replica.event)):
-            replica = self._rebuilt()
-        self._replica = replica
-        return replica
-
-    def _rebuilt(self, event: int | None = None) -> Replica:
-        """The newest snapshot, or the newest before an event, and the log from there on."""
-        snapshot = self._store.snapshot(self.id, event)
-        replica = None if snapshot is None else Replica.loads(snapshot)
-        if replica is None or not replica.follow(self._store.read(self.id, replica.event, 1)):
-            first = self._store.read(self.id, 1, 1)
-            if not first:
-                raise UnknownStudyError(f"the study {self.name!r} is no longer in {public(self.storage)}")
-            replica = Replica(first[0][1])
-        last = math.inf if event is None else event
-        while rows := self._store.read(self.id, replica.event, _CHUNK)[1:]:
-            for number, line in rows:
-                if number > last:
-                    return replica
-                replica.apply(line)
-        return replica
-
-    def _keep(self, replica: Replica, before: int) -> None:
-        """Keep a portrait and a snapshot now and then: whoever writes an event at which one is due."""
-        n_pieces = replica.learner.n_pieces
-        if _crossed(before, replica.event, portrait_stride(replica.event, n_pieces)):
-            portrait = msgspec.msgpack.encode(replica.portrait())
-            self._store.save_portrait(self.id, replica.event, portrait)
-        if _crossed(before, replica.event, snapshot_stride(n_pieces)):
-            self._store.save_snapshot(self.id, replica.event, replica.dumps())
-
-    # -- where it stands ---------------------------------------------------------------------------
+    # -- state -------------------------------------------------------------------------------------
 
     @property
-    def settings(self) -> Settings:
-        """What the study was begun with."""
-        with self._lock:
-            return self._current().settings
+    def settings(self) -> StudySettings:
+        """Settings with which the study was created."""
+        return self._backend.settings
 
     @property
     def learner(self) -> Learner:
-        """The learner as the log has made it. Look at it, but ask and tell the study."""
-        with self._lock:
-            return self._current().learner
+        """The learner after all events. Read it, but ask and tell the study."""
+        return self._backend.learner()
 
     @property
     def n_events(self) -> int:
-        """The number of events in the log."""
-        with self._lock:
-            return self._current().event
+        """Number of events in the log."""
+        return self._backend.n_events
 
     @property
     def pending(self) -> list[Lease]:
-        """The trials that workers have, oldest first."""
-        with self._lock:
-            return list(self._current().leases.values())
+        """Pending trials with their leases, oldest first."""
+        return self._backend.pending
 
     def density(self) -> PiecewiseConstant | ExponentialDensity:
-        """The density that the next parameter is drawn from."""
+        """Return the density from which the next parameter is drawn."""
         density: PiecewiseConstant | ExponentialDensity = self.learner.density()
         return density
 
     def recommend(self) -> Recommendation:
-        """The value to deploy."""
-        return self.learner.recommend()
+        """Return the value to deploy."""
+        return self._backend.recommend()
 
     def certificate(self) -> Certificate:
-        """What the learner can vouch for."""
+        """Return the learner's bound on its expected regret."""
         return self.learner.certificate()
 
-    def portrait(self, event: int | None = None) -> Portrait:
-        """What a page shows of the study as it is, or was after an event."""
-        with self._lock:
-            return self._at(event).portrait()
+    def summary(self, event: int | None = None) -> StudySummary:
+        """Return counters, recommendation and density of the study as it is, or was after an event."""
+        return self._backend.summary(None if event is None else _validate.integer("event", event))
 
-    def portraits(self, since: int = 1) -> list[Portrait]:
-        """The portraits that were kept on the way, from an event on."""
-        since = _validate.integer("since", since, low=0)
-        with self._lock:
-            kept = self._store.portraits(self.id, since)
-        return [msgspec.msgpack.decode(portrait, type=Portrait) for portrait in kept]
+    def summaries(self, since: int = 1) -> list[StudySummary]:
+        """Return the summaries that were saved from an event on."""
+        return self._backend.summaries(_validate.integer("since", since, low=0))
 
     def at(self, event: int) -> Learner:
-        """The learner as it was after an event, 1 being the creation."""
-        with self._lock:
-            return self._at(event).learner
-
-    def _at(self, event: int | None) -> Replica:
-        current = self._current()
-        if event is None:
-            return current
-        if not 1 <= _validate.integer("event", event) <= current.event:
-            raise ValueError(f"event must be in 1 to {current.event}, got {event}")
-        return self._rebuilt(event)
+        """Return the learner as it was after an event; event 1 is the creation."""
+        return self._backend.learner(_validate.integer("event", event))
 
     # -- the log -----------------------------------------------------------------------------------
 
     def events(self, since: int = 1, limit: int | None = None) -> list[tuple[int, str]]:
-        """The events from one on, each with its number, as lines of JSON."""
+        """Return the events from number `since` on, as pairs of number and JSON; at most `limit`."""
         since, limit = _range(since, limit)
-        with self._lock:
-            return self._store.read(self.id, since, limit)
+        return list(islice(self._rows(since, _CHUNK if limit is None else min(limit, _CHUNK)), limit))
 
-    def history(self, since: int = 1, limit: int | None = None) -> list[Round]:
-        """The rounds that ended with event number `since` or later, in that order; at most `limit`.
+    def _rows(self, since: int, chunk: int = _CHUNK) -> Iterator[tuple[int, str]]:
+        while rows := self._backend.read(since, chunk):
+            yield from rows
+            since = rows[-1][0] + 1
+
+    def _decoded(self, since: int) -> Iterator[tuple[int, Event]]:
+        for number, line in self._rows(since):
+            try:
+                yield number, events.decode(line)
+            except msgspec.DecodeError as error:
+                raise DamagedStudyError(f"{self!r}: event {number} is damaged ({error})") from None
+
+    def history(self, since: int = 1, limit: int | None = None) -> list[StudyRound]:
+        """Return the rounds that ended with event `since` or later, in that order; at most `limit`.
 
         O(events since), and those before in which these rounds were asked.
         """
         since, limit = _range(since, limit)
         back = _LOOK_BACK
         while True:
-            with suppress(KeyError):
-                return list(islice(rounds(self._rows(max(1, since - back)), since), limit))
-            back *= 8  # a round was asked even earlier
-
-    def _rows(self, since: int = 1) -> Iterator[tuple[int, str]]:
-        while rows := self.events(since, _CHUNK):
-            yield from rows
-            since = rows[-1][0] + 1
+            start = max(1, since - back)
+            try:
+                return list(islice(rounds(self._decoded(start), since), limit))
+            except AskedEarlierError as error:
+                if start == 1:
+                    raise DamagedStudyError(f"{self!r}: {error}") from None
+            back *= 8
 
     def replay(self, learner: Learner) -> Learner:
-        """Have another, fresh learner live through the log: what would it believe by now?
+        """Replay the log into another, new learner, and return it.
 
-        It is told the parameters that were played and what they have shown, with the probabilities by which
-        they were chosen: so its estimates are as unbiased as those of the learner that chose them.
+        It is told the played parameters and their feedback with the logged probabilities, so its estimates
+        are as unbiased as those of the learner that chose the parameters.
         """
         trials: dict[int, Trial] = {}
-        for _, line in self._rows():
-            event = events.decode(line)
+        for _, event in self._decoded(1):
             if isinstance(event, Asked):
                 trials[event.trial] = learner.ask(position=[event.position, *(event.probes or ())])
             elif isinstance(event, Told):
                 seen = events.unpack(event.seen)
                 learner.tell(trials.pop(event.trial), seen, probability=event.probability)
-            elif hasattr(event, "trial") and event.trial in trials and not isinstance(event, events.Renewed):
+            elif isinstance(event, Failed | Forgotten):
                 learner.forget(trials.pop(event.trial))
         return learner
 
 
-def portrait_stride(event: int, n_pieces: int) -> int:
-    """Events between two portraits: some 64 of them while a log doubles, fewer of large learners."""
-    return max(16, 1 << event.bit_length() >> 7, 1 << (n_pieces // 16).bit_length())
+def _identity(trial: Any) -> tuple[int, str | None]:
+    """Return the number of a trial, and the name of its learner if it is known."""
+    if isinstance(trial, Trial):
+        return trial.id, trial.learner
+    return _validate.integer("trial", trial, low=0), None
 
 
-def snapshot_stride(n_pieces: int) -> int:
-    """Events between two snapshots: more for larger learners, up to what is replayed in a second."""
-    return min(max(2048, 1 << (n_pieces // 50).bit_length()), 32_768)
-
-
-def _crossed(before: int, after: int, stride: int) -> bool:
-    return before // stride != after // stride
-
-
-def _attempt(operation: Operation, replica: Replica, turn: Turn) -> Any:
-    try:
-        return operation(replica, turn)
-    except _REFUSED as error:
-        if replica.moved:
-            raise
-        return error
+def _seconds(lease: Any) -> float | None:
+    if lease is None or (isinstance(lease, float) and lease == math.inf):
+        return None if lease is None else FOREVER
+    return _validate.number("lease", lease, low=0.0, open=True)
 
 
 def _range(since: Any, limit: Any) -> tuple[int, int | None]:
-    """The first event that is wanted, and at most how many."""
     since = _validate.integer("since", since, low=0)
     return since, None if limit is None else _validate.integer("limit", limit, low=0)

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from semibandit.learners import Trial
-from semibandit.studies.operations import ForgottenError
+from semibandit.studies.log.operations import ForgottenError
 from semibandit.studies.study import Study
 from semibandit.tuning.plans import LEASE, Plan
 from semibandit.tuning.process import kill_all

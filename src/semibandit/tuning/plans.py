@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from semibandit.learners import Trial
-from semibandit.studies import events, operations
-from semibandit.studies.events import Asked, Failed, Forgotten, Told
-from semibandit.studies.replica import Replica
-from semibandit.studies.stores import Turn
+from semibandit.studies.log import events
+from semibandit.studies.log.events import Asked, Failed, Forgotten, Told
+from semibandit.studies.log.operations import Ask, Extend, Forget, tidy
+from semibandit.studies.log.replica import Replica
+from semibandit.studies.log.stores import Turn
 from semibandit.studies.study import Study
 from semibandit.tuning.record import printable
 
@@ -32,7 +33,7 @@ def online_plan(study: Study, todo: Sequence[str], probes: int) -> Plan:
     wanted = Counter(map(printable, todo)) + log.done
 
     def claim(replica: Replica, turn: Turn) -> Claim:
-        operations.tidy(replica, turn)
+        tidy(replica, turn)
         log.update()
         running = Counter(log.running.values())
         left = [name for name in order if log.done[name] < wanted[name]]
@@ -73,10 +74,10 @@ def race_plan(study: Study, instances: Sequence[str], runs: int, retry_failed: b
         new = [name for name in dict.fromkeys(instances) if name not in known]
         total, retry = max(runs, race.runs), retry_failed and bool(race.failed)
         if new or retry or total > race.runs:
-            operations.extend(replica, turn, new, total, retry)
+            Extend(new, total, retry)(replica, turn)
 
     def claim(replica: Replica, turn: Turn) -> Claim:
-        operations.tidy(replica, turn)
+        tidy(replica, turn)
         run = replica.race.upcoming
         if run is None:
             return False if replica.leases else None
@@ -91,11 +92,13 @@ def release_dead(replica: Replica, turn: Turn) -> None:
     for lease in list(replica.leases.values()):
         host, _, pid = lease.worker.rpartition(":")
         if host == socket.gethostname() and pid.isdigit() and not _is_alive(int(pid)):
-            operations.forget(replica, turn, lease.trial)
+            Forget(lease.trial)(replica, turn)
 
 
 def _ask(study: Study, replica: Replica, turn: Turn, instance: str, probes: int = 0) -> Trial:
-    return operations.ask(replica, turn, study.worker, LEASE, {"instance": instance}, probes=probes)
+    ask = Ask(study.worker, LEASE, info={"instance": instance}, probes=probes)
+    trial: Trial = ask(replica, turn)
+    return trial
 
 
 def _is_alive(pid: int) -> bool:

@@ -19,8 +19,8 @@ import msgspec
 from semibandit import _validate
 from semibandit.learners import Exp3Set, Trial
 from semibandit.spaces import Interval, Knobs
-from semibandit.studies.settings import Settings
-from semibandit.studies.stores import UnknownStudyError, public
+from semibandit.studies.log.stores import UnknownStudyError, public
+from semibandit.studies.settings import StudySettings
 from semibandit.studies.study import Study
 from semibandit.tuning.command import Command, StoppedError
 from semibandit.tuning.jobs import play_rounds
@@ -150,11 +150,11 @@ class Tuner:
 
     # -- the study ---------------------------------------------------------------------------------
 
-    def _settings(self, high: float) -> Settings:
+    def _settings(self, high: float) -> StudySettings:
         options: dict[str, Any] = {"high": high, "maximize": self.maximize}
         if self.race:
             options |= {"default": self.default, "integer": self.command.integer}
-        return Settings.of(self.space, "Race" if self.race else "Exp3Set", self.seed, options)
+        return StudySettings.of(self.space, "Race" if self.race else "Exp3Set", self.seed, options)
 
     def _join(self) -> None:
         """Open the study if it exists; its settings must be the same."""

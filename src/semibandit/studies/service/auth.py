@@ -1,4 +1,4 @@
-"""Who may use the service, and how much it takes in."""
+"""Access to the service: tokens, hosts, and the size of requests."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import msgspec
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-__all__ = ["COOKIE", "MOST_BYTES", "Guard", "RefusedError", "is_loopback", "read_body"]
+__all__ = ["COOKIE", "MAX_BYTES", "Auth", "RefusedError", "is_loopback", "read_body"]
 
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 COOKIE = "semibandit-token"
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 
-# A page loads nothing from elsewhere and is shown in no other page; plotly writes styles into the page.
+# Pages load nothing from other hosts and cannot be framed; plotly writes inline styles.
 _HEADERS = [
     (
         b"content-security-policy",
@@ -35,7 +35,7 @@ _HEADERS = [
 
 
 class RefusedError(Exception):
-    """A request that is not served, with its HTTP status."""
+    """A refused request, with its HTTP status."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -43,31 +43,31 @@ class RefusedError(Exception):
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or an address is that of this machine itself."""
+    """Return whether a host name or address is that of the loopback interface."""
     return host in ("localhost", "::1", "[::1]") or (
         host.startswith("127.") and host.replace(".", "").isdigit()
     )
 
 
 async def read_body(request: Request) -> bytes:
-    """The body of a request of JSON, if it is not too large."""
+    """Return the body of a JSON request of at most 1 MB."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":  # which no page of another site can send without being asked first
+    if kind != "application/json":  # pages of other sites cannot send it without a preflight
         raise RefusedError(415, f"the content type must be application/json, got {kind[:80]!r}")
     size = 0
     chunks = []
     async for chunk in request.stream():
         size += len(chunk)
-        if size > MOST_BYTES:
-            raise RefusedError(413, f"a request must be at most {MOST_BYTES} bytes")
+        if size > MAX_BYTES:
+            raise RefusedError(413, f"a request must be at most {MAX_BYTES} bytes")
         chunks.append(chunk)
     return b"".join(chunks)
 
 
-class Guard:
-    """Lets requests through that carry the token; without a token those that are addressed to this machine.
+class Auth:
+    """Pass requests that carry the token; without a token, those addressed to this machine.
 
-    The name in a request is looked at because a page of another site can have its own name lead here.
+    The Host header is checked because other sites can let their own names resolve to this machine.
     """
 
     def __init__(self, app: Any, token: str | None) -> None:
@@ -78,40 +78,40 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        headers = {name: value for name, value in scope["headers"] if name in _LOOKED_AT}
+        headers = {name: value for name, value in scope["headers"] if name in _READ}
         refusal = self._refusal(scope, headers)
         if refusal is not None:
             await _refuse(scope, headers, send, *refusal)
             return
 
-        scope["guard"] = self
+        scope["auth"] = self
 
-        async def send_guarded(message: Any) -> None:
+        async def send_with_headers(message: Any) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message["headers"], *_HEADERS]
             await send(message)
 
-        await self.app(scope, receive, send_guarded)
+        await self.app(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope, headers: dict[bytes, bytes]) -> tuple[int, str] | None:
         if self._token is None:
             name = headers.get(b"host", b"").decode("latin-1")
             host = name if name.endswith("]") else name.rpartition(":")[0] or name
             if not is_loopback(host):
-                return 403, "without a token only this machine is served, under a name of its own"
+                return 403, "without a token only this machine is served, under a loopback name"
         elif not self.knows(_token(headers)) and scope["path"] not in _OPEN:
             return 401, "a token is needed: send it as 'Authorization: Bearer ...'"
         length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > MOST_BYTES:
-            return 413, f"a request must be at most {MOST_BYTES} bytes"
+        if not length.isdigit() or int(length) > MAX_BYTES:
+            return 413, f"a request must be at most {MAX_BYTES} bytes"
         return None
 
     def knows(self, token: bytes) -> bool:
-        """Whether this is the token, in a time that does not tell how much of it is right."""
+        """Compare with the token, in constant time."""
         return self._token is None or hmac.compare_digest(token, self._token)
 
 
-_LOOKED_AT = (b"authorization", b"cookie", b"host", b"content-length", b"accept")
+_READ = (b"authorization", b"cookie", b"host", b"content-length", b"accept")
 _OPEN = ("/login", "/static/page.css")
 
 
@@ -127,7 +127,7 @@ def _token(headers: dict[bytes, bytes]) -> bytes:
 
 
 async def _refuse(scope: Scope, headers: dict[bytes, bytes], send: Send, status: int, sentence: str) -> None:
-    """A sentence; a browser that lacks the token is asked for it."""
+    """Send an error; a browser without the token is redirected to the login page."""
     body = msgspec.json.encode({"error": sentence})
     answer = [(b"content-type", b"application/json")]
     if status == 401:

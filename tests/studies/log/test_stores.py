@@ -1,13 +1,12 @@
-"""One contract for SQLite and PostgreSQL, and what each refuses."""
+"""One contract for SQLite and PostgreSQL; foreign databases are refused."""
 
 import sqlite3
 import threading
-from itertools import pairwise
+from contextlib import suppress
 
 import pytest
 
-from semibandit.studies.stores import UnknownStudyError, open_store
-from semibandit.studies.stores._thinning import superfluous
+from semibandit.studies.log.stores import open_store
 
 
 @pytest.fixture
@@ -17,7 +16,7 @@ def store(storage):
     store.close()
 
 
-def test_a_name_is_given_once(store, storage):
+def test_creating_a_name_twice_returns_the_same_study(store, storage):
     study = store.create("a", "first")
     assert store.create("a", "other") == study
     other = open_store(storage)
@@ -34,10 +33,10 @@ def test_a_turn_is_a_transaction(store, storage):
         assert turn.rows == [(1, "first")]
         turn.append("second")
         turn.append("third")
-    turn = store.turn(study, 3)
-    assert turn.__enter__().rows == [(3, "third")]
-    turn.append("never")
-    turn.__exit__(KeyError, KeyError(), None)
+    with suppress(KeyError), store.turn(study, 3) as turn:
+        assert turn.rows == [(3, "third")]
+        turn.append("never")
+        raise KeyError
     with store.turn(study, 2) as turn:
         assert turn.rows == [(2, "second"), (3, "third")]
     other = open_store(storage)
@@ -46,7 +45,7 @@ def test_a_turn_is_a_transaction(store, storage):
     other.close()
 
 
-def test_turns_take_turns(store, storage):
+def test_concurrent_turns_are_serialized(store, storage):
     study = store.create("a", "0")
 
     def work():
@@ -64,56 +63,43 @@ def test_turns_take_turns(store, storage):
     assert [line for _, line in store.read(study, 1)] == [str(i) for i in range(81)]
 
 
-def test_studies_do_not_see_each_other(store):
+def test_studies_are_separate(store):
     a, b = store.create("a", "a1"), store.create("b", "b1")
     for study, line in ((a, "a2"), (b, "b2")):
         with store.turn(study, 1) as turn:
             turn.append(line)
-        store.save_portrait(study, 2, line.encode())
-        store.save_snapshot(study, 2, line.encode())
+        store.save_snapshot(study, "summary", 2, line.encode())
+        store.save_snapshot(study, "replica", 2, line.encode())
     store.delete(a)
     assert store.find("a") is None
     assert store.read(a, 1) == []
-    assert (store.portraits(a), store.snapshot(a)) == ([], None)
+    assert (store.snapshots(a, "summary"), store.last_snapshot(a, "replica")) == ([], None)
     assert store.read(b, 2) == [(2, "b2")]
-    assert (store.portraits(b), store.snapshot(b)) == ([b"b2"], b"b2")
+    assert (store.snapshots(b, "summary"), store.last_snapshot(b, "replica")) == ([b"b2"], b"b2")
     assert store.create("a", "again") not in (a, b)
 
 
 def test_snapshots_are_found_by_event(store):
     study = store.create("a", "first")
     for event in (10, 20, 30):
-        store.save_snapshot(study, event, b"\x00%d" % event)
-    assert store.snapshot(study, 9) is None
-    assert store.snapshot(study, 29) == b"\x0020"
-    assert store.snapshot(study) == b"\x0030"
-    store.prune(study)
-    assert store.snapshot(study, 29) is None
-    assert store.snapshot(study) == b"\x0030"
+        store.save_snapshot(study, "replica", event, b"\x00%d" % event)
+    assert store.last_snapshot(study, "replica", 9) is None
+    assert store.last_snapshot(study, "replica", 29) == b"\x0020"
+    assert store.last_snapshot(study, "replica") == b"\x0030"
+    assert store.snapshot_sizes(study, "replica") == [(10, 3), (20, 3), (30, 3)]
+    store.drop_snapshots(study, "replica", [10, 20])
+    store.vacuum()
+    assert store.snapshots(study, "replica") == [b"\x0030"]
 
 
-def test_names_are_data(store):
+def test_names_are_not_interpreted_as_sql(store):
     names = ["'; DROP TABLE studies; --", "%s", "?", "naïve \N{GREEK SMALL LETTER RHO}", '"', "a/b"]
     numbers = [store.create(name, "first") for name in names]
     assert [store.find(name) for name in names] == numbers
     assert [entry.name for entry in store.studies()] == names
 
 
-def test_thinning_keeps_the_newest_and_spreads_the_rest():
-    assert superfluous([(10, 1), (20, 1)]) == []
-    many = [(2048 * i, 10) for i in range(1, 100)]
-    kept = [event for event, _ in many if event not in superfluous(many)]
-    assert len(kept) == 32
-    assert kept[-1] == many[-1][0]
-    gaps = [b - a for a, b in pairwise(kept)]
-    assert max(gaps) <= 4 * 2048
-    assert superfluous([(1, 150_000_000), (2, 150_000_000)]) == [1]
-    growing = [(1000 * i, 10_000_000 * i) for i in range(1, 10)]  # the small ones at the beginning stay
-    assert superfluous(growing) == [8000, 6000, 4000, 7000]
-    assert superfluous([(2, 500_000_000)]) == []
-
-
-# -- what is not ours stays as it is -----------------------------------------------------------------
+# -- foreign databases are not changed -----------------------------------------------------------------
 
 
 def _unchanged(path, message):
@@ -133,8 +119,7 @@ def test_a_newer_file_is_refused(tmp_path):
     _unchanged(path, "has format 99, this program knows format 1")
 
 
-def test_many_make_the_same_store_at_once(tmp_path):
-    """Nobody takes a file that another one is just making for that of another program."""
+def test_threads_create_the_same_store_at_once(tmp_path):
     errors = []
 
     def make(url, barrier):
@@ -197,18 +182,18 @@ def test_a_foreign_schema_is_refused(database):
         ("postgresql://x?synchronous=off", ValueError, "one of normal, full"),
     ],
 )
-def test_bad_addresses(url, error, message):
+def test_bad_addresses_are_refused(url, error, message):
     with pytest.raises(error, match=message):
         open_store(url)
 
 
-def test_a_server_that_is_not_there():
+def test_an_unreachable_server_raises_connection_error():
     pytest.importorskip("psycopg")
     with pytest.raises(ConnectionError, match="cannot be reached"):
         open_store("postgresql://127.0.0.1:1/none")
 
 
-def test_synchronous_full(tmp_path, database):
+def test_synchronous_full_reaches_the_database(tmp_path, database):
     store = open_store(f"sqlite:///{tmp_path}/x.db?synchronous=full")
     assert store._open().execute("PRAGMA synchronous").fetchone() == (2,)
     store.close()
@@ -218,7 +203,7 @@ def test_synchronous_full(tmp_path, database):
         store.close()
 
 
-def test_a_connection_that_broke_is_made_again(database):
+def test_a_broken_connection_is_replaced(database):
     import psycopg
 
     store = open_store(database)
@@ -236,7 +221,7 @@ def test_a_connection_that_broke_is_made_again(database):
     store.close()
 
 
-def test_a_busy_database_says_so(tmp_path):
+def test_a_busy_database_raises_timeout_error(tmp_path):
     url = f"sqlite:///{tmp_path}/x.db?timeout=0.05"
     first, second = open_store(url), open_store(url)
     study = first.create("a", "first")
@@ -246,7 +231,3 @@ def test_a_busy_database_says_so(tmp_path):
         second.turn(study, 1),
     ):
         pass
-
-
-def test_unknown_study_is_a_value_error():
-    assert issubclass(UnknownStudyError, ValueError)

@@ -1,4 +1,4 @@
-"""The service: what it answers, what it refuses, who may use it."""
+"""The service: answers, refused requests, access."""
 
 import http.client
 import json
@@ -8,7 +8,7 @@ import pytest
 
 import semibandit as sb
 from semibandit.cli.serve import read_token
-from semibandit.studies.guard import is_loopback
+from semibandit.studies.service.auth import is_loopback
 from study_workers import SPACE, bits
 
 pytest.importorskip("starlette")
@@ -46,7 +46,7 @@ def send(server, method, path, body=None, **headers):
     return answer.status, data
 
 
-def test_a_round_in_plain_json(server, study):
+def test_a_round_can_be_played_in_json(server, study):
     status, trial = send(server, "POST", "/api/studies/1/ask", {"worker": "curl", "lease": 60})
     assert status == 200
     lo = 0.5 * trial["rho"]
@@ -66,7 +66,7 @@ def test_a_round_in_plain_json(server, study):
     assert study.history()[0].worker == "curl"
 
 
-def test_the_document_describes_every_path(server):
+def test_the_openapi_document_describes_every_path(server):
     status, document = send(server, "GET", "/api/openapi.json")
     assert status == 200
     assert document["openapi"] == "3.1.0"
@@ -117,8 +117,8 @@ BAD = [
     ("POST", "/api/studies", {"name": "a"}, 404, "no study 'a'"),
     ("POST", "/api/studies", {"name": ""}, 400, "the name of a study"),
     ("POST", "/api/studies", {"name": "a", "space": {"lo": 1, "hi": 0}}, 400, "lo must be below hi"),
-    ("POST", "/api/studies", {"name": "a", "space": {"left": 1}}, 400, "space is not"),
-    ("POST", "/api/studies", {"name": "a", "space": {}}, 400, "space is not"),
+    ("POST", "/api/studies", {"name": "a", "space": {"left": 1}}, 400, "space must be"),
+    ("POST", "/api/studies", {"name": "a", "space": {}}, 400, "space must be"),
     ("POST", "/api/studies", {"name": "a", "space": {"lo": 0, "hi": 1}, "options": {"x": 1}}, 400, "x"),
     ("POST", "/api/studies", {"name": "a", "space": {"lo": 0, "hi": 1}, "learner": "os"}, 400, "one of"),
     (
@@ -139,7 +139,7 @@ BAD = [
 ]
 
 
-def test_what_is_wrong_gets_one_sentence_and_changes_nothing(server, study, storage):
+def test_a_refused_request_gets_one_sentence_and_changes_nothing(server, study, storage):
     study.ask()
     before = study.n_events, bits(study.learner)
     for method, path, body, expected, message in BAD:
@@ -152,7 +152,7 @@ def test_what_is_wrong_gets_one_sentence_and_changes_nothing(server, study, stor
     assert len(send(server, "GET", "/api/studies")[1]["studies"]) == 1
 
 
-def test_large_and_strange_bodies(server):
+def test_large_bodies_and_other_content_types_are_refused(server):
     status, answer = send(server, "POST", "/api/studies/1/ask", b" " * 1_000_001)
     assert (status, answer["error"]) == (413, "a request must be at most 1000000 bytes")
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
@@ -169,7 +169,7 @@ def test_large_and_strange_bodies(server):
 # -- who may use it ----------------------------------------------------------------------------------
 
 
-def test_without_a_token_only_this_machine(server):
+def test_without_a_token_only_loopback_hosts_are_served(server):
     for host in ("evil.example", "10.0.0.1:8080", "127.evil.example", ""):
         status, answer = send(server, "GET", "/api/studies", Host=host)
         assert status == 403
@@ -183,7 +183,7 @@ def test_without_a_token_only_this_machine(server):
     [("127.0.0.1", True), ("127.8.8.8", True), ("localhost", True), ("::1", True), ("0.0.0.0", False),
      ("127.x", False), ("example.org", False), ("", False)],
 )  # fmt: skip
-def test_loopback(host, expected):
+def test_loopback_hosts_are_recognized(host, expected):
     assert is_loopback(host) is expected
 
 
@@ -225,7 +225,7 @@ def test_a_token_is_needed_for_everything(serve, study, storage):
     assert send(server, "GET", "/", Cookie=cookie.partition(";")[0])[0] == 200
 
 
-def test_token_files(tmp_path):
+def test_a_token_is_one_word_of_16_characters(tmp_path):
     path = tmp_path / "token"
     path.write_text("a-token-of-some-length\n")
     assert read_token(path) == "a-token-of-some-length"
@@ -235,7 +235,7 @@ def test_token_files(tmp_path):
             read_token(path)
 
 
-def test_pages_load_nothing_from_elsewhere(server):
+def test_pages_load_nothing_from_other_hosts(server):
     for path in ("/", "/studies/1", "/login"):
         connection = http.client.HTTPConnection("127.0.0.1", server.port)
         connection.request("GET", path)
@@ -264,7 +264,7 @@ def lines(server, path, **headers):
             yield line
 
 
-def test_the_stream_of_events(server, study):
+def test_streams_send_events_of_all_processes(server, study):
     trial = study.ask()
     messages = lines(server, "/api/studies/1/events?since=2")
     assert next(messages) == "id: 2"
@@ -276,6 +276,10 @@ def test_the_stream_of_events(server, study):
     assert next(messages) == "id: 4"
     again = lines(server, "/api/studies/1/events", **{"Last-Event-ID": "3"})
     assert next(again) == "id: 4"
+    for last in ("99999999999999999999", "x", "-1"):
+        status, answer = send(server, "GET", "/api/studies/1/events", Last_Event_ID=last)
+        assert status == 400
+        assert "Last-Event-ID must be a positive integer" in answer["error"]
     counts = lines(server, "/api/studies/1/live")
     assert next(counts) == 'data: {"events": 4}'
     study.ask()
@@ -285,7 +289,7 @@ def test_the_stream_of_events(server, study):
 # -- many clients ------------------------------------------------------------------------------------
 
 
-def test_sixteen_clients(server, study):
+def test_rounds_of_sixteen_clients_are_counted_once(server, study):
     told = []
 
     def work(number):
@@ -306,8 +310,8 @@ def test_sixteen_clients(server, study):
         assert bits(client.learner) == bits(study.learner)
 
 
-def test_a_study_that_is_deleted_is_gone(server, study, storage):
-    from semibandit.studies.stores import open_store
+def test_a_deleted_study_is_not_found(server, study, storage):
+    from semibandit.studies.log.stores import open_store
 
     assert send(server, "POST", "/api/studies/1/ask", {})[0] == 200
     open_store(storage).delete(study.id)

@@ -1,4 +1,4 @@
-// The page of studies. What comes from the service is put in as text, never as HTML.
+// The pages of studies. Data of the service is inserted as text, never as HTML.
 "use strict";
 
 const $ = (id) => document.getElementById(id);
@@ -9,7 +9,7 @@ function number(x, digits = 5) {
   if (typeof x !== "number") return String(x);
   return Number(x.toPrecision(digits)).toLocaleString("en", { maximumSignificantDigits: digits });
 }
-// Knobs have names, that of the line first; other parameters are ρ and α.
+// Knobs have names, that of rho first; other parameters are ρ and α.
 const rhoName = () => (view && view.names && view.names[0]) || "ρ";
 function alphaText(alpha) {
   if (alpha === null || alpha === undefined) return "";
@@ -74,7 +74,7 @@ async function showList() {
     $("studies").hidden = studies.length === 0;
     status(studies.length + (studies.length === 1 ? " study" : " studies"), true);
   } catch (error) {
-    status("the service does not answer: " + error.message, false);
+    status("no answer from the service: " + error.message, false);
   }
   setTimeout(showList, 2000);
 }
@@ -83,9 +83,9 @@ async function showList() {
 
 const id = location.pathname.split("/").pop();
 const api = "/api/studies/" + id;
-let view = null; // what the service said last
-let moment = null; // the column of an earlier moment, if the slider stands there
-let asked = 0; // counts moments asked for: answers that come too late are dropped
+let view = null; // last answer of the service
+let moment = null; // column of the past event that the slider selects
+let asked = 0; // number of requested moments: late answers are dropped
 
 function layout(extra) {
   const axis = { gridcolor: style("--line"), linecolor: style("--line"), zerolinecolor: style("--line"), automargin: true };
@@ -108,7 +108,7 @@ function cells(count) {
   return Array.from({ length: count + 1 }, (_, i) => lo + ((hi - lo) * i) / count);
 }
 function rows() {
-  // Where several rows share the line: a tick in the middle of each, named by its alpha.
+  // Several rows on the line: a tick in the middle of each, labelled by its alpha.
   const n = view.alphas.length;
   const others = view.names.slice(1).join(", ") || "α";
   if (n < 2 || n > 12) return { title: { text: n ? "rows of " + others : rhoName() } };
@@ -122,7 +122,7 @@ function rows() {
 function drawHeat(columns) {
   const x = [0, ...columns.map((c) => c.told)];
   const n = columns[0].masses.length;
-  // The square root shows what is small beside what is large.
+  // The square root keeps small densities visible.
   const z = Array.from({ length: n }, (_, i) => columns.map((c) => Math.sqrt(c.masses[i] * n)));
   const shown = moment || columns[columns.length - 1];
   draw("heat", [
@@ -153,10 +153,10 @@ function drawLosses(columns) {
   const traces = [
     { x: recent.map((_, i) => first + i), y: recent.map((r) => r.loss), name: "last rounds", type: "scatter", mode: "markers",
       marker: { color: style("--quiet"), size: 4, opacity: 0.5 } },
-    line(told, columns.map((c) => c.moving), "moving", "--accent"),
+    line(told, columns.map((c) => c.moving), "recent", "--accent"),
     line(told, columns.map((c) => c.mean), "all rounds", "--warm"),
   ];
-  if (columns.some((c) => c.default !== null)) traces.push(line(told, columns.map((c) => c.default), "the default's", "--third", { dash: "dash" }));
+  if (columns.some((c) => c.default !== null)) traces.push(line(told, columns.map((c) => c.default), "default", "--third", { dash: "dash" }));
   draw("losses", traces, { xaxis: { title: { text: "round" }, rangemode: "tozero" }, yaxis: {}, ...legend });
 }
 function drawWidths(columns) {
@@ -165,7 +165,7 @@ function drawWidths(columns) {
   draw("widths", [
     { x: recent.map((_, i) => first + i), y: recent.map((r) => r.width ?? null), name: "last rounds", type: "scatter", mode: "markers",
       marker: { color: style("--quiet"), size: 4, opacity: 0.5 } },
-    line(columns.map((c) => c.told), columns.map((c) => c.width), "moving mean", "--accent"),
+    line(columns.map((c) => c.told), columns.map((c) => c.width), "recent mean", "--accent"),
   ], { xaxis: { title: { text: "round" }, rangemode: "tozero" }, yaxis: { rangemode: "tozero" }, ...legend });
 }
 
@@ -182,26 +182,26 @@ function showTiles() {
   const told = moment ? moment.told : view.told;
   const word = view.settings.options.maximize ? "Mean value" : "Mean loss";
   $("tiles").replaceChildren(
-    tile("Recommended " + rhoName(), told ? number(at.rho) + alphaText(at.alpha) : "–", told ? number(interval[0]) + " to " + number(interval[1]) : "nothing was learned yet"),
+    tile("Recommended " + rhoName(), told ? number(at.rho) + alphaText(at.alpha) : "–", told ? number(interval[0]) + " to " + number(interval[1]) : "no rounds yet"),
     tile("Rounds", told.toLocaleString("en")),
-    tile(word, number(at.mean, 4)),
+    tile(word, number(moment ? moment.mean : view.mean_loss, 4)),
     tile("Per minute", number(view.per_minute, 3), "now"),
     tile("Pending", String(view.pending), "now"),
     tile("Failed", String(view.failed), view.forgotten + " forgotten"),
   );
 }
 function showTables() {
-  const left = (lease) => (lease.until == null ? "for ever" : lease.until < view.now ? "overdue" : ago(lease.until - view.now));
+  const left = (lease) => (lease.until == null ? "forever" : lease.until < view.now ? "overdue" : ago(lease.until - view.now));
   fill($("leases").tBodies[0], view.leases.map((lease) => [
     String(lease.trial), number(lease.rho) + alphaText(lease.alpha), lease.worker, ago(view.now - lease.since), left(lease),
-  ]), "no worker has a trial");
+  ]), "no pending trials");
   const failures = Object.entries(view.failures).sort((a, b) => b[1] - a[1]);
-  fill($("failures").tBodies[0], failures.map(([kind, count]) => [kind, String(count)]), "no run has failed");
+  fill($("failures").tBodies[0], failures.map(([kind, count]) => [kind, String(count)]), "no failures");
   $("certificate").textContent = view.certificate ?? view.guarantee;
   const { space, learner, seed, options } = view.settings;
   const settings = [["learner", learner], ["space", JSON.stringify(space)], ["seed", String(seed)]];
   settings.push(...Object.entries(options).map(([name, value]) => [name, JSON.stringify(value)]));
-  settings.push(["begun", new Date(1000 * view.began).toLocaleString()], ["events", view.events.toLocaleString("en")]);
+  settings.push(["created", new Date(1000 * view.began).toLocaleString()], ["events", view.events.toLocaleString("en")]);
   fill($("settings").tBodies[0], settings.map(([name, value]) => [element("th", name, { scope: "row" }), value]));
 }
 function show() {
@@ -219,7 +219,7 @@ function show() {
   drawWidths(columns);
   const slider = $("slider");
   slider.max = view.events;
-  slider.step = Math.ceil(view.events / 500); // so that a key moves it by something to be seen
+  slider.step = Math.ceil(view.events / 500); // a key press moves it visibly
   if (moment === null) slider.value = view.events;
   $("now").disabled = moment === null;
   $("moment").textContent = moment === null ? "now: event " + view.events.toLocaleString("en")
@@ -229,13 +229,13 @@ function show() {
 let updating = false;
 let again = false;
 async function update() {
-  // One request at a time; what changes meanwhile is asked for once more afterwards.
+  // One request at a time; changes meanwhile cause one more request.
   if (updating) { again = true; return; }
   updating = true;
   try {
     view = await get(api + "/view");
     show();
-    status(moment === null ? "live" : "an earlier moment is shown", true);
+    status(moment === null ? "live" : "showing a past event", true);
   } catch (error) {
     status(error.message, false);
   }
@@ -256,13 +256,13 @@ async function moveTo(event) {
       return;
     }
   }
-  status(moment === null ? "live" : "an earlier moment is shown", true);
+  status(moment === null ? "live" : "showing a past event", true);
   show();
 }
 function watch() {
   const stream = new EventSource(api + "/live");
   stream.onmessage = update;
-  stream.onerror = () => status("the service does not answer; trying again", false);
+  stream.onerror = () => status("no answer from the service; retrying", false);
 }
 function startStudy() {
   let waiting = null;
@@ -273,7 +273,7 @@ function startStudy() {
   });
   $("now").addEventListener("click", () => { $("slider").focus(); moveTo(view.events); });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
-  setInterval(() => { if (view && view.leases.length) update(); }, 5000); // ages and leases move on
+  setInterval(() => { if (view && view.leases.length) update(); }, 5000); // updates ages and leases
   update().then(watch);
 }
 

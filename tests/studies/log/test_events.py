@@ -1,4 +1,4 @@
-"""Events survive the log to the bit."""
+"""JSON restores events exactly."""
 
 import math
 
@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semibandit import PiecewiseConstant, PiecewiseLinear
-from semibandit.studies import events
-from semibandit.studies.events import Asked, Created, Failed, Forgotten, Function, Renewed, Told
+from semibandit.studies.log import events
+from semibandit.studies.log.events import Asked, Created, Failed, Forgotten, Function, Renewed, Told
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 
 
 @given(st.lists(numbers, min_size=2, max_size=6, unique=True), st.data())
-def test_functions_come_back_to_the_bit(edges, data):
+def test_functions_are_restored_to_the_bit(edges, data):
     edges = sorted(edges)
     if not math.isfinite(edges[-1] - edges[0]):
         return
@@ -31,7 +31,7 @@ def test_functions_come_back_to_the_bit(edges, data):
 
 
 @given(numbers, numbers)
-def test_numbers_come_back_to_the_bit(position, loss):
+def test_numbers_are_restored_to_the_bit(position, loss):
     asked = events.decode(events.encode(Asked(1.5, 3, position, position, "w")))
     assert math.copysign(1.0, asked.position) == math.copysign(1.0, position)
     assert asked.position == position
@@ -45,17 +45,17 @@ def test_numbers_come_back_to_the_bit(position, loss):
     [
         Created(1.0, {"space": {"lo": 0.0}}, b"\x00\xff"),
         Asked(1.0, 0, 0.5, 0.5, "w", 3.5, [0.1, 0.2], [0.3], "key", {"instance": "a"}),
-        Told(1.0, 0, [0.5, Function([0.0, 1.0], [0.5])], 0.5, None, 1.0, {"seconds": 0.5}),
+        Told(1.0, 0, [0.5, Function([0.0, 1.0], [0.5])], 0.5, [0.5, 0.25], 1.0, {"seconds": 0.5}),
         Failed(1.0, 0, "timeout"),
         Forgotten(1.0, 0, "lease"),
         Renewed(1.0, 0, 2.0),
     ],
 )
-def test_each_kind_comes_back(event):
+def test_each_kind_of_event_is_restored(event):
     assert events.decode(events.encode(event)) == event
 
 
-def test_several_functions_are_a_list():
+def test_feedback_of_probes_is_a_list():
     parts = [PiecewiseConstant([0, 1], [0.5]), 0.25]
     assert events.unpack(events.pack(parts)) == parts
     with pytest.raises(TypeError, match="a function or a loss"):
@@ -65,6 +65,6 @@ def test_several_functions_are_a_list():
 @pytest.mark.parametrize(
     "function", [Function([0.0, 1.0]), Function([0.0, 1.0], [1.0], [1.0]), Function([0.0, 1.0], left=[1.0])]
 )
-def test_half_a_function_is_refused(function):
+def test_an_incomplete_function_is_refused(function):
     with pytest.raises(ValueError, match="must have edges and values, edges, left and right, or boxes"):
         events.unpack(function)

@@ -1,4 +1,4 @@
-"""The page: plain HTML, one script of ours, and plotly's, which comes inside its package."""
+"""The page of studies: HTML, a script, and the script of plotly, which its Python package contains."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, quote
 
 from semibandit._extras import needed
-from semibandit.studies import guard
+from semibandit.studies.service import auth
 
 with needed("the service", "serve"):
     from starlette.requests import Request
@@ -22,7 +22,7 @@ _DAY = 86_400
 
 
 def routes() -> list[Route]:
-    """The pages, and what they load. All they show is fetched from the service and put in as text."""
+    """Return the routes of the pages and their files. Scripts insert data as text, never as HTML."""
     return [
         Route("/", _page("index.html")),
         Route("/studies/{id:int}", _page("study.html")),
@@ -44,7 +44,7 @@ def _page(name: str):  # type: ignore[no-untyped-def]
 
 
 async def plotly(request: Request) -> Response:
-    """The script of plotly."""
+    """Return the script of plotly."""
     package = find_spec("plotly")
     if package is None or package.origin is None:
         return Response(
@@ -56,16 +56,16 @@ async def plotly(request: Request) -> Response:
 
 
 async def login(request: Request) -> Response:
-    """Keep the token in a cookie that no script reads and no other site sends."""
+    """Store the token in a cookie that scripts cannot read and other sites cannot send."""
     body = b""
     async for chunk in request.stream():
         body += chunk
-        if len(body) > guard.MOST_BYTES:
+        if len(body) > auth.MAX_BYTES:
             return Response(status_code=413)
     token = parse_qs(body.decode("latin-1"), encoding="utf-8").get("token", [""])[0]
-    if not request.scope["guard"].knows(token.encode()):
+    if not request.scope["auth"].knows(token.encode()):
         return RedirectResponse("/login?wrong", 303)
     answer = RedirectResponse("/", 303)
     secure = request.headers.get("x-forwarded-proto") == "https" or request.url.scheme == "https"
-    answer.set_cookie(guard.COOKIE, quote(token, safe=""), httponly=True, samesite="strict", secure=secure)
+    answer.set_cookie(auth.COOKIE, quote(token, safe=""), httponly=True, samesite="strict", secure=secure)
     return answer

@@ -1,4 +1,4 @@
-"""The page in a real browser: the list, a study, live updates, the slider, narrow and dark.
+"""The page in a browser: list, study, live updates, slider, narrow and dark screens.
 
 Chromium is SEMIBANDIT_CHROMIUM or the one on the path; SEMIBANDIT_SCREENSHOTS names a folder for pictures.
 """
@@ -36,7 +36,7 @@ def browser():
 
 @pytest.fixture
 def open_page(browser):
-    """Open a page of some width; whatever it complains about, or asks of other machines, fails the test."""
+    """Open a page; errors on its console and requests to other hosts fail the test."""
     complaints, contexts = [], []
 
     def open_page(url, width=1600, scheme="light"):
@@ -53,7 +53,7 @@ def open_page(browser):
         return page
 
     yield open_page
-    said = list(complaints)  # closing a page ends its stream of events, which is no complaint
+    said = list(complaints)  # closing a page ends its stream, which is no error
     for context in contexts:
         context.close()
     assert said == []
@@ -67,7 +67,7 @@ def keep(page, name):
 
 @pytest.fixture
 def study(tmp_path):
-    """Some rounds with failures, defaults and a pending trial, under a name that is no HTML."""
+    """Rounds with failures, defaults and a pending trial; names contain HTML that must not be rendered."""
     random_ = random.Random(0)
     name = '<b>solver</b> & "alpha"'
     with sb.Study(f"sqlite:///{tmp_path}/studies.db", name, space=SPACE, seed=0) as study:
@@ -92,14 +92,14 @@ def wait_for(page, selector, words):
     )
 
 
-def test_from_the_list_to_a_live_study(serve, study, open_page):
+def test_a_tell_appears_on_the_open_page(serve, study, open_page):
     server = serve(study.storage)
     page = open_page(server.url)
     wait_for(page, "#studies tbody", study.name)
     row = text(page, "#studies tbody tr")
     assert "191" in row  # rounds told
     page.keyboard.press("Tab")
-    page.keyboard.press("Enter")  # the link is the first thing that takes the keyboard
+    page.keyboard.press("Enter")  # the link is first in the tab order
     page.wait_for_url("**/studies/1")
     wait_for(page, "#status", "live")
     assert page.title() == text(page, "h1") == study.name
@@ -109,9 +109,9 @@ def test_from_the_list_to_a_live_study(serve, study, open_page):
     assert f"at most {study.certificate().value:.4g}" in text(page, "#certificate")
     for plot in ("heat", "density", "losses", "widths"):
         page.wait_for_selector(f"#{plot} .main-svg")
-    assert "the default's" in page.text_content("#losses")
+    assert "default" in page.text_content("#losses")
     wait_for(page, "#tiles", "191")
-    # A tell, by another process, shows without anybody touching the page.
+    # The tell of another process appears without a reload.
     trial = study.ask()
     study.tell(trial, seen_around(trial.rho, random.Random(1)))
     wait_for(page, "#tiles", "192")
@@ -119,23 +119,23 @@ def test_from_the_list_to_a_live_study(serve, study, open_page):
     keep(page, "study-wide")
 
 
-def test_the_slider_goes_through_time(serve, study, open_page):
+def test_the_slider_shows_past_events(serve, study, open_page):
     page = open_page(f"{serve(study.storage).url}/studies/1")
     wait_for(page, "#status", "live")
     page.focus("#slider")
     for _ in range(10):
         page.keyboard.press("ArrowLeft")
-    wait_for(page, "#status", "an earlier moment is shown")
+    wait_for(page, "#status", "showing a past event")
     event = study.n_events - 10
     wait_for(page, "#moment", f"event {event} of {study.n_events}")
     best = study.at(event).recommend()
     assert text(page, "#tiles dd").startswith(f"{best.rho:.4g}"[:5])
-    # Rounds that come meanwhile do not move it.
+    # New rounds do not move the slider.
     study.tell(study.ask(), None)
     wait_for(page, "#moment", f"event {event} of {study.n_events}")
     page.keyboard.press("Home")
     wait_for(page, "#moment", "event 1 of")
-    assert "nothing was learned yet" in text(page, "#tiles")
+    assert "no rounds yet" in text(page, "#tiles")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     wait_for(page, "#moment", "now: event")
@@ -143,7 +143,7 @@ def test_the_slider_goes_through_time(serve, study, open_page):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_narrow_and_dark(serve, study, open_page, scheme):
+def test_a_narrow_page_does_not_scroll_sideways_and_follows_the_color_scheme(serve, study, open_page, scheme):
     server = serve(study.storage)
     page = open_page(server.url, 400, scheme)
     wait_for(page, "#studies tbody", study.name)
@@ -161,7 +161,7 @@ def test_narrow_and_dark(serve, study, open_page, scheme):
     keep(page, f"study-narrow-{scheme}")
 
 
-def test_a_service_with_a_token_asks_for_it(serve, study, open_page):
+def test_the_browser_is_asked_for_the_token(serve, study, open_page):
     server = serve(study.storage, "a-token-of-some-length")
     page = open_page(f"{server.url}/studies/1")
     page.wait_for_selector("#token")
@@ -170,7 +170,7 @@ def test_a_service_with_a_token_asks_for_it(serve, study, open_page):
     wait_for(page, "#studies tbody", study.name)
 
 
-def test_rows_and_empty_services(serve, tmp_path, open_page):
+def test_an_empty_service_shows_new_studies_and_rows_show_alpha(serve, tmp_path, open_page):
     url = f"sqlite:///{tmp_path}/other.db"
     server = serve(url)
     page = open_page(server.url)
@@ -180,7 +180,7 @@ def test_rows_and_empty_services(serve, tmp_path, open_page):
         wait_for(page, "#studies tbody", "rows")
         page.click("#studies a")
         wait_for(page, "#status", "live")
-        wait_for(page, "#tiles", "nothing was learned yet")
+        wait_for(page, "#tiles", "no rounds yet")
         trial = study.ask()
         row = strips.row_of(trial.alpha)
         study.tell(trial, strips.lay_rows({row: sb.PiecewiseConstant([0, 1], [0.5])}))

@@ -1,7 +1,7 @@
-"""What can happen to a study. Its log of events, in the order that the store gives, is all there is to it.
+"""Events of a study. The log of events, in the order of the store, is the whole state of a study.
 
-An event is one line of JSON; its field `event` says which kind it is. Numbers are written with as many
-digits as bring them back to the bit.
+An event is one line of JSON; its field `event` names its kind. Numbers are written with enough digits to
+restore them exactly.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ __all__ = [
     "Forgotten",
     "Function",
     "Info",
+    "LoggedFeedback",
     "Renewed",
-    "Seen",
     "Told",
     "decode",
     "encode",
@@ -38,9 +38,9 @@ Info = dict[str, str | int | float | bool | None]
 
 
 class Function(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A function as its `to_dict` gives it: steps have `values`, lines have `left` and `right`.
+    """A function in the form of its `to_dict`: steps have `values`, lines have `left` and `right`.
 
-    Of several knobs, `boxes` has functions and what the other knobs may be; see `semibandit.Boxes`.
+    Functions of several knobs have `boxes`; see `semibandit.Boxes`.
     """
 
     edges: list[float] = []
@@ -50,26 +50,26 @@ class Function(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
     boxes: list[Any] | None = None
 
 
-# A loss, a function seen in part, or one of these for each look at an instance (None: it is missing).
-Seen = float | Function | list[float | Function | None]
+# A loss, a partially known function, or one of these for the played parameter and each probe (None: missing).
+LoggedFeedback = float | Function | list[float | Function | None]
 
 
 class _Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="event", tag=str.lower):
-    at: float  # seconds since 1970, by the store's clock; never decreases
+    at: float  # seconds since 1970, by the clock of the store; never decreases
 
 
 class Created(_Event, frozen=True):
-    """The study begins, with a fresh learner: as it was described, and as it is saved."""
+    """The study was created, with these settings and this saved learner."""
 
     settings: dict[str, Any]
     learner: bytes
 
 
 class Asked(_Event, frozen=True):
-    """A trial was drawn at `position`, for a worker that has it until the lease ends (None: for ever).
+    """A trial was drawn at `position` for a worker; its lease ends at `until` (None: never).
 
-    `probes` are the positions of further looks. `key` names the request: the same one again gets the same
-    trial.
+    `probes` are the positions of further parameters. `key` identifies the request: a repeated request with
+    the same key returns the same trial.
     """
 
     trial: int
@@ -84,22 +84,22 @@ class Asked(_Event, frozen=True):
 
 
 class Told(_Event, frozen=True):
-    """A trial was told; `probability` is that by which the learner divided, or one for each position.
+    """Feedback of a trial; `probability` is the divisor of the importance weight, or one for each position.
 
-    A journal of `semibandit tune` has no probabilities: there they are computed again. `width` is that of
-    the interval that was seen; it and the loss are missing where the played parameter was not looked at.
+    `width` is the width of the observed interval around the played parameter. Loss and width are None if
+    the feedback covers the probes only.
     """
 
     trial: int
-    seen: Seen
+    seen: LoggedFeedback
     loss: float | None
-    probability: float | list[float] | None
+    probability: float | list[float]
     width: float | None = None
     info: Info | None = None
 
 
 class Failed(_Event, frozen=True):
-    """A run failed: nothing is learned from it."""
+    """A run failed: the learner counts it and learns nothing."""
 
     trial: int
     failure: str
@@ -107,21 +107,21 @@ class Failed(_Event, frozen=True):
 
 
 class Forgotten(_Event, frozen=True):
-    """A trial was given up, or its lease ran out."""
+    """A trial was given up, or its lease expired."""
 
     trial: int
     reason: str
 
 
 class Renewed(_Event, frozen=True):
-    """A worker keeps its trial for longer."""
+    """The lease of a trial was renewed."""
 
     trial: int
     until: float | None = None
 
 
 class Changed(_Event, frozen=True):
-    """Settings that no learning depends on have other values now."""
+    """The default lease or the note was changed."""
 
     settings: dict[str, Any]
 
@@ -141,20 +141,20 @@ _decoder = msgspec.json.Decoder(Event)
 
 
 def encode(event: Event) -> str:
-    """One line of JSON."""
+    """Return an event as one line of JSON."""
     return _encoder.encode(event).decode()
 
 
 def decode(line: str | bytes) -> Event:
-    """Undo `encode`."""
+    """Return the event that `encode` wrote."""
     event: Event = _decoder.decode(line)
     return event
 
 
-def pack(seen: Any) -> Seen:
-    """What is told to a learner, in the form of a log."""
+def pack(seen: Any) -> LoggedFeedback:
+    """Convert feedback to the form of the log."""
     if isinstance(seen, PiecewiseConstant):
-        # As its `to_dict` does, but for the usual case of one piece without detours.
+        # Same as `to_dict`, which is slower.
         return Function(seen.edges.tolist(), [None if x != x else x for x in seen.values.tolist()])
     if isinstance(seen, PiecewiseLinear | Boxes):
         return msgspec.convert(seen.to_dict(), Function)
@@ -166,12 +166,12 @@ def pack(seen: Any) -> Seen:
 def _pack_one(seen: Any) -> float | Function:
     packed = pack(seen)
     if isinstance(packed, list):
-        raise TypeError(f"what was seen at a position must be a function or a loss, got {seen!r}")
+        raise TypeError(f"seen must hold a function or a loss for each parameter, got {seen!r}")
     return packed
 
 
-def unpack(seen: Seen) -> PiecewiseConstant | PiecewiseLinear | Boxes | float | list[Any]:
-    """Undo `pack`, to the bit."""
+def unpack(seen: LoggedFeedback) -> PiecewiseConstant | PiecewiseLinear | Boxes | float | list[Any]:
+    """Return the feedback that `pack` converted, exactly."""
     if isinstance(seen, Function):
         return _function(seen)
     if isinstance(seen, Sequence):

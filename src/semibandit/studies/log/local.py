@@ -1,0 +1,301 @@
+"""A study in a store, read and written by this process."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+import warnings
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from semibandit.learners import Learner, Recommendation
+from semibandit.studies.log.operations import creation, tidy
+from semibandit.studies.log.replica import Lease, Replica
+from semibandit.studies.log.stores import (
+    DamagedStudyError,
+    Store,
+    Turn,
+    UnknownStudyError,
+    open_store,
+    public,
+)
+from semibandit.studies.log.summary import StudySummary
+from semibandit.studies.settings import StudySettings
+
+__all__ = ["LocalBackend", "Transaction"]
+
+Transaction = Callable[[Replica, Turn], Any]
+
+_CHUNK = 20_000  # events that are read at once
+_MAX_SNAPSHOTS = 32
+_MAX_SNAPSHOT_BYTES = 256_000_000
+_REFUSED = (ValueError, TypeError)  # raised by operations before the learner has changed
+_UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)  # by a damaged event
+
+_backends: weakref.WeakSet[LocalBackend] = weakref.WeakSet()
+
+
+class LocalBackend:
+    """Store, replica and transactions of one study. Threads may share it; a forked child may use it.
+
+    Parameters
+    ----------
+    storage, name
+        Address of the store, and name of the study.
+    given
+        Settings with which the study is created, or must agree; None joins an existing study.
+    """
+
+    def __init__(self, storage: str, name: str, given: StudySettings | None) -> None:
+        self.storage, self.name = storage, name
+        if given is not None:
+            given.make()  # wrong settings raise before a store is created
+        self._lock = threading.RLock()
+        self._replica: Replica | None = None
+        self._shared = False  # other processes were seen to write
+        self._compiled = False
+        self._store = self._open(create=given is not None)
+        try:
+            self.id = self._find_or_create(given)
+            self._require_agreement(given)
+        except BaseException:
+            self.close()
+            raise
+        _backends.add(self)
+
+    def _open(self, create: bool) -> Store:
+        try:
+            return open_store(self.storage, create)
+        except FileNotFoundError as error:
+            raise UnknownStudyError(
+                f"{error}, so no study {self.name!r}; creating one needs a space"
+            ) from None
+
+    def _find_or_create(self, given: StudySettings | None) -> int:
+        study = self._store.find(self.name)
+        if study is not None:
+            return study
+        if given is None:
+            raise UnknownStudyError(f"there is no {self}; creating one needs a space")
+        return self._store.create(self.name, creation(given, time.time()))
+
+    def _require_agreement(self, given: StudySettings | None) -> None:
+        if given is not None and (differences := ", ".join(self.settings.differences(given))):
+            raise ValueError(f"the study {self.name!r} was created with other settings: {differences}")
+
+    def __str__(self) -> str:
+        return f"study {self.name!r} in {public(self.storage)}"
+
+    def after_fork(self) -> None:
+        """Use a new lock and a new replica: another thread of the parent may have held the old ones."""
+        self._lock = threading.RLock()
+        self._replica = None
+
+    def close(self) -> None:
+        with self._lock:
+            self._store.close()
+
+    # -- transactions ------------------------------------------------------------------------------
+
+    def do_all(self, operations: Sequence[Transaction]) -> list[Any]:
+        """Run operations in one transaction; return the outcome of each, or the error that refused it.
+
+        Any other error undoes all of them. The replica may have changed then, and is read again.
+        """
+        with self._lock:
+            outcomes: list[Any] | None = None
+            while outcomes is None:
+                # If others write as well, most of their events are applied before the store is locked.
+                replica = self._current() if self._shared else self._replica or self._rebuilt()
+                self._replica = None
+                if not self._compiled:
+                    replica.compile()
+                    self._compiled = True
+                with self._store.turn(self.id, replica.event) as turn:
+                    self._shared = self._shared or len(turn.rows) > 1
+                    if replica.follows(turn.rows):
+                        self._apply(replica, turn.rows[1:])
+                        before = replica.event
+                        outcomes = [_attempt(operation, replica, turn) for operation in operations]
+            self._replica = replica
+            self._save_snapshots(replica, before)
+            return outcomes
+
+    def _save_snapshots(self, replica: Replica, before: int) -> None:
+        """Save summary and replica if an event at which one is due was written."""
+        n_pieces, event = replica.learner.n_pieces, replica.event
+        if _crossed(before, event, summary_stride(event, n_pieces)):
+            summary = msgspec.msgpack.encode(replica.summary())
+            self._store.save_snapshot(self.id, "summary", event, summary)
+        if _crossed(before, event, snapshot_stride(n_pieces)):
+            self._store.save_snapshot(self.id, "replica", event, replica.dumps())
+            sizes = self._store.snapshot_sizes(self.id, "replica")
+            self._store.drop_snapshots(self.id, "replica", superfluous(sizes))
+
+    def prune(self) -> int:
+        """Forget overdue trials, and drop all snapshots of the replica but the last."""
+        with self._lock:
+            (overdue,) = self.do_all([tidy])
+            sizes = self._store.snapshot_sizes(self.id, "replica")
+            self._store.drop_snapshots(self.id, "replica", [event for event, _ in sizes[:-1]])
+            self._store.vacuum()
+        return int(overdue)
+
+    # -- the replica -------------------------------------------------------------------------------
+
+    def _current(self) -> Replica:
+        """Return the replica after all events of the log."""
+        replica, self._replica = self._replica, None
+        rows = [] if replica is None else self._store.read(self.id, replica.event)
+        if replica is not None and replica.follows(rows):
+            self._apply(replica, rows[1:])
+        else:
+            replica = self._rebuilt()
+        self._replica = replica
+        return replica
+
+    def _rebuilt(self, event: int | None = None) -> Replica:
+        """Load the last snapshot at or before an event, and apply the log from there on."""
+        replica = self._from_snapshot(event) or self._from_first_event()
+        last = math.inf if event is None else event
+        while rows := self._store.read(self.id, replica.event + 1, _CHUNK):
+            self._apply(replica, [row for row in rows if row[0] <= last])
+            if rows[-1][0] >= last:
+                break
+        return replica
+
+    def _from_snapshot(self, event: int | None) -> Replica | None:
+        """Return the replica of a snapshot; None if there is none that fits the log."""
+        snapshot = self._store.last_snapshot(self.id, "replica", event)
+        if snapshot is None:
+            return None
+        try:
+            replica = Replica.loads(snapshot)
+        except _UNREADABLE as error:
+            warnings.warn(f"{self}: a damaged snapshot was ignored ({error!r})", RuntimeWarning, stacklevel=2)
+            return None
+        return replica if replica.follows(self._store.read(self.id, replica.event, 1)) else None
+
+    def _from_first_event(self) -> Replica:
+        first = self._store.read(self.id, 1, 1)
+        if not first:
+            raise UnknownStudyError(f"{self} does not exist any longer")
+        try:
+            return Replica(first[0][1])
+        except _UNREADABLE as error:
+            raise DamagedStudyError(f"{self}: event 1 is damaged ({error})") from error
+
+    def _apply(self, replica: Replica, rows: Sequence[tuple[int, str]]) -> None:
+        for number, line in rows:
+            if number != replica.event + 1:
+                raise DamagedStudyError(f"{self}: event {replica.event + 1} is missing")
+            try:
+                replica.apply(line)
+            except _UNREADABLE as error:
+                raise DamagedStudyError(f"{self}: event {number} is damaged ({error})") from error
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> StudySettings:
+        with self._lock:
+            return self._current().settings
+
+    @property
+    def n_events(self) -> int:
+        with self._lock:
+            return self._current().event
+
+    @property
+    def pending(self) -> list[Lease]:
+        with self._lock:
+            return list(self._current().leases.values())
+
+    def learner(self, event: int | None = None) -> Learner:
+        with self._lock:
+            return self._at(event).learner
+
+    def recommend(self) -> Recommendation:
+        return self.learner().recommend()
+
+    def summary(self, event: int | None = None) -> StudySummary:
+        with self._lock:
+            return self._at(event).summary()
+
+    def _at(self, event: int | None) -> Replica:
+        current = self._current()
+        if event is None:
+            return current
+        if not 1 <= event <= current.event:
+            raise ValueError(f"event must be in 1 to {current.event}, got {event}")
+        return self._rebuilt(event)
+
+    def summaries(self, since: int = 1) -> list[StudySummary]:
+        """Return the saved summaries from an event on; damaged ones are left out."""
+        with self._lock:
+            saved = self._store.snapshots(self.id, "summary", since)
+        summaries = []
+        for data in saved:
+            try:
+                summaries.append(msgspec.msgpack.decode(data, type=StudySummary))
+            except msgspec.DecodeError:
+                continue
+        return summaries
+
+    def read(self, since: int, limit: int | None = None) -> list[tuple[int, str]]:
+        with self._lock:
+            return self._store.read(self.id, since, limit)
+
+
+def _after_fork() -> None:
+    for backend in list(_backends):
+        backend.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def summary_stride(event: int, n_pieces: int) -> int:
+    """Return the events between two summaries: 64 to 128 of them per doubling of the log."""
+    return max(16, 1 << event.bit_length() >> 7, 1 << (n_pieces // 16).bit_length())
+
+
+def snapshot_stride(n_pieces: int) -> int:
+    """Return the events between two snapshots: more for larger learners, up to a second of replay."""
+    return min(max(2048, 1 << (n_pieces // 50).bit_length()), 32_768)
+
+
+def superfluous(snapshots: list[tuple[int, int]]) -> list[int]:
+    """Return the events whose snapshots to drop, given (event, size) in order. The last always stays.
+
+    Drops the snapshot with the most bytes per event of the gap that it leaves, until 32 snapshots of
+    together 256 MB are left.
+    """
+    kept = list(snapshots)
+    dropped = []
+    while len(kept) > 1 and (
+        len(kept) > _MAX_SNAPSHOTS or sum(size for _, size in kept) > _MAX_SNAPSHOT_BYTES
+    ):
+        before = [0, *(event for event, _ in kept)]
+        costs = [kept[i][1] / (kept[i + 1][0] - before[i]) for i in range(len(kept) - 1)]
+        dropped.append(kept.pop(costs.index(max(costs)))[0])
+    return dropped
+
+
+def _crossed(before: int, after: int, stride: int) -> bool:
+    return before // stride != after // stride
+
+
+def _attempt(operation: Transaction, replica: Replica, turn: Turn) -> Any:
+    try:
+        return operation(replica, turn)
+    except _REFUSED as error:
+        if replica.changed:
+            raise
+        return error

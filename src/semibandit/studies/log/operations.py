@@ -1,0 +1,345 @@
+"""Operations that change a study: ask, tell, forget, renew, change.
+
+An operation is plain data. `Study` calls it in a transaction with the replica and the turn of the store;
+`Client` sends it to a service as JSON. A refused operation raises ValueError or TypeError and changes
+nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import uuid
+from typing import Any, ClassVar
+
+import msgspec
+
+from semibandit import _validate
+from semibandit.functions import PiecewiseConstant
+from semibandit.learners import Trial
+from semibandit.spaces import call
+from semibandit.studies.log import events
+from semibandit.studies.log.events import (
+    Asked,
+    Changed,
+    Created,
+    Event,
+    Extended,
+    Failed,
+    Forgotten,
+    Info,
+    LoggedFeedback,
+    Renewed,
+    Told,
+)
+from semibandit.studies.log.replica import Replica
+from semibandit.studies.log.stores import Turn
+from semibandit.studies.settings import StudySettings
+
+__all__ = [
+    "FOREVER",
+    "Ask",
+    "Change",
+    "Extend",
+    "Forget",
+    "ForgottenError",
+    "Operation",
+    "Renew",
+    "Tell",
+    "check_text",
+    "creation",
+    "tidy",
+]
+
+FOREVER = 1e15  # seconds: a lease that never expires; JSON has no infinity
+_MAX_TEXT = 500  # characters of a worker, a key, a failure, a note
+_MAX_INFO = 50  # entries of an info
+_MAX_PROBES = 1000
+
+
+class ForgottenError(ValueError):
+    """The trial was given up or its lease has expired. Nothing was learned."""
+
+
+class Operation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A change of a study; `path` is the last part of its address in the service."""
+
+    path: ClassVar[str]
+    answer: ClassVar[Any] = bool
+
+    def __call__(self, replica: Replica, turn: Turn) -> Any:
+        """Check the arguments, then apply the operation to an up-to-date replica."""
+        self.check()
+        return self.apply(replica, turn)
+
+    def check(self) -> None:
+        """Raise ValueError or TypeError for arguments that are wrong for every study."""
+
+    def apply(self, replica: Replica, turn: Turn) -> Any:
+        """Change the learner and append events."""
+        raise NotImplementedError
+
+    def repeatable(self) -> Operation:
+        """Return the operation in a form that has the same effect if it is sent twice."""
+        return self
+
+
+class Ask(Operation, frozen=True):
+    """Ask for a trial. While a trial is pending, asking with the same key returns it again."""
+
+    path: ClassVar[str] = "ask"
+    answer: ClassVar[Any] = Trial
+    worker: str = "client"
+    lease: float | None = None
+    key: str | None = None
+    info: Info | None = None
+    probes: int = 0
+
+    def repeatable(self) -> Ask:
+        return self if self.key is not None else msgspec.structs.replace(self, key=uuid.uuid4().hex)
+
+    def check(self) -> None:
+        _check_lease(self.lease)
+        _check_info(self.info)
+        check_text("worker", self.worker)
+        if self.key is not None:
+            check_text("key", self.key)
+        _validate.integer("probes", self.probes, low=0, high=_MAX_PROBES)
+
+    def apply(self, replica: Replica, turn: Turn) -> Trial:
+        tidy(replica, turn)
+        if self.key is not None and self.key in replica.keys:
+            return replica.trials[replica.keys[self.key]]
+        at = _time(replica, turn)
+        trial = replica.learner.ask(probes=int(self.probes))
+        replica.changed = True
+        replica.trials[trial.id] = trial
+        event = Asked(
+            at=at,
+            trial=trial.id,
+            position=trial.position,
+            rho=trial.rho,
+            worker=self.worker,
+            until=_until(replica, at, self.lease),
+            alpha=list(trial.alpha) if isinstance(trial.alpha, tuple) else trial.alpha,
+            probes=list(trial.positions[1:]) or None,
+            key=self.key,
+            info=self.info,
+        )
+        _append(replica, turn, event)
+        return trial
+
+
+class TrialOperation(Operation, frozen=True):
+    """An operation on a trial, given by its number; `learner` names the learner that asked, if known."""
+
+    trial: int
+    learner: str | None = None
+
+    def pending(self, replica: Replica) -> Trial | None:
+        """Return the pending trial, None if it is finished; raises ForgottenError if it was forgotten."""
+        trial = self.known(replica)
+        if self.trial in replica.counts.forgotten:
+            raise ForgottenError(
+                f"trial {self.trial} was forgotten (given up, or its lease expired): nothing was learned"
+            )
+        return trial
+
+    def known(self, replica: Replica) -> Trial | None:
+        """Return the trial, None if it is not pending; raises ValueError if the study never asked it."""
+        number = _validate.integer("trial", self.trial, low=0)
+        if self.learner is not None and self.learner != replica.counts.learner:
+            raise ValueError(f"trial {number} was asked of another study")
+        n_asked = replica.learner.n_asked
+        if number >= n_asked:
+            raise ValueError(f"trial {number} is unknown: this study has asked {n_asked} so far")
+        return replica.trials.get(number)
+
+
+class Tell(TrialOperation, frozen=True):
+    """Tell the feedback of a trial: a loss, a function, or null if the run failed."""
+
+    path: ClassVar[str] = "tell"
+    seen: LoggedFeedback | None = None
+    failure: str | None = None
+    info: Info | None = None
+
+    def check(self) -> None:
+        if self.failure is not None and self.seen is not None:
+            raise ValueError("a failed run has no feedback: give seen=None together with failure")
+        if self.failure is not None:
+            check_text("failure", self.failure)
+        _check_info(self.info)
+
+    def apply(self, replica: Replica, turn: Turn) -> bool:
+        """Return whether it was told for the first time."""
+        seen = None if self.seen is None else events.unpack(self.seen)
+        tidy(replica, turn)
+        trial = self.pending(replica)
+        if trial is None:
+            return False
+        at = _time(replica, turn)
+        replica.learner.tell(trial, seen)
+        replica.changed = True
+        event: Event = Failed(at, trial.id, self.failure or "failed", self.info)
+        if self.seen is not None:
+            loss, width = _loss_and_width(replica, trial, seen)
+            p = replica.learner.last_probabilities
+            probability = p[0] if len(p) == 1 else list(p)
+            event = Told(at, trial.id, self.seen, loss, probability, width, self.info)
+        _append(replica, turn, event)
+        return True
+
+
+class Forget(TrialOperation, frozen=True):
+    """Give up a pending trial."""
+
+    path: ClassVar[str] = "forget"
+
+    def apply(self, replica: Replica, turn: Turn) -> bool:
+        """Return whether the trial was pending."""
+        tidy(replica, turn)
+        if self.known(replica) is None:
+            return False
+        _forget(replica, turn, self.trial, "given up")
+        return True
+
+
+class Renew(TrialOperation, frozen=True):
+    """Renew the lease of a pending trial for a number of seconds from now."""
+
+    path: ClassVar[str] = "renew"
+    lease: float | None = None
+
+    def check(self) -> None:
+        _check_lease(self.lease)
+
+    def apply(self, replica: Replica, turn: Turn) -> bool:
+        tidy(replica, turn)
+        if self.pending(replica) is None:
+            raise ValueError(f"trial {self.trial} is finished: there is no lease to renew")
+        at = _time(replica, turn)
+        _append(replica, turn, Renewed(at, self.trial, _until(replica, at, self.lease)))
+        return True
+
+
+class Change(Operation, frozen=True):
+    """Change the default lease or the note."""
+
+    path: ClassVar[str] = "change"
+    lease: float | None = None
+    note: str | None = None
+
+    def check(self) -> None:
+        _check_lease(self.lease)
+        if self.note is not None:
+            check_text("note", self.note)
+        if (self.lease is None and self.note is None) or (self.lease or 0.0) >= FOREVER:
+            raise ValueError("give a finite lease, or a note, to change")
+
+    def apply(self, replica: Replica, turn: Turn) -> bool:
+        changed: dict[str, Any] = {} if self.lease is None else {"lease": float(self.lease)}
+        if self.note is not None:
+            changed["note"] = self.note
+        _append(replica, turn, Changed(_time(replica, turn), changed))
+        return True
+
+
+class Extend(Operation, frozen=True):
+    """Give a race more instances or runs, or have it repeat its failed runs."""
+
+    path: ClassVar[str] = "extend"
+    instances: list[str]
+    runs: int
+    retry_failed: bool = False
+
+    def apply(self, replica: Replica, turn: Turn) -> bool:
+        at = _time(replica, turn)
+        replica.race.extend(self.instances, self.runs, self.retry_failed)
+        replica.changed = True
+        _append(replica, turn, Extended(at, self.instances, self.runs, self.retry_failed))
+        return True
+
+
+def creation(settings: StudySettings, at: float) -> str:
+    """Return the first event of a study."""
+    seeded = settings.seeded()
+    learner = seeded.kind.dumps(seeded.make())
+    return events.encode(Created(at, msgspec.to_builtins(seeded), learner))
+
+
+def tidy(replica: Replica, turn: Turn) -> int:
+    """Forget the trials whose lease has expired; return how many."""
+    late = replica.overdue(turn.now)
+    for number in late:
+        _forget(replica, turn, number, "lease")
+    return len(late)
+
+
+def _append(replica: Replica, turn: Turn, event: Event) -> None:
+    line = events.encode(event)
+    turn.append(line)
+    replica.record(event, line)
+    replica.changed = False
+
+
+def _forget(replica: Replica, turn: Turn, number: int, reason: str) -> None:
+    replica.learner.forget(replica.trials[number])
+    replica.changed = True
+    _append(replica, turn, Forgotten(_time(replica, turn), number, reason))
+
+
+def _loss_and_width(replica: Replica, trial: Trial, seen: Any) -> tuple[float | None, float | None]:
+    """Return the loss of the played parameter and the width of the observed interval around it."""
+    first = seen[0] if isinstance(seen, list) else seen
+    if first is None:
+        return None, None
+    if isinstance(first, float):
+        return first, None
+    if isinstance(first, PiecewiseConstant) and len(first) == 1:
+        return float(first.values[0]), float(first.edges[1] - first.edges[0])
+    space = replica.learner.space
+    x = call(space.place, trial.parameters)
+    first = space.line.on_rows(first, x)
+    lo, hi = next((lo, hi) for lo, hi in reversed(first.domain) if lo <= x <= hi)
+    loss = float(first(x))
+    # An interval is closed on the right if the function is unknown beyond it.
+    return (float(first(math.nextafter(x, lo))) if math.isnan(loss) else loss), hi - lo
+
+
+def _time(replica: Replica, turn: Turn) -> float:
+    """Return the time of an event, which never decreases even if the clock is set back."""
+    return max(turn.now, replica.counts.at)
+
+
+def _until(replica: Replica, at: float, lease: float | None) -> float | None:
+    seconds = replica.counts.lease if lease is None else float(lease)
+    return None if seconds >= FOREVER else at + seconds
+
+
+def _check_lease(lease: float | None) -> None:
+    if lease is not None and not (isinstance(lease, float) and lease == math.inf):
+        _validate.number("lease", lease, low=0.0, open=True)
+
+
+def check_text(name: str, text: Any) -> str:
+    """Check a text: 1 to 500 printable characters or newlines."""
+    if not isinstance(text, str):
+        raise TypeError(f"{name} must be a string, got {text!r}")
+    if not (0 < len(text) <= _MAX_TEXT and text.replace("\n", " ").isprintable()):
+        raise ValueError(f"{name} must be 1 to {_MAX_TEXT} printable characters, got {text!r}")
+    return text
+
+
+def _check_info(info: Info | None) -> None:
+    if info is None:
+        return
+    if not isinstance(info, dict) or len(info) > _MAX_INFO:
+        raise ValueError(f"info must be a dict of at most {_MAX_INFO} entries, got {info!r}")
+    for name, value in info.items():
+        check_text("a name in info", name)
+        if isinstance(value, str):
+            check_text(f"info[{name!r}]", value or " ")
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"info[{name!r}] must be finite, got {value!r}")
+        elif value is not None and not isinstance(value, int | float):
+            raise TypeError(f"info[{name!r}] must be text, a number, True, False or None, got {value!r}")

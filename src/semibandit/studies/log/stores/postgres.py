@@ -1,0 +1,192 @@
+"""Studies on a PostgreSQL server, in the schema `semibandit`; an advisory lock orders the writers of each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from semibandit._extras import needed
+from semibandit.studies.log.stores.store import Store, Turn
+
+with needed("PostgreSQL", "postgres"):
+    import psycopg
+
+__all__ = ["PostgresStore"]
+
+VERSION = 1
+
+# Advisory locks have two numbers: this one, and that of the study; 0 locks the whole schema.
+_LOCKS = 0x73656D69
+
+_SCHEMA = """
+CREATE SCHEMA semibandit;
+CREATE TABLE semibandit.format (version integer NOT NULL);
+CREATE TABLE semibandit.studies (
+    id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE
+);
+CREATE TABLE semibandit.events (
+    study integer NOT NULL, event bigint NOT NULL, line text NOT NULL, PRIMARY KEY (study, event)
+);
+CREATE TABLE semibandit.snapshots (
+    study integer NOT NULL, kind text NOT NULL, event bigint NOT NULL, data bytea NOT NULL,
+    PRIMARY KEY (study, kind, event)
+);
+"""
+
+# Connections of a parent process: a child must not close them.
+_abandoned: list[Any] = []
+
+Connection = psycopg.Connection[Any]
+
+
+class PostgresStore(Store):
+    """See `Store`.
+
+    Parameters
+    ----------
+    address
+        Address of the database, in the form of libpq.
+    synchronous
+        "normal": commits do not wait for the disk. If the database server crashes, the commits of the last
+        half second may be lost, but never a part of one, and replicas that are ahead notice it. "full": a
+        commit is on the disk.
+    timeout
+        Seconds to wait for other writers.
+    """
+
+    def __init__(self, address: str, synchronous: str, timeout: float) -> None:
+        self._address, self._synchronous, self._timeout = address, synchronous, timeout
+        self._process = -1
+        self._connection: Connection | None = None
+        self._open()
+
+    def _open(self) -> Connection:
+        """Return the connection of this process; reconnect if the server has closed it."""
+        if self._connection is not None and self._process != os.getpid():
+            _abandoned.append(self._connection)
+            self._connection = None
+        if self._connection is None or self._connection.closed:
+            self._connection, self._process = self._connect(), os.getpid()
+        return self._connection
+
+    def _connect(self) -> Connection:
+        try:
+            connection = psycopg.connect(self._address, autocommit=True)
+        except psycopg.ProgrammingError as error:
+            raise ValueError(f"storage must be the address of a PostgreSQL database: {error}") from None
+        except psycopg.OperationalError as error:
+            raise ConnectionError(f"the database cannot be reached: {error}") from None
+        try:
+            connection.execute(f"SET lock_timeout = '{self._timeout:g}s'; SET search_path = semibandit")
+            if self._synchronous == "normal":
+                connection.execute("SET synchronous_commit = off")
+            self._require_ours(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _require_ours(self, connection: Connection) -> None:
+        """Check the schema; create it if there is none."""
+        if self._is_ours(connection):
+            return
+        with _transaction(connection, 0):
+            if not self._is_ours(connection):  # no other process was faster
+                connection.execute(_SCHEMA)
+                connection.execute("INSERT INTO semibandit.format VALUES (%s)", (VERSION,))
+
+    def _is_ours(self, connection: Connection) -> bool:
+        """Return False if there is no schema of this name."""
+        row = connection.execute(
+            "SELECT to_regclass('semibandit.format') IS NOT NULL "
+            "FROM pg_namespace WHERE nspname = 'semibandit'"
+        ).fetchone()
+        if row is None:
+            return False
+        if not row[0]:
+            raise ValueError("the schema 'semibandit' of this database belongs to another program")
+        versions = [version for (version,) in connection.execute("SELECT version FROM semibandit.format")]
+        if versions != [VERSION]:
+            raise ValueError(
+                f"the schema 'semibandit' has format {versions}, this program knows format {VERSION}"
+            )
+        return True
+
+    def _run(self, statement: str, *values: Any) -> list[Any]:
+        connection = self._open()
+        with _errors(connection):
+            cursor = connection.execute(statement.replace("?", "%s"), values)
+            return cursor.fetchall() if cursor.description else []
+
+    @contextmanager
+    def _transaction(self, study: int) -> Iterator[None]:
+        with _transaction(self._open(), study):
+            yield
+
+    @contextmanager
+    def turn(self, study: int, since: int) -> Iterator[Turn]:
+        """Two round trips: begin, lock and read; write and commit."""
+        connection = self._open()
+        # Values are quoted by the client, so that several statements can be sent together.
+        cursor = psycopg.ClientCursor(connection)
+        turn = _begin(connection, cursor, study, since)
+        try:
+            yield turn
+        except BaseException:
+            with suppress(psycopg.Error):
+                cursor.execute("ROLLBACK")
+            raise
+        first = turn.rows[-1][0] + 1 if turn.rows else since
+        values = [(study, number, line) for number, line in enumerate(turn.lines, first)]
+        rows = ", ".join(["(%s, %s, %s)"] * len(values))
+        insert = f"INSERT INTO semibandit.events VALUES {rows};" if values else ""
+        with _errors(connection):
+            cursor.execute(insert + "COMMIT", [value for row in values for value in row])
+
+    def vacuum(self) -> None:
+        """Do nothing: the server does it."""
+
+    def close(self) -> None:
+        if self._connection is not None and self._process == os.getpid():
+            self._connection.close()
+        self._connection = None
+
+
+def _begin(connection: Connection, cursor: Any, study: int, since: int) -> Turn:
+    """Begin a transaction, take the lock of the study and read its events."""
+    with _errors(connection):
+        # Each statement sees the commits that were made while we waited for the lock.
+        cursor.execute(
+            "BEGIN ISOLATION LEVEL READ COMMITTED;"
+            "SELECT pg_advisory_xact_lock(%s, %s), extract(epoch FROM clock_timestamp())::float8;"
+            "SELECT event, line FROM semibandit.events WHERE study = %s AND event >= %s ORDER BY event",
+            (_LOCKS, study, study, since),
+        )
+        cursor.nextset()
+        now = cursor.fetchone()[1]
+        cursor.nextset()
+        return Turn(now, cursor.fetchall())
+
+
+@contextmanager
+def _transaction(connection: Connection, study: int) -> Iterator[None]:
+    """Commit all or nothing; no other process writes to the study meanwhile."""
+    with _errors(connection), connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (_LOCKS, study))
+        yield
+
+
+@contextmanager
+def _errors(connection: Connection) -> Iterator[None]:
+    """Translate errors of psycopg to TimeoutError and ConnectionError."""
+    try:
+        yield
+    except psycopg.errors.LockNotAvailable:
+        with suppress(psycopg.Error):
+            connection.execute("ROLLBACK")
+        raise TimeoutError("the study stayed busy with other writers") from None
+    except psycopg.OperationalError as error:
+        connection.close()
+        raise ConnectionError(f"the database went away: {error}") from None

@@ -1,0 +1,5 @@
+"""Studies over HTTP: JSON for workers in any language, a stream of events, and a page."""
+
+from semibandit.studies.service.app import ENDPOINTS, make_app
+
+__all__ = ["ENDPOINTS", "make_app"]
