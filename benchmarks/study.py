@@ -240,23 +240,6 @@ def beside_optuna() -> None:
 # -- a million rounds -----------------------------------------------------------------------------------
 
 
-def play_together(study: sb.Study, rounds: int, seed: int) -> None:
-    """Play many rounds in one transaction, to get a long log quickly."""
-    rng = random.Random(seed)
-    trials: list[sb.Trial] = []
-
-    def ask(replica: Any, turn: Any) -> None:
-        trials.append(operations.ask(replica, turn, "filler", None, None, None))
-
-    def tell(replica: Any, turn: Any) -> None:
-        trial = trials.pop()
-        operations.tell(replica, turn, trial, seen_around(trial.rho, rng), None, None)
-
-    for outcome in study.do_all([ask, tell] * rounds):
-        if isinstance(outcome, Exception):
-            raise outcome
-
-
 def million(rounds: int = 1_000_000, batch: int = 500) -> None:
     with folder() as place:
         storage = f"sqlite:///{place}/a.db"

@@ -1,7 +1,7 @@
 """Take a picture of the page of a study in Chromium. Run: python tools/study_page.py --png docs/study.png
 
-The study is simulated, with four workers, failures and pending trials. The browser is SEMIBANDIT_CHROMIUM, or
-the one on the path.
+Simulated workers play a study with failures and pending trials. Chromium is the one named by the environment
+variable SEMIBANDIT_CHROMIUM, or the one on the path.
 """
 
 import argparse
@@ -17,9 +17,9 @@ from playwright.sync_api import sync_playwright
 import semibandit as sb
 
 
-def play(storage: str) -> None:
-    """Play rounds of four workers; some runs fail, some are never told."""
-    random_ = random.Random(0)
+def play(storage: str, rounds: int = 1200) -> None:
+    """Play rounds of four workers; some runs fail, some stay pending."""
+    rng = random.Random(0)
     with sb.Study(storage, "solver --alpha", space=sb.Interval(0, 1), seed=0) as study:
         study.change(note="nightly batch, machines 0 to 3")
         for i in range(rounds):
@@ -33,8 +33,8 @@ def play(storage: str) -> None:
                 study.tell(trial, seen, info={"default_loss": 0.5 + 0.02 * rng.random()})
 
 
-def draw(url: str, png: Path) -> None:
-    """Take the picture once the page is live and its plots are drawn."""
+def take_picture(url: str, png: str) -> None:
+    """Save a screenshot of the first study, when its plots are drawn."""
     chromium = os.environ.get("SEMIBANDIT_CHROMIUM") or shutil.which("chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])

@@ -10,7 +10,7 @@ import pytest
 
 import semibandit as sb
 from semibandit.cli import app
-from semibandit.studies import operations
+from semibandit.studies.log.operations import Tell
 from semibandit.tuning.tuner import STUDY, storage_of
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -108,7 +108,7 @@ def test_killed_while_a_round_is_saved(tmp_path, script, monkeypatch, part):
     """The process kills itself before, within or after the transaction of the fifth round."""
     state = tmp_path / "state"
     instances = [str(i) for i in range(12)]
-    tell, inner = sb.Study.tell, operations.tell
+    tell, inner = sb.Study.tell, Tell.apply
     calls = 0
 
     def die_at(wanted):
@@ -128,7 +128,7 @@ def test_killed_while_a_round_is_saved(tmp_path, script, monkeypatch, part):
         return True
 
     monkeypatch.setattr(sb.Study, "tell", deadly_tell)
-    monkeypatch.setattr(operations, "tell", deadly_operation)
+    monkeypatch.setattr(Tell, "apply", deadly_operation)
     pid = forked(lambda: tune(state, script, instances))
     assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == signal.SIGKILL
     monkeypatch.undo()

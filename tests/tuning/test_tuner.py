@@ -16,7 +16,7 @@ import pytest
 
 import semibandit as sb
 from commands import Fake, names
-from semibandit.studies.replica import Replica
+from semibandit.studies.log.replica import Replica
 from semibandit.tuning import Command, StoppedError, Tuner, plans
 from semibandit.tuning import jobs as jobs_module
 
