@@ -266,7 +266,7 @@ class _Theory:
         table = _table("Dispersion and regret")
         for heading in ("", "measured", "at most", "by"):
             justify = "right" if heading in ("measured", "at most") else "left"
-            table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+            table.add_column(heading, justify=justify, no_wrap=True, min_width=len(heading))  # type: ignore[arg-type]
         eps = T**-0.5
         at_most = None if self.f is None else self.f(T, eps)
         promised = "unknown" if at_most is None else "vacuous" if at_most >= T else f"{at_most:.0f}"
