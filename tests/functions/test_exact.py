@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import semibandit as sb
-from semibandit.functions import _digits
+from semibandit.functions.dyadic import Dyadic
 from semibandit.functions.exact import ExactSum
 
 DOUBLES = st.floats(allow_nan=False, allow_infinity=False, width=64)
@@ -40,31 +40,14 @@ def nearest(fraction):
 
 
 @given(st.lists(st.one_of(DOUBLES, st.sampled_from(NASTY)), min_size=1, max_size=40))
-def test_prefix_sums_are_rounded_correctly(values):
+def test_running_sums_are_rounded_correctly(values):
     expected = [nearest(total) for total in itertools.accumulate(map(Fraction, values))]
-    assert _digits.prefix_sums(_digits.of(np.array(values))).tolist() == expected
-
-
-def test_rounding_of_ties_and_of_what_lies_far_below():
-    for tail in (0.0, 2.0**-200, -(2.0**-200), 5e-324, -5e-324):
-        for ulps in range(4):
-            parts = [1.0 + ulps * 2.0**-52, 2.0**-53, tail]
-            expected = nearest(sum(map(Fraction, parts)))
-            assert _digits.prefix_sums(_digits.of(np.array(parts)))[-1] == expected
-
-
-def test_two_parts_hold_twice_the_bits():
-    values = np.random.default_rng(0).normal(size=50) * 2.0 ** np.random.default_rng(1).integers(-80, 80, 50)
-    high, low = _digits.prefix_sums_in_two(_digits.of(values))
-    for total, h, l in zip(itertools.accumulate(map(Fraction, values.tolist())), high, low, strict=True):
-        assert abs(Fraction(h) + Fraction(l) - total) <= abs(total) / 2**105
-
-
-def test_long_sums_go_block_by_block(monkeypatch):
-    values = np.random.default_rng(0).normal(size=1000)
-    whole = _digits.prefix_sums(_digits.of(values))
-    monkeypatch.setattr(_digits, "BLOCK", 7)
-    assert (_digits.prefix_sums(_digits.of(values)) == whole).all()
+    sums = Dyadic.of(np.array(values)).running_sums()
+    if math.inf in map(abs, expected):
+        with pytest.raises(ValueError, match="finite"):
+            sums.to_floats()
+    else:
+        assert sums.to_floats().tolist() == expected
 
 
 # -- functions -----------------------------------------------------------------------------------------
@@ -141,12 +124,6 @@ def test_lines_are_right_to_rounding(seed):
         right = sum(line_at(f, b, 1) for f in functions)
         assert abs(Fraction(float(total.left[i])) - left) <= 2**-52 * abs(left)
         assert abs(Fraction(float(total.right[i])) - right) <= 2**-52 * abs(right)
-
-
-def test_where_nothing_changes_no_piece_is_kept():
-    total = ExactSum.of([sb.PiecewiseConstant([0, 0.5, 0.7, 1], [0.25, 0.25, 0.5])])
-    assert total.function() == sb.PiecewiseConstant([0, 0.7, 1], [0.25, 0.5])
-    assert total.jumps.array.dtype == np.int32
 
 
 def test_sums_beyond_doubles_are_an_error():

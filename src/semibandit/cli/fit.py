@@ -14,7 +14,7 @@ from semibandit.cli.problems import Case, add_commands
 from semibandit.cli.terminal import console, drawable, plain
 
 if TYPE_CHECKING:
-    from semibandit.games import Fit
+    from semibandit.fitting import Fit
 
 app = typer.Typer(
     help="Find the best fixed parameter of a log of instances, exactly, and how sure that is.",
@@ -54,7 +54,7 @@ def fit(
     ] = None,
 ) -> None:
     """Fit a family's log, and show what was found."""
-    from semibandit.games import fit as fitted
+    from semibandit.fitting import fit as fitted
 
     default = case.default if default is None else default
     start = perf_counter()

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.functions.constant import PiecewiseConstant
-from semibandit.functions.piecewise import Piecewise, checked, listed
+from semibandit.functions.piecewise import Piecewise
 
 __all__ = ["PiecewiseLinear"]
 
@@ -114,11 +114,21 @@ class PiecewiseLinear(Piecewise):
         with np.errstate(over="ignore"):
             return (self.right - self.left) / self.widths
 
-    def argmin(self) -> tuple[float, float]:
-        """Where the minimum is attained: the widest interval (lo, hi), or else the leftmost point (x, x).
+    @property
+    def lowest(self) -> FloatArray:
+        """Smallest value on each piece, or its limit at the right end.
 
-        A minimum that is only approached, from the left at a jump, is taken to be at the number just left
-        of the jump.
+        The limit does not count where the left end is the only double of the piece.
+        """
+        reached = np.nextafter(self.edges[:-1], np.inf) < self.edges[1:]
+        reached[-1] = True
+        return np.where(reached, np.minimum(self.left, self.right), self.left)
+
+    def argmin(self) -> tuple[float, float]:
+        """Return the widest interval (lo, hi) on which the minimum is attained, or a point (x, x).
+
+        Of several points the leftmost is returned. If the minimum is only the limit at a jump, the result
+        is the largest double left of the first such jump.
 
         >>> PiecewiseLinear([0, 1, 2], [1, 0], [0, 1]).argmin()
         (1.0, 1.0)
@@ -129,13 +139,11 @@ class PiecewiseLinear(Piecewise):
         flat = (self.left == lowest) & (self.right == lowest)
         if flat.any():
             return PiecewiseConstant.trusted(self.edges, np.where(flat, 0.0, np.nan)).argmin()
-        first = int(np.flatnonzero((self.left == lowest) | (self.right == lowest))[0])
-        if self.left[first] == lowest:
-            x = float(self.edges[first])
+        attained = np.append(self.left, self.right[-1]) == lowest
+        if attained.any():
+            x = float(self.edges[attained.argmax()])
         else:
-            x = float(self.edges[first + 1])
-            if first + 1 < len(self) and self.left[first + 1] != lowest:
-                x = math.nextafter(x, -math.inf)
+            x = math.nextafter(self.edges[1:][(self.lowest == lowest).argmax()], -math.inf)
         return x, x
 
     def compress(self) -> PiecewiseLinear:
@@ -152,21 +160,14 @@ class PiecewiseLinear(Piecewise):
 
     @staticmethod
     def sum(functions: Iterable[Piecewise]) -> PiecewiseLinear:
-        """The pointwise sum of many functions by one sorted merge, seen where all of them are.
+        """Return the pointwise sum by one sorted merge, seen where all functions are seen.
 
-        Step functions may be among them. O(N log N) for N edges in all. Values and slopes are carried
-        along the line with 106 bits, so that rounding does not build up.
+        Step functions may be among them. O(N log N) for N edges in all. The sum is exact (`ExactSum`), and
+        each value is rounded once.
 
         >>> PiecewiseLinear.sum([PiecewiseLinear([0, x, 1], [0, 1], [1, 1]) for x in (0.25, 0.5)])
         PiecewiseLinear([0.0, 0.25, 0.5, 1.0], [0.0, 1.5, 2.0], [1.5, 2.0, 2.0])
         """
-        functions = listed(functions, Piecewise)
-        from semibandit.functions._merge_linear import add_up
+        from semibandit.functions.exact import ExactSum
 
-        left, right = (np.concatenate(ends) for ends in zip(*(f.ends for f in functions), strict=True))
-        edges, total = add_up(
-            np.concatenate([f.edges for f in functions]),
-            np.column_stack((left, right)),
-            np.array([f.edges.size for f in functions]),
-        )
-        return checked(PiecewiseLinear.trusted(edges, total[:, 0].copy(), total[:, 1].copy()))
+        return PiecewiseLinear.of(ExactSum.of(functions).function())

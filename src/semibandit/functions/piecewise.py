@@ -221,6 +221,14 @@ class Piecewise:
         self._require_seen("min")
         return float(np.nanmin(self.lowest))
 
+    def max(self) -> float:
+        """Return the largest value seen, or approached from the left at a jump."""
+        return -(self * -1.0).min()
+
+    def argmax(self) -> tuple[float, float]:
+        """Return where the maximum is attained, as `argmin` does for the minimum."""
+        return (self * -1.0).argmin()
+
     def _require_seen(self, what: str) -> None:
         if self.unseen.all():
             raise ValueError(f"{what} of a function that was seen nowhere")

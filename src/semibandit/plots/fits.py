@@ -8,7 +8,7 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit.functions import Piecewise
-from semibandit.games import Fit
+from semibandit.fitting import Fit
 from semibandit.plots.figures import BLUE, ORANGE, axes
 
 __all__ = ["fit"]
