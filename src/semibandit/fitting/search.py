@@ -17,6 +17,7 @@ from semibandit.fitting.log import Log, Reader, Unreadable
 from semibandit.fitting.losses import finest_space, on_one_span, whole_loss
 from semibandit.fitting.partial import Partial
 from semibandit.functions import Piecewise
+from semibandit.functions.dyadic import Dyadic
 from semibandit.functions.exact import ExactSum
 
 __all__ = ["Found", "Search", "merged_in_tree"]
@@ -80,13 +81,13 @@ class PassResult:
     """Sums over a chunk in one pass.
 
     `complete` is False if the sum has too many pieces: then it is right only at the edges of cells.
-    `descent` is the sum of the decreases of all functions; its limits are right at the ends of cells.
+    `falls` bounds how far the sum falls below its line at the start of each cell (`ExactSum.with_falls`).
     `breaks` counts the breaks per cell.
     """
 
     partial: Partial
     complete: bool
-    descent: ExactSum | None
+    falls: ExactSum | None
     breaks: IntArray
 
 
@@ -130,27 +131,27 @@ class Pass:
                 f"problems must be on one space, got {tuple(span.tolist())} and "
                 f"{tuple(self.cells.edges[[0, -1]].tolist())}"
             )
-        descent = None
+        falls = None
         if self.max_pieces == math.inf:
             total = ExactSum.of(batch)
         else:
-            total, descent = ExactSum.with_descent(batch, self.maximize)
-            places = np.searchsorted(self.cells.edges, descent.places, side="right") - 1
-            descent = descent.moved(self.cells.edges[places])
+            total, falls = ExactSum.with_falls(batch, self.maximize)
+            places = np.searchsorted(self.cells.edges, falls.places, side="right") - 1
+            falls = falls.moved(self.cells.edges[places])
         cell = np.searchsorted(self.cells.edges, inner, side="right") - 1
         ends = float(values.min()), float(values.max())
         partial = Partial(len(batch), inner.size, *ends, maximize=self.maximize, total=total)
         breaks = np.bincount(cell, minlength=self.cells.open.size)
-        return self._limited(PassResult(partial, True, descent, breaks))
+        return self._limited(PassResult(partial, True, falls, breaks))
 
     def merge(self, results: list[PassResult]) -> PassResult:
         """Add results."""
-        descents = [each.descent for each in results if each.descent is not None]
+        all_falls = [each.falls for each in results if each.falls is not None]
         return self._limited(
             PassResult(
                 Partial.merge([each.partial for each in results]),
                 all(each.complete for each in results),
-                ExactSum.merge(descents) if descents else None,
+                ExactSum.merge(all_falls) if all_falls else None,
                 np.sum([each.breaks for each in results], axis=0),
             )
         )
@@ -185,10 +186,11 @@ class Search:
     """Search for the minimum of the sum of the loss functions of a log.
 
     One pass adds the functions, while the sum has at most `max_pieces` pieces. Otherwise, if the log can be
-    read again, each pass bounds the sum from below on cells of the line, by its value at the start of the
-    cell less all decreases in the cell. Cells that cannot contain the minimum are closed, the others are
-    cut, until the pieces of the sum on open cells can be held, or a pass did not halve their number. All
-    sums are exact, so the result depends on the log alone, not on chunks or workers.
+    read again, each pass bounds the sum from below on cells of the space: by its line at the start of the
+    cell, less all decreases of value and slope in the cell. Cells that cannot contain the minimum are
+    closed, the others are cut. The last pass adds the functions on open cells, when these have at most
+    `max_pieces` breaks, or a pass did not halve their number. All sums are exact, so the result depends on
+    the log alone, not on chunks or workers.
     """
 
     log: Log
@@ -218,7 +220,7 @@ class Search:
                 return Found(cells.function(total), result.partial, passes, at)
             possible = _possible(result, cells, self.maximize)
             held = int(result.breaks[cells.open & possible].sum())
-            if held > 0.5 * left:
+            if held <= limit or held > 0.5 * left:  # hold these in the next pass
                 limit = math.inf
             left = held
             cells = cells.narrowed(possible, result.breaks)
@@ -232,16 +234,19 @@ class Search:
 
 def _possible(result: PassResult, cells: Cells, maximize: bool) -> npt.NDArray[np.bool_]:
     """Return which cells can contain the minimum. Rounding is monotone, so bounds may be rounded."""
-    total, descent = result.partial.total, result.descent
+    total, falls = result.partial.total, result.falls
     assert total is not None
-    assert descent is not None
+    assert falls is not None
     starts, ends = cells.edges[:-1], cells.edges[1:]
-    values = total.exact_at(starts)
+    value, line_end = total.exact_at(starts), total.exact_at(ends, of=starts)
     if maximize:
-        values = replace(values, digits=-values.digits)
-    low = values - descent.exact_at(ends, "left").differences()
-    quantum = total.quantum
-    return np.asarray(low.to_floats(quantum) <= values[cells.open].to_floats(quantum).min())
+        value, line_end = (replace(each, digits=-each.digits) for each in (value, line_end))
+    falls = falls.cut(starts)
+    fall = falls.constants[: starts.size]
+    if falls.slopes is not None:
+        fall = fall + falls.slopes[: starts.size] * Dyadic.of(ends)
+    low = [(each - fall).to_floats(total.quantum) for each in (value, line_end)]
+    return np.asarray(np.minimum(*low) <= value[cells.open].to_floats(total.quantum).min())
 
 
 def merged_in_tree(results: Iterable[Any], merge: Callable[[list[Any]], Any]) -> Any:

@@ -55,10 +55,6 @@ class Dyadic:
         exponent = min(part.exponent for part in parts)
         return Dyadic(exponent, np.concatenate([part.at_exponent(exponent) for part in parts]))
 
-    def positive(self) -> Dyadic:
-        """Replace negative numbers by 0."""
-        return Dyadic(self.exponent, np.maximum(self.digits, 0))
-
     def differences(self) -> Dyadic:
         """Subtract from each number the one before it; 0 is before the first."""
         digits = self.digits.copy()

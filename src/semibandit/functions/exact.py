@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -68,16 +68,14 @@ class ExactSum:
         return cls._of_pieces(_Pieces.of(listed(functions, Piecewise)))
 
     @classmethod
-    def with_descent(
-        cls, functions: Iterable[Piecewise], maximize: bool = False
-    ) -> tuple[ExactSum, ExactSum]:
-        """Return the sum of functions, and that of their descents (of -f, with `maximize`).
+    def with_falls(cls, functions: Iterable[Piecewise], maximize: bool = False) -> tuple[ExactSum, ExactSum]:
+        """Return the sum of functions, and how far they fall below their lines (of -f, with `maximize`).
 
-        The descent of f at x is the sum of all decreases of f left of x: f(y) >= f(x) - (descent(y) -
-        descent(x)) for y > x.
+        The second sum has the negative parts of all changes of value and slope, with the sign reversed. On
+        [a, b), the sum of the functions is at least its line at a, less the changes in [a, b) at b.
         """
         pieces = _Pieces.of(listed(functions, Piecewise))
-        return cls._of_pieces(pieces), cls._of_pieces(pieces.descents(maximize))
+        return cls._of_pieces(pieces), pieces.falls(maximize)._grouped()
 
     @classmethod
     def _of_pieces(cls, pieces: _Pieces) -> ExactSum:
@@ -134,9 +132,10 @@ class ExactSum:
         """Exponent to which values are rounded before they are rounded to doubles; None for steps."""
         return None if self.slopes is None else self.unit - _GUARD // 2
 
-    def exact_at(self, points: FloatArray, side: Literal["left", "right"] = "right") -> Dyadic:
-        """Return the values at points inside the span; the limits from the left, with side="left"."""
-        pieces = np.minimum(np.searchsorted(self.places, points, side=side), self.places.size - 1) - 1
+    def exact_at(self, points: FloatArray, of: FloatArray | None = None) -> Dyadic:
+        """Return the values at points inside the span; with `of`, those of the lines at these points."""
+        at = points if of is None else of
+        pieces = np.minimum(np.searchsorted(self.places, at, side="right"), self.places.size - 1) - 1
         return self._values(points, pieces)
 
     def at(self, points: FloatArray) -> FloatArray:
@@ -196,25 +195,24 @@ class _Pieces:
             constants = constants - slopes * Dyadic.of(edges)
         return cls(len(functions), edges, ends, seen.astype(np.int64), constants, slopes, unit)
 
-    def descents(self, maximize: bool) -> _Pieces:
-        """Return the cumulative decreases of each function, 0 at its left end."""
-        jumps, slopes = self.constants.differences(), None
+    def falls(self, maximize: bool) -> ExactSum:
+        """Return the changes by which functions fall below their lines."""
+        jumps, slopes, x = self.constants.differences(), None, Dyadic.of(self.edges)
         if self.slopes is not None:
-            jumps = jumps + self.slopes.differences() * Dyadic.of(self.edges)
-            slopes = _decrease(self.slopes, maximize)
-        down = _decrease(jumps, maximize)
-        down.digits[self.ends] = 0
-        down.digits[np.append(0, self.ends[:-1] + 1)] = 0
-        changes = down if slopes is None else down - slopes.differences() * Dyadic.of(self.edges)
-        sums = changes.running_sums()
-        sums.digits[:] -= np.repeat(np.append(0, sums.digits[self.ends[:-1]]), np.diff(self.ends, prepend=-1))
-        sums.digits[self.ends] = 0
-        return _Pieces(self.count, self.edges, self.ends, self.seen, sums, slopes, self.unit)
+            kinks = self.slopes.differences()
+            jumps = jumps + kinks * x
+            slopes = self._inner_decrease(kinks, maximize)
+        constants = self._inner_decrease(jumps, maximize)
+        if slopes is not None:
+            constants = constants - slopes * x
+        return ExactSum(0, self.edges, np.zeros(self.edges.size, np.int64), constants, slopes, self.unit)
 
-
-def _decrease(changes: Dyadic, maximize: bool) -> Dyadic:
-    """Return max(-change, 0), of the negated changes with `maximize`."""
-    return (changes if maximize else Dyadic(changes.exponent, -changes.digits)).positive()
+    def _inner_decrease(self, changes: Dyadic, maximize: bool) -> Dyadic:
+        """Return max(-change, 0), or max(change, 0) with `maximize`; 0 at both ends of a function."""
+        digits = np.maximum(changes.digits if maximize else -changes.digits, 0)
+        digits[self.ends] = 0
+        digits[np.append(0, self.ends[:-1] + 1)] = 0
+        return Dyadic(changes.exponent, digits)
 
 
 def _zeros(size: int) -> Dyadic:
