@@ -14,22 +14,7 @@ from semibandit.functions.dyadic import Dyadic
 from semibandit.functions.exact import ExactSum
 
 DOUBLES = st.floats(allow_nan=False, allow_infinity=False, width=64)
-NASTY = [
-    0.0,
-    -0.0,
-    5e-324,
-    -5e-324,
-    2.2e-308,
-    1e-300,
-    1.0,
-    -1.0,
-    2.0**53,
-    2.0**53 + 2,
-    1e300,
-    -1e300,
-    0.1,
-    2.0**31,
-]
+NASTY = [0.0, -0.0, 5e-324, -5e-324, 2.2e-308, 1e-300, 1.0, 2.0**53, 2.0**53 + 2, 1e300, -1e300, 0.1]
 
 
 def nearest(fraction):
@@ -58,16 +43,19 @@ VALUES = st.one_of(
 )
 
 
-@st.composite
-def steps(draw):
-    edges = [0.0, *draw(EDGES), 1.0]
-    return sb.PiecewiseConstant(edges, [draw(VALUES) for _ in edges[1:]])
+SMALL = st.floats(-1, 1)
 
 
 @st.composite
-def lines(draw):
+def steps(draw, values=VALUES):
     edges = [0.0, *draw(EDGES), 1.0]
-    left, right = ([draw(VALUES) for _ in edges[1:]] for _ in range(2))
+    return sb.PiecewiseConstant(edges, [draw(values) for _ in edges[1:]])
+
+
+@st.composite
+def lines(draw, values=VALUES):
+    edges = [0.0, *draw(EDGES), 1.0]
+    left, right = ([draw(values) for _ in edges[1:]] for _ in range(2))
     return sb.PiecewiseLinear(edges, left, right)
 
 
@@ -77,28 +65,50 @@ def split(functions, cuts):
     return [ExactSum.of(functions[a:b]) for a, b in itertools.pairwise(bounds) if a < b]
 
 
-@given(st.lists(steps(), min_size=1, max_size=12), st.data())
-def test_steps_are_added_exactly_however_they_are_grouped(functions, data):
-    total = ExactSum.of(functions)
+def regrouped(functions, data):
+    """The sum of sums of random parts, in random order."""
     cuts = data.draw(st.lists(st.integers(0, len(functions)), max_size=4))
     parts = data.draw(st.permutations(split(functions, cuts)))
     middle = data.draw(st.integers(1, len(parts)))
-    tree = ExactSum.merge([ExactSum.merge(parts[:middle]), *parts[middle:]])
-    result = tree.function()
-    assert result == total.function()
-    assert (len(tree), tree.count) == (len(total), len(functions))
+    return ExactSum.merge([ExactSum.merge(parts[:middle]), *parts[middle:]])
+
+
+@given(st.lists(steps(), min_size=1, max_size=12), st.data())
+def test_steps_are_added_exactly_in_every_grouping(functions, data):
+    total = regrouped(functions, data)
+    result = total.function()
+    assert result == ExactSum.of(functions).function()
+    assert total.count == len(functions)
     for x, value in zip(result.edges, result.values, strict=False):
         assert value == nearest(sum(Fraction(f(float(x))) for f in functions))
 
 
 @given(st.lists(st.one_of(steps(), lines()), min_size=1, max_size=8), st.data())
-def test_lines_come_out_the_same_however_they_are_grouped(functions, data):
-    total = ExactSum.of(functions)
-    cuts = data.draw(st.lists(st.integers(0, len(functions)), max_size=4))
-    parts = data.draw(st.permutations(split(functions, cuts)))
-    middle = data.draw(st.integers(1, len(parts)))
-    tree = ExactSum.merge([ExactSum.merge(parts[:middle]), *parts[middle:]])
-    assert tree.function() == total.function()
+def test_sums_of_lines_are_the_same_in_every_grouping(functions, data):
+    assert regrouped(functions, data).function() == ExactSum.of(functions).function()
+
+
+@given(st.lists(lines(st.floats(0, 1)), min_size=1, max_size=8))
+def test_sums_of_losses_are_not_negative(functions):
+    total = ExactSum.of(functions).function()
+    assert total.min() >= 0.0
+    ends = [f.right[-1] for f in functions]
+    assert total(1.0) == math.fsum(ends)
+
+
+@given(st.lists(st.one_of(steps(SMALL), lines(SMALL)), min_size=1, max_size=5), st.booleans())
+def test_falls_bound_the_sum_from_below(functions, maximize):
+    total, falls = ExactSum.with_falls(functions, maximize)
+    sign = -1.0 if maximize else 1.0
+    function = total.function() * sign
+    a, b = np.array([0.0, 0.3, 0.5]), np.array([0.3, 0.5, 1.0])
+    cells = falls.moved(a[np.searchsorted(b, falls.places, side="right").clip(max=2)]).cut(a)
+    fall = cells.constants
+    if cells.slopes is not None:
+        fall = fall + cells.slopes * Dyadic.of(b)
+    lines_low = np.minimum(sign * total.at(a), sign * total.exact_at(b, of=a).to_floats())
+    for lo, hi, low in zip(a, b, lines_low - fall.to_floats(), strict=True):
+        assert function.restrict(lo, hi).min() >= low - 1e-12
 
 
 def line_at(function, x, side):

@@ -1,9 +1,8 @@
-"""New figures and axes, and the colours of all pictures."""
+"""New figures and axes, and the colours of all plots."""
 
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,28 +26,25 @@ __all__ = [
 
 BLUE, ORANGE, GREEN = "#1f4e9c", "#c2571a", "#2a7f62"
 FEEDBACK = {"full": GREEN, "semi-bandit": BLUE, "bandit": ORANGE}
-OTHERS = "#7b3f98", "#a08a00", "#b0355e", "#5f6b73"  # where they do not suffice
+OTHERS = "#7b3f98", "#a08a00", "#b0355e", "#5f6b73"  # for further curves
 
 
 def new_figure(**options: Any) -> Any:
-    """A figure that belongs to no window, so that a server or a test needs no screen."""
+    """Return a figure without a window, for files."""
     with needed("drawing", "plot"):
         from matplotlib.figure import Figure
     return Figure(layout="constrained", **options)
 
 
 def visible_figure(**options: Any) -> Any:
-    """A figure that `plt.show()` shows, for those who have imported pyplot; one of nobody's for others.
-
-    pyplot keeps its figures until they are closed, and may want a screen: who has not imported it does not
-    expect that.
-    """
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    return new_figure(**options) if pyplot is None else pyplot.figure(layout="constrained", **options)
+    """Return a figure of pyplot, which `plt.show()` shows."""
+    with needed("drawing", "plot"):
+        from matplotlib import pyplot
+    return pyplot.figure(layout="constrained", **options)
 
 
 def axes(ax: Any) -> Any:
-    """The axes given, or new ones."""
+    """Return the given axes, or new ones of pyplot."""
     if ax is None:
         return visible_figure().subplots()
     if not hasattr(ax, "pcolormesh"):
@@ -57,34 +53,34 @@ def axes(ax: Any) -> Any:
 
 
 def require(name: str, value: Any, *methods: str) -> None:
-    """Refuse what cannot be drawn, for want of a method."""
+    """Raise unless the value has these methods."""
     for method in methods:
         if not callable(getattr(value, method, None)):
             raise TypeError(f"{name} must be something with a method {method!r}, got {value!r}")
 
 
 def require_games(histories: Any) -> None:
-    """Refuse what is not a mapping from names to games."""
+    """Raise unless this is a mapping from names to games."""
     if not isinstance(histories, Mapping) or not histories:
-        raise TypeError(f"histories must be what play returns, or several of them by name, got {histories!r}")
+        raise TypeError(f"histories must be a History, or several of them by name, got {histories!r}")
     for history in histories.values():
         require("histories", history, "regret", "densities")
 
 
 def names(space: Any) -> str:
-    """What the parameters of a space are called: the names of knobs, or the field's letters."""
+    """Return the names of the parameters of a space: those of knobs, or ρ and α."""
     if space.names:
         return ", ".join(space.names)
     return "ρ" if space.alphas == (None,) else "ρ, α"
 
 
 def knob(space: Any) -> str:
-    """What the parameter along the rows is called."""
+    """Return the name of the parameter along the rows."""
     return str(space.names[0]) if space.names else "ρ"
 
 
 def axis(space: Any, edges: Any) -> tuple[list[float], str]:
-    """Places of a row as values to draw, and the scale of the axis."""
+    """Return positions in a row as parameter values, and the scale of the axis."""
     if space.line.log:
         return [math.exp(x) for x in edges], "log"
     return list(edges), "linear"
