@@ -1,4 +1,4 @@
-"""Piecewise linear functions that may be known on a part of the line only: losses such as prices make."""
+"""Piecewise linear functions, possibly observed only in part, such as the losses of prices."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ __all__ = ["PiecewiseLinear"]
 class PiecewiseLinear(Piecewise):
     """A right-continuous piecewise linear function on [edges[0], edges[-1]], the last end closed.
 
-    Immutable. It may jump at its edges. A piece may be nan: the function was not seen there.
+    Immutable. It may jump at its edges. A piece may be nan: the function was not observed there.
 
     Parameters
     ----------
     edges
         Strictly increasing numbers, a finite distance apart, one more than there are pieces.
     left
-        The value at the left end of each piece, edges[i].
+        Value at the left end of each piece, edges[i].
     right
-        The value that the piece reaches at its right end, edges[i + 1]; the function has it there only at
-        the very end, or where the next piece begins with it.
+        Limit at the right end of each piece, edges[i + 1]. The function attains it at the last edge, and
+        where the next piece begins with this value.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class PiecewiseLinear(Piecewise):
 
     @classmethod
     def line(cls, lo: float, hi: float, left: float, right: float) -> PiecewiseLinear:
-        """One piece: from `left` at lo to `right` at hi.
+        """Return the function with one piece, from `left` at lo to `right` at hi.
 
         >>> PiecewiseLinear.line(0.2, 0.4, 0.7, 0.5)(0.3)
         0.6
@@ -71,7 +71,7 @@ class PiecewiseLinear(Piecewise):
 
     @classmethod
     def of(cls, function: Piecewise) -> PiecewiseLinear:
-        """A step function as a piecewise linear one; a piecewise linear one as it is.
+        """Convert a function to a piecewise linear one.
 
         >>> PiecewiseLinear.of(PiecewiseConstant([0, 1], [0.5]))
         PiecewiseLinear([0.0, 1.0], [0.5], [0.5])
@@ -82,16 +82,16 @@ class PiecewiseLinear(Piecewise):
 
     @property
     def ends(self) -> tuple[FloatArray, FloatArray]:
-        """The value at the left end of each piece, and the value that it reaches at its right end."""
+        """Value at the left end of each piece, and limit at its right end."""
         return self.left, self.right
 
     @classmethod
     def of_ends(cls, edges: FloatArray, left: FloatArray, right: FloatArray) -> PiecewiseLinear:
-        """The lines between these values."""
+        """Build the function from the values at both ends of the pieces."""
         return cls.trusted(edges, left, right)
 
     def at(self, x: Any, piece: Any) -> Any:
-        """The lines of the pieces at x: exact at both ends, and between them."""
+        """Return the values of the pieces at x: exact at both ends, and never outside their values."""
         lo, hi = self.edges[piece], self.edges[piece + 1]
         left, right = self.left[piece], self.right[piece]
         share = (x - lo) / (hi - lo)
@@ -99,7 +99,7 @@ class PiecewiseLinear(Piecewise):
         return np.clip(value, np.minimum(left, right), np.maximum(left, right))
 
     def continued(self, lo: float, hi: float) -> PiecewiseLinear:
-        """The function on the wider [lo, hi], with the values at its ends beyond them."""
+        """Extend the function to [lo, hi] with its values at both ends."""
         left, right = self.left, self.right
         before, after = [lo][: int(lo < self.edges[0])], [hi][: int(hi > self.edges[-1])]
         return self.trusted(
@@ -110,7 +110,7 @@ class PiecewiseLinear(Piecewise):
 
     @property
     def slopes(self) -> FloatArray:
-        """The slope of each piece."""
+        """Slope of each piece."""
         with np.errstate(over="ignore"):
             return (self.right - self.left) / self.widths
 
@@ -147,7 +147,7 @@ class PiecewiseLinear(Piecewise):
         return x, x
 
     def compress(self) -> PiecewiseLinear:
-        """The same function with neighbours joined that continue each other with the same slope.
+        """Return the same function with neighbours joined if they are continuous and have the same slope.
 
         >>> PiecewiseLinear([0, 1, 2], [0, 0.5], [0.5, 1]).compress()
         PiecewiseLinear([0.0, 2.0], [0.0], [1.0])
