@@ -48,6 +48,7 @@ EXAMPLES: dict[Any, Any] = {
     ("PiecewiseLinear.line", "left"): 0.0, ("PiecewiseLinear.line", "right"): 1.0,
     # learners and games
     "space": UNIT, "n_arms": 3, "seen": 0.5, "rounds": 3, "gap_sum": 1.0, "current": 0.5,
+    "partial": sb.fit([STEPS]).partial,
     "problems": [PROBLEM], "feedback": "semi-bandit", "id": 1, "positions": (0.5,),
     ("Trial", "learner"): "x", ("History.regret", "alpha"): None,
     "learners": {"x": lambda seed: sb.Exp3Set(UNIT, seed=seed)},

@@ -71,7 +71,7 @@ class Fit(Hindsight):
         The arguments are those of `fit`. The bounds are uniform ones, as nothing is held out.
         """
         if not isinstance(partial, Partial):
-            raise TypeError(f"partial must be a Partial, such as `Fit.partial`, got {partial!r}")
+            raise TypeError(f"partial must be a Partial (`Fit.partial`), got {_validate.shown(partial)}")
         if partial.total is None:
             raise ValueError("partial must hold at least one problem, got none")
         options = _Options(default=_parameters(default), level=_level(level), high=_high(high))
