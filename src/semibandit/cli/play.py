@@ -14,7 +14,7 @@ from semibandit.cli.terminal import drawable, writable
 app = typer.Typer(help="Play the game on a stream of instances.", no_args_is_help=True)
 
 
-class Feedback(StrEnum):
+class FeedbackKind(StrEnum):
     """The kinds of feedback."""
 
     full = "full"
@@ -26,7 +26,7 @@ def play(
     case: Case,
     *,
     feedback: Annotated[
-        list[Feedback] | None,
+        list[FeedbackKind] | None,
         typer.Option("--feedback", "-f", help="Kind of feedback; repeatable. Default: all."),
     ] = None,
     provable: Annotated[
@@ -63,7 +63,7 @@ def play(
     from semibandit.cli.board import Board
 
     board = Board(case, provable=provable, seed=seed, probes=probes, drift=parse_drift(drift), blocks=blocks)
-    board.run([str(kind) for kind in feedback or Feedback])
+    board.run([str(kind) for kind in feedback or FeedbackKind])
     board.report(png=png, csv=csv)
 
 

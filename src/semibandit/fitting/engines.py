@@ -12,7 +12,7 @@ from typing import Any
 
 from semibandit import _validate
 
-__all__ = ["Advance", "Chunk", "Engine", "Watch", "engine_for", "watching"]
+__all__ = ["Advance", "Chunk", "Watch", "WorkEngine", "engine_for", "watching"]
 
 #: Times that a worker process may be killed before the error is raised.
 MOST_DEATHS = 3
@@ -30,7 +30,7 @@ class Chunk:
 
 
 @dataclass(frozen=True)
-class Engine:
+class WorkEngine:
     """Applies a function to chunks.
 
     Attributes
@@ -79,24 +79,24 @@ class Engine:
                 future.cancel()
 
 
-def engine_for(n_jobs: int | None, client: Any) -> Engine:
+def engine_for(n_jobs: int | None, client: Any) -> WorkEngine:
     """Return the engine for the arguments `n_jobs` and `client` of a public function."""
     if client is not None:
         if n_jobs is not None:
             raise ValueError(f"give n_jobs or client, not both, got n_jobs = {n_jobs!r} and {client!r}")
         if not all(callable(getattr(client, name, None)) for name in ("get_executor", "nthreads")):
             raise TypeError(f"client must be a dask.distributed.Client, got {client!r}")
-        return Engine(max(sum(client.nthreads().values()), 1), partial(client.get_executor, pure=False))
+        return WorkEngine(max(sum(client.nthreads().values()), 1), partial(client.get_executor, pure=False))
     n = 1 if n_jobs is None else _validate.integer("n_jobs", n_jobs, low=-1)
     if n == 0:
         raise ValueError("n_jobs must be at least 1, or -1 for all processors, got 0")
     if n == 1:
-        return Engine()
+        return WorkEngine()
     from joblib import effective_n_jobs
     from joblib.externals.loky import get_reusable_executor
 
     workers = effective_n_jobs(n)
-    return Engine(workers, partial(get_reusable_executor, workers))
+    return WorkEngine(workers, partial(get_reusable_executor, workers))
 
 
 @contextmanager

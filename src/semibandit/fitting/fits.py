@@ -11,12 +11,12 @@ from semibandit import _validate
 from semibandit.confidence import bernstein_radius
 from semibandit.fitting.best import Hindsight, best_of, mean_of
 from semibandit.fitting.checking import Check, Checked, Confidence, LossRange
-from semibandit.fitting.engines import Engine, Watch, engine_for, watching
+from semibandit.fitting.engines import Watch, WorkEngine, engine_for, watching
 from semibandit.fitting.guarantees import uniform_radius
 from semibandit.fitting.log import Log, Reader, Unreadable
 from semibandit.fitting.losses import finest_space, whole_loss
 from semibandit.fitting.partial import Partial
-from semibandit.fitting.search import Found, Search, merged_in_tree
+from semibandit.fitting.search import Search, SearchResult, merged_in_tree
 from semibandit.functions import Piecewise
 from semibandit.spaces import Interval, Parameters, Space, call
 
@@ -78,7 +78,7 @@ class Fit(Hindsight):
         function = partial.total.function().compress()
         at = _position(function, partial.space, options.default)
         there = None if at is None else float(partial.total.at(function.edges[:1] * 0.0 + at)[0])
-        return _finished(Found(function, partial, 1, there), None, options)
+        return _finished(SearchResult(function, partial, 1, there), None, options)
 
     def __repr__(self) -> str:
         lo, hi = self.interval
@@ -199,7 +199,7 @@ def fit(
 
 @dataclass(frozen=True)
 class _Options:
-    engine: Engine = field(default_factory=Engine)
+    engine: WorkEngine = field(default_factory=WorkEngine)
     skip: bool = False
     default: Parameters | None = None
     holdout: float = 0.0
@@ -265,7 +265,7 @@ def _check(log: Log, options: _Options, watch: Watch, check: Check) -> Checked:
     return checked
 
 
-def _finished(found: Found, checked: Checked | None, options: _Options) -> Fit:
+def _finished(found: SearchResult, checked: Checked | None, options: _Options) -> Fit:
     """Put the parts of a fit together."""
     partial = found.partial
     best = best_of(found.function, partial.count, partial.space, partial.maximize)
@@ -285,7 +285,9 @@ def _finished(found: Found, checked: Checked | None, options: _Options) -> Fit:
     )
 
 
-def _confidence(found: Found, best: Hindsight, checked: Checked | None, options: _Options) -> Confidence:
+def _confidence(
+    found: SearchResult, best: Hindsight, checked: Checked | None, options: _Options
+) -> Confidence:
     """Bound the loss by the problems held out; without these, by a bound uniform over all parameters."""
     partial, level = found.partial, options.level
     least, most = partial.least, partial.most

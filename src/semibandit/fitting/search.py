@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semibandit._validate import FloatArray, IntArray
-from semibandit.fitting.engines import Chunk, Engine, Watch
+from semibandit.fitting.engines import Chunk, Watch, WorkEngine
 from semibandit.fitting.log import Log, Reader, Unreadable
 from semibandit.fitting.losses import finest_space, on_one_span, whole_loss
 from semibandit.fitting.partial import Partial
@@ -20,7 +20,7 @@ from semibandit.functions import Piecewise
 from semibandit.functions.dyadic import Dyadic
 from semibandit.functions.exact import ExactSum
 
-__all__ = ["Found", "Search", "merged_in_tree"]
+__all__ = ["Search", "SearchResult", "merged_in_tree"]
 
 _BATCH = 1 << 17  # pieces that are added at a time
 _CELLS = 4096
@@ -28,14 +28,14 @@ _FAN = 8  # results that are merged at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class SearchCells:
     """Intervals between consecutive edges; the minimum can only be in cells that are `open`."""
 
     edges: FloatArray
     open: npt.NDArray[np.bool_]
 
     @classmethod
-    def even(cls, lo: float, hi: float, extra: list[float]) -> Cells:
+    def even(cls, lo: float, hi: float, extra: list[float]) -> SearchCells:
         """Cut [lo, hi] into equal cells, all open, and also at the `extra` points."""
         edges = np.unique(np.concatenate((np.linspace(lo, hi, _CELLS + 1), extra)))
         return cls(edges, np.ones(edges.size - 1, np.bool_))
@@ -52,7 +52,7 @@ class Cells:
             moved = np.where(self.open[cell], places, moved)
         return total.moved(moved)
 
-    def narrowed(self, possible: npt.NDArray[np.bool_], breaks: IntArray) -> Cells:
+    def narrowed(self, possible: npt.NDArray[np.bool_], breaks: IntArray) -> SearchCells:
         """Close cells, join closed ones, and cut open ones into about _CELLS cells by their breaks."""
         still_open = self.open & possible
         share = np.where(still_open, breaks, 0)
@@ -64,7 +64,7 @@ class Cells:
         opened = still_open[which]
         # A cell may have fewer doubles than parts.
         begins = np.append(True, (starts[1:] > starts[:-1]) & (opened[1:] | opened[:-1]))
-        return Cells(np.append(starts[begins], self.edges[-1]), opened[begins])
+        return SearchCells(np.append(starts[begins], self.edges[-1]), opened[begins])
 
     def function(self, total: ExactSum) -> Piecewise:
         """Return the sum on open cells, nan elsewhere."""
@@ -97,7 +97,7 @@ class Pass:
 
     reader: Reader
     maximize: bool
-    cells: Cells
+    cells: SearchCells
     max_pieces: float
 
     def __call__(self, chunk: Chunk) -> PassResult:
@@ -169,7 +169,7 @@ class Pass:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """Result of a search: the sum (nan where the minimum was ruled out), its partial, and the passes.
 
     `at` is the sum at the parameter of interest.
@@ -187,14 +187,14 @@ class Search:
 
     One pass adds the functions, while the sum has at most `max_pieces` pieces. Otherwise, if the log can be
     read again, each pass bounds the sum from below on cells of the space: by its line at the start of the
-    cell, less all decreases of value and slope in the cell. Cells that cannot contain the minimum are
+    cell, less all decreases of value and slope in the cell. SearchCells that cannot contain the minimum are
     closed, the others are cut. The last pass adds the functions on open cells, when these have at most
     `max_pieces` breaks, or a pass did not halve their number. All sums are exact, so the result depends on
     the log alone, not on chunks or workers.
     """
 
     log: Log
-    engine: Engine
+    engine: WorkEngine
     watch: Watch
     reader: Reader
     maximize: bool = False
@@ -202,11 +202,11 @@ class Search:
     chunk: int | None = None
     at: float | None = None
 
-    def run(self, first: Any) -> Found:
+    def run(self, first: Any) -> SearchResult:
         """Search, given the first problem; ValueError if there is no problem."""
         limit = self.max_pieces if self.log.repeatable else math.inf
         edges = np.array([0.0, 1.0]) if first is None else whole_loss(first).edges
-        cells = Cells.even(float(edges[0]), float(edges[-1]), [] if self.at is None else [self.at])
+        cells = SearchCells.even(float(edges[0]), float(edges[-1]), [] if self.at is None else [self.at])
         at, left, passes = None, math.inf, 0
         while True:
             passes += 1
@@ -217,7 +217,7 @@ class Search:
             if self.at is not None and passes == 1:
                 at = float(total.at(np.array([self.at]))[0])
             if result.complete:
-                return Found(cells.function(total), result.partial, passes, at)
+                return SearchResult(cells.function(total), result.partial, passes, at)
             possible = _possible(result, cells, self.maximize)
             held = int(result.breaks[cells.open & possible].sum())
             if held <= limit or held > 0.5 * left:  # hold these in the next pass
@@ -232,7 +232,7 @@ class Search:
         return work(Chunk(0, [])) if result is None else result
 
 
-def _possible(result: PassResult, cells: Cells, maximize: bool) -> npt.NDArray[np.bool_]:
+def _possible(result: PassResult, cells: SearchCells, maximize: bool) -> npt.NDArray[np.bool_]:
     """Return which cells can contain the minimum. Rounding is monotone, so bounds may be rounded."""
     total, falls = result.partial.total, result.falls
     assert total is not None

@@ -27,8 +27,8 @@ class ExactSum:
 
     Between two places the sum is constant + slope·x. At each place both change. The changes are integers
     times a power of two, so that addition is associative and commutative to the bit. `function` rounds
-    each value once. Slopes of pieces are quotients, and are rounded per piece to 128 bits below the last
-    bit of its values: sums of lines are exact to that.
+    each value once. Slopes of pieces are quotients, and are rounded up, per piece, to 128 bits below the
+    last bit of its values: sums of lines are exact to that.
 
     Attributes
     ----------
@@ -220,7 +220,10 @@ def _zeros(size: int) -> Dyadic:
 
 
 def _slopes(edges: FloatArray, left: FloatArray, right: FloatArray) -> Dyadic:
-    """Return the slope of each piece, rounded down; it depends on nothing but the piece."""
+    """Return the slope of each piece, rounded up, so that sums of losses are not negative.
+
+    The rounding depends on the piece alone, and so not on the grouping of functions.
+    """
     rises, runs = Dyadic.of(right) - Dyadic.of(left), Dyadic.of(edges).differences()
     sloping = np.flatnonzero(left != right)
     mantissa, exponents = mantissas(np.stack((left, right))[:, sloping])
@@ -232,6 +235,6 @@ def _slopes(edges: FloatArray, left: FloatArray, right: FloatArray) -> Dyadic:
     for i, unit in zip(sloping.tolist(), units, strict=True):
         shift = rises.exponent - runs.exponent - unit
         rise, run = rises.digits[i], runs.digits[i + 1]
-        slope = (rise << shift) // run if shift >= 0 else rise // (run << -shift)
-        digits[i] = slope << (unit - lowest)
+        negative = (-rise << shift) // run if shift >= 0 else -rise // (run << -shift)
+        digits[i] = -negative << (unit - lowest)
     return Dyadic(lowest, digits)

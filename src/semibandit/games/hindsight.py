@@ -8,9 +8,9 @@ from typing import Any
 
 from semibandit import _validate
 from semibandit.fitting.best import Hindsight, best_of, mean_of
-from semibandit.fitting.engines import Engine
+from semibandit.fitting.engines import WorkEngine
 from semibandit.fitting.log import Log, Reader
-from semibandit.fitting.search import Found, Search
+from semibandit.fitting.search import Search, SearchResult
 from semibandit.functions import Piecewise
 
 __all__ = ["Hindsight", "best_in_hindsight", "mean_loss"]
@@ -67,8 +67,8 @@ def mean_loss(problems: Iterable[Any], *, maximize: bool = False) -> tuple[Piece
 def _searched(problems: Iterable[Any], maximize: bool, max_pieces: float) -> tuple[Piecewise, Hindsight]:
     maximize = _validate.boolean("maximize", maximize)
     log, reader = Log(problems), Reader()
-    search = Search(log, Engine(), _unwatched, reader, maximize, max_pieces)
-    found: Found = search.run(log.first(reader))
+    search = Search(log, WorkEngine(), _unwatched, reader, maximize, max_pieces)
+    found: SearchResult = search.run(log.first(reader))
     count = found.partial.count
     return mean_of(found.function, count), best_of(found.function, count, found.partial.space, maximize)
 
