@@ -1,10 +1,9 @@
 """Fitting a log on a Dask cluster
 ===============================
 
-You have a log: many instances that were solved in the past, in files. Nothing has to be learned online
-here; you want to know which parameter *would have been* best, exactly, how much it would have gained over
-the one in use, and how far that can be trusted for instances to come. And the log is large, so the work
-should be done by many processes. Needs ``pip install 'semibandit[dask,plot]'``.
+A log has many instances that were solved in the past. This page finds the parameter that would have been
+best on the log, exactly, its gain over the parameter in use, and confidence bounds for future instances, on
+a Dask cluster. Needs ``pip install 'semibandit[dask,plot]'``.
 """
 
 import tempfile
@@ -19,8 +18,8 @@ import semibandit as sb
 # A log
 # -----
 #
-# The instances are knapsacks, one in a file: the number of items and the capacity, then a value and a
-# size a line. (This page makes them up; the format ``.kp`` is a usual one for knapsacks.)
+# The instances are knapsacks in the format ``.kp``, one per file: the number of items and the capacity,
+# then a value and a size per line. This page generates them.
 
 folder = Path(tempfile.mkdtemp(prefix="log-"))
 for t, problem in enumerate(sb.streams.knapsack("mixed", rounds=2000, n=50, seed=0)):
@@ -29,8 +28,8 @@ for t, problem in enumerate(sb.streams.knapsack("mixed", rounds=2000, n=50, seed
     (folder / f"{t:05}.kp").write_text("\n".join(lines) + "\n")
 
 # %%
-# With ``on_demand`` the reader opens no file in advance and keeps nothing. What travels to a worker is a
-# list of paths; he reads the files himself, so they must be where he is, too.
+# With ``on_demand`` files are read when they are needed. Workers get a list of paths and read the files
+# themselves, so they need access to them.
 
 log = sb.streams.read_knapsacks(folder, on_demand=True)
 print(len(log), "instances; the first is", log[0])
@@ -39,12 +38,11 @@ print(len(log), "instances; the first is", log[0])
 # A cluster
 # ---------
 #
-# Two worker processes on this machine. Anything else that has a ``dask.distributed.Client`` will do:
-# machines over SSH, Kubernetes, a batch system. Workers need semibandit installed.
+# Two worker processes on this machine. Any cluster with a ``dask.distributed.Client`` works: SSH,
+# Kubernetes, a batch system. Workers need semibandit installed.
 #
-# (``distributed.LocalCluster`` is better known, and works as well. But it starts its workers by importing
-# your script once more, so in a script it has to stand below ``if __name__ == "__main__":``. In a
-# notebook this does not matter.)
+# ``distributed.LocalCluster`` works as well, but imports the script again in its workers: in a script, use
+# it below ``if __name__ == "__main__":``.
 
 cluster = SubprocessCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
 client = Client(cluster)
@@ -55,19 +53,18 @@ print(len(client.nthreads()), "workers")
 # Fitting
 # -------
 #
-# Workers add up the loss functions of their files, the sums meet in a tree, and the total is minimised
-# over the whole knob. ``default`` is the value in use. Every fifth instance is *held out*: it has no say
-# in the choice, and serves to check it.
+# Workers add the loss functions of their files, and the total is minimised over all ρ. ``default`` is the
+# value in use. Every fifth instance is *held out*: it is used to check the parameter, not to choose it.
 
 result = sb.fit(log, client=client, default=1.0, holdout=0.2)
-print(f"best ρ               {result.rho:.5f}, as is all of", [round(end, 5) for end in result.interval])
+print(f"best ρ               {result.rho:.5f}, and all of", [round(end, 5) for end in result.interval])
 print(f"mean loss            {result.mean_loss:.4f} on {result.count} instances")
-print(f"to be expected       {result.confidence.loss} ({result.confidence.level:.0%})")
+print(f"expected loss        {result.confidence.loss} ({result.confidence.level:.0%})")
 print(f"how much worse ρ = 1 {result.confidence.gap}")
 
 # %%
-# The picture has the mean loss at *every* ρ, not only where somebody has looked. The band is for all of
-# them at once, and much wider than what the instances held out say of the one that was chosen.
+# The plot shows the mean loss at every ρ. The band holds for all ρ at once, and is much wider than the
+# bound on the chosen parameter from the instances held out.
 
 fig, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
 sb.plots.fit(result, ax, default=1.0)
@@ -76,9 +73,8 @@ sb.plots.fit(result, ax, default=1.0)
 # The same, to the bit
 # --------------------
 #
-# Floating-point sums depend on their order, and on a cluster nobody knows the order. So sums are kept as
-# integers of as many digits as it takes, and rounded once in the end. The result on the cluster is that
-# of a single process: not nearly, but in every bit of every number.
+# Floating-point sums depend on their order, which is random on a cluster. So sums are integers times a
+# power of two, and are rounded once at the end. The result equals that of a single process in every bit.
 
 alone = sb.fit(log, default=1.0, holdout=0.2)
 print(alone.to_dict() == result.to_dict())
@@ -92,15 +88,14 @@ print(alone.to_dict() == result.to_dict())
 print(f"{result.breaks:,} breaks")
 
 # %%
-# A log a million times as long would have a sum that no machine can hold. Beyond ``max_pieces`` it is not
-# held: the log is read several times, and each time parts of the knob are ruled out that cannot have the
-# minimum. Let us pretend that 500 pieces are all that fits. What is left of the mean loss is a small
-# stretch around its minimum, and the answer is the same.
+# The sum of a much longer log does not fit into memory. With more than ``max_pieces`` pieces, the log is
+# read several times, and each pass rules out intervals that cannot contain the minimum. With 500 pieces,
+# the mean loss is known only near its minimum, and the result is the same.
 
 narrow = sb.fit(log, client=client, default=1.0, holdout=0.2, max_pieces=500)
 print(narrow.passes, "passes instead of", result.passes)
 print(narrow.interval == result.interval, narrow.mean_loss == result.mean_loss)
-print("left of the knob:", [(round(lo, 3), round(hi, 3)) for lo, hi in narrow.function.domain])
+print("open intervals:", [(round(lo, 3), round(hi, 3)) for lo, hi in narrow.function.domain])
 
 client.close()
 cluster.close()
@@ -109,13 +104,12 @@ cluster.close()
 # Try next
 # --------
 #
-# - Without Dask: ``sb.fit(log, n_jobs=-1)`` takes the cores of this machine.
+# - Without Dask: ``sb.fit(log, n_jobs=-1)`` uses the cores of this machine.
 # - On the command line: ``semibandit fit knapsack --files 'log/*.kp' --scheduler tcp://head:8786
 #   --holdout 0.2 --png fit.png``.
-# - A log with files that cannot be read: ``sb.fit(..., unreadable="skip")``, and ``result.unreadable``
-#   says which and why.
-# - Start learning from a log instead of from nothing: ``sb.Exp3Set(space, prior=density)``, where the
-#   density is high where the fit is good.
-# - What is exact, what it costs, and a billion instances on paper: :doc:`/scale`.
+# - Add the results of two logs: ``sb.Fit.of(result.partial + other.partial)``.
+# - Skip files that cannot be read: ``sb.fit(..., unreadable="skip")``; ``result.unreadable`` lists them.
+# - Use a log as the prior of a learner: ``sb.Exp3Set(space, prior=density)``.
+# - Exactness, bounds and cost: :doc:`/scale`.
 
 plt.show()

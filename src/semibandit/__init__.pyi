@@ -14,13 +14,13 @@ from .families import PostedPrice as PostedPrice
 from .families import Problem as Problem
 from .families import SecondPrice as SecondPrice
 from .families import Seeding as Seeding
+from .fitting import Fit as Fit
+from .fitting import fit as fit
 from .functions import PiecewiseConstant as PiecewiseConstant
 from .functions import PiecewiseLinear as PiecewiseLinear
-from .games import Fit as Fit
 from .games import History as History
 from .games import best_blocks as best_blocks
 from .games import best_in_hindsight as best_in_hindsight
-from .games import fit as fit
 from .games import play as play
 from .games import play_many as play_many
 from .games import rounds as rounds

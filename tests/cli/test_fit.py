@@ -47,7 +47,7 @@ def test_held_out_files_and_a_picture(knapsacks, tmp_path):
     result = fit("knapsack", "--files", knapsacks, "--holdout", 0.25, "--png", tmp_path / "fit.png")
     assert result.exit_code == 0, result.output
     assert "over 9 instances" in cells(result, "mean loss")
-    assert "on 3 held out" in cells(result, "expected loss, 95%")
+    assert "3 held out" in cells(result, "expected loss, 95%")
     assert (tmp_path / "fit.png").stat().st_size > 10_000
 
 
@@ -59,7 +59,7 @@ def test_bad_files_stop_it_or_are_counted_and_named(knapsacks):
     (knapsacks / "00.kp").write_text("")
     result = fit("knapsack", "--files", knapsacks, "--skip-bad", "--png", knapsacks / "fit.png")
     assert result.exit_code == 0, result.output
-    assert "2 instances" in cells(result, "not read")
+    assert "2 instances" in cells(result, "unreadable")
     assert "skipped problem 12:" in result.output + result.stderr
     assert "broken.kp, line 2" in result.output + result.stderr
 

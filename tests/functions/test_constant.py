@@ -210,6 +210,9 @@ def test_argmin_is_exact(f):
     if f.domain:
         lo, hi = f.argmin()
         assert (Fraction(lo), Fraction(hi)) == reference.argmin(exact(f))
+        lo, hi = f.argmax()
+        assert (Fraction(lo), Fraction(hi)) == reference.argmin(exact(f * -1))
+        assert f.max() == f(lo) == np.nanmax(f.values)
 
 
 def test_argmin_joins_neighbours_and_takes_the_leftmost_of_equals():
@@ -218,7 +221,7 @@ def test_argmin_joins_neighbours_and_takes_the_leftmost_of_equals():
     assert PiecewiseConstant([0, 1, 2, 3], [0, NAN, 0]).argmin() == (0.0, 1.0)
 
 
-@pytest.mark.parametrize("what", ["mean", "min", "argmin"])
+@pytest.mark.parametrize("what", ["mean", "min", "argmin", "max", "argmax"])
 def test_nothing_seen_has_no_extremes(what):
     f = PiecewiseConstant([0, 1, 2], [NAN, NAN])
     with pytest.raises(ValueError, match="seen nowhere"):

@@ -10,26 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import semibandit as sb
-from semibandit.functions import _digits
+from semibandit.functions.dyadic import Dyadic
 from semibandit.functions.exact import ExactSum
 
 DOUBLES = st.floats(allow_nan=False, allow_infinity=False, width=64)
-NASTY = [
-    0.0,
-    -0.0,
-    5e-324,
-    -5e-324,
-    2.2e-308,
-    1e-300,
-    1.0,
-    -1.0,
-    2.0**53,
-    2.0**53 + 2,
-    1e300,
-    -1e300,
-    0.1,
-    2.0**31,
-]
+NASTY = [0.0, -0.0, 5e-324, -5e-324, 2.2e-308, 1e-300, 1.0, 2.0**53, 2.0**53 + 2, 1e300, -1e300, 0.1]
 
 
 def nearest(fraction):
@@ -40,31 +25,14 @@ def nearest(fraction):
 
 
 @given(st.lists(st.one_of(DOUBLES, st.sampled_from(NASTY)), min_size=1, max_size=40))
-def test_prefix_sums_are_rounded_correctly(values):
+def test_running_sums_are_rounded_correctly(values):
     expected = [nearest(total) for total in itertools.accumulate(map(Fraction, values))]
-    assert _digits.prefix_sums(_digits.of(np.array(values))).tolist() == expected
-
-
-def test_rounding_of_ties_and_of_what_lies_far_below():
-    for tail in (0.0, 2.0**-200, -(2.0**-200), 5e-324, -5e-324):
-        for ulps in range(4):
-            parts = [1.0 + ulps * 2.0**-52, 2.0**-53, tail]
-            expected = nearest(sum(map(Fraction, parts)))
-            assert _digits.prefix_sums(_digits.of(np.array(parts)))[-1] == expected
-
-
-def test_two_parts_hold_twice_the_bits():
-    values = np.random.default_rng(0).normal(size=50) * 2.0 ** np.random.default_rng(1).integers(-80, 80, 50)
-    high, low = _digits.prefix_sums_in_two(_digits.of(values))
-    for total, h, l in zip(itertools.accumulate(map(Fraction, values.tolist())), high, low, strict=True):
-        assert abs(Fraction(h) + Fraction(l) - total) <= abs(total) / 2**105
-
-
-def test_long_sums_go_block_by_block(monkeypatch):
-    values = np.random.default_rng(0).normal(size=1000)
-    whole = _digits.prefix_sums(_digits.of(values))
-    monkeypatch.setattr(_digits, "BLOCK", 7)
-    assert (_digits.prefix_sums(_digits.of(values)) == whole).all()
+    sums = Dyadic.of(np.array(values)).running_sums()
+    if math.inf in map(abs, expected):
+        with pytest.raises(ValueError, match="finite"):
+            sums.to_floats()
+    else:
+        assert sums.to_floats().tolist() == expected
 
 
 # -- functions -----------------------------------------------------------------------------------------
@@ -75,16 +43,19 @@ VALUES = st.one_of(
 )
 
 
-@st.composite
-def steps(draw):
-    edges = [0.0, *draw(EDGES), 1.0]
-    return sb.PiecewiseConstant(edges, [draw(VALUES) for _ in edges[1:]])
+SMALL = st.floats(-1, 1)
 
 
 @st.composite
-def lines(draw):
+def steps(draw, values=VALUES):
     edges = [0.0, *draw(EDGES), 1.0]
-    left, right = ([draw(VALUES) for _ in edges[1:]] for _ in range(2))
+    return sb.PiecewiseConstant(edges, [draw(values) for _ in edges[1:]])
+
+
+@st.composite
+def lines(draw, values=VALUES):
+    edges = [0.0, *draw(EDGES), 1.0]
+    left, right = ([draw(values) for _ in edges[1:]] for _ in range(2))
     return sb.PiecewiseLinear(edges, left, right)
 
 
@@ -94,28 +65,50 @@ def split(functions, cuts):
     return [ExactSum.of(functions[a:b]) for a, b in itertools.pairwise(bounds) if a < b]
 
 
-@given(st.lists(steps(), min_size=1, max_size=12), st.data())
-def test_steps_are_added_exactly_however_they_are_grouped(functions, data):
-    total = ExactSum.of(functions)
+def regrouped(functions, data):
+    """The sum of sums of random parts, in random order."""
     cuts = data.draw(st.lists(st.integers(0, len(functions)), max_size=4))
     parts = data.draw(st.permutations(split(functions, cuts)))
     middle = data.draw(st.integers(1, len(parts)))
-    tree = ExactSum.merge([ExactSum.merge(parts[:middle]), *parts[middle:]])
-    result = tree.function()
-    assert result == total.function()
-    assert (len(tree), tree.count) == (len(total), len(functions))
+    return ExactSum.merge([ExactSum.merge(parts[:middle]), *parts[middle:]])
+
+
+@given(st.lists(steps(), min_size=1, max_size=12), st.data())
+def test_steps_are_added_exactly_in_every_grouping(functions, data):
+    total = regrouped(functions, data)
+    result = total.function()
+    assert result == ExactSum.of(functions).function()
+    assert total.count == len(functions)
     for x, value in zip(result.edges, result.values, strict=False):
         assert value == nearest(sum(Fraction(f(float(x))) for f in functions))
 
 
 @given(st.lists(st.one_of(steps(), lines()), min_size=1, max_size=8), st.data())
-def test_lines_come_out_the_same_however_they_are_grouped(functions, data):
-    total = ExactSum.of(functions)
-    cuts = data.draw(st.lists(st.integers(0, len(functions)), max_size=4))
-    parts = data.draw(st.permutations(split(functions, cuts)))
-    middle = data.draw(st.integers(1, len(parts)))
-    tree = ExactSum.merge([ExactSum.merge(parts[:middle]), *parts[middle:]])
-    assert tree.function() == total.function()
+def test_sums_of_lines_are_the_same_in_every_grouping(functions, data):
+    assert regrouped(functions, data).function() == ExactSum.of(functions).function()
+
+
+@given(st.lists(lines(st.floats(0, 1)), min_size=1, max_size=8))
+def test_sums_of_losses_are_not_negative(functions):
+    total = ExactSum.of(functions).function()
+    assert total.min() >= 0.0
+    ends = [f.right[-1] for f in functions]
+    assert total(1.0) == pytest.approx(math.fsum(ends), rel=1e-15, abs=1e-30)
+
+
+@given(st.lists(st.one_of(steps(SMALL), lines(SMALL)), min_size=1, max_size=5), st.booleans())
+def test_falls_bound_the_sum_from_below(functions, maximize):
+    total, falls = ExactSum.with_falls(functions, maximize)
+    sign = -1.0 if maximize else 1.0
+    function = total.function() * sign
+    a, b = np.array([0.0, 0.3, 0.5]), np.array([0.3, 0.5, 1.0])
+    cells = falls.moved(a[np.searchsorted(b, falls.places, side="right").clip(max=2)]).cut(a)
+    fall = cells.constants
+    if cells.slopes is not None:
+        fall = fall + cells.slopes * Dyadic.of(b)
+    lines_low = np.minimum(sign * total.at(a), sign * total.exact_at(b, of=a).to_floats())
+    for lo, hi, low in zip(a, b, lines_low - fall.to_floats(), strict=True):
+        assert function.restrict(lo, hi).min() >= low - 1e-12
 
 
 def line_at(function, x, side):
@@ -141,12 +134,6 @@ def test_lines_are_right_to_rounding(seed):
         right = sum(line_at(f, b, 1) for f in functions)
         assert abs(Fraction(float(total.left[i])) - left) <= 2**-52 * abs(left)
         assert abs(Fraction(float(total.right[i])) - right) <= 2**-52 * abs(right)
-
-
-def test_where_nothing_changes_no_piece_is_kept():
-    total = ExactSum.of([sb.PiecewiseConstant([0, 0.5, 0.7, 1], [0.25, 0.25, 0.5])])
-    assert total.function() == sb.PiecewiseConstant([0, 0.7, 1], [0.25, 0.5])
-    assert total.jumps.array.dtype == np.int32
 
 
 def test_sums_beyond_doubles_are_an_error():

@@ -92,7 +92,14 @@ def test_rounding_does_not_build_up_in_long_sums():
         assert total(x) == pytest.approx(math.fsum(f(x) for f in parts), rel=1e-13)
 
 
-def test_a_piece_too_narrow_for_its_slope_spoils_nothing_else():
+def test_sum_keeps_slopes_above_1e200():
+    steep = PiecewiseLinear([0, 1e-250, 1], [0, 1], [1, 1])
+    total = PiecewiseLinear.sum([steep, PiecewiseLinear([0, 1], [0], [1])])
+    assert (total.left[0], total.right[0]) == (0.0, 1.0)
+    assert total(5e-251) == pytest.approx(0.5)
+
+
+def test_sum_at_the_smallest_edges():
     needle = PiecewiseLinear([0, 5e-324, 1e-300, 1], [0, 1, 0], [1, 0, 1])
     total = PiecewiseLinear.sum([needle, needle, PiecewiseLinear([0, 1], [0], [1])])
     x = np.array([1e-300, 0.25, 1.0])
@@ -119,6 +126,7 @@ def test_mean_min_argmin(f):
     assert close(f.mean(), reference.integral(exact) / length, 8 * largest(f))
     lowest = min(min(p[2], p[3]) for p in exact)
     assert Fraction(f.min()) == lowest
+    assert Fraction(f.max()) == max(max(p[2], p[3]) for p in exact)
     lo, hi = f.argmin()
     flat = [p for p in exact if p[2] == p[3] == lowest]
     if flat:
@@ -126,9 +134,10 @@ def test_mean_min_argmin(f):
         assert f(lo) == f(0.5 * lo + 0.5 * hi) == lowest
     else:
         assert lo == hi
-        # Attained there, or approached from the left of a jump.
-        following = math.nextafter(lo, math.inf)
-        assert f(lo) == lowest or float(lowest) in f.right[f.edges[1:] == following]
+        if lowest in [*f.left, f.right[-1]]:
+            assert f(lo) == lowest
+        else:  # the limit at a jump
+            assert float(lowest) in f.right[f.edges[1:] == math.nextafter(lo, math.inf)]
 
 
 def test_argmin_is_where_the_function_is_low():
@@ -139,8 +148,18 @@ def test_argmin_is_where_the_function_is_low():
     assert PiecewiseLinear([0, 1], [1], [0]).argmin() == (1.0, 1.0)
     assert PiecewiseLinear([0, 1], [0], [1]).argmin() == (0.0, 0.0)
     assert PiecewiseLinear([0, 1, 2, 4, 5], [1, 0, 1, 0], [0, 0, 0, 1]).argmin() == (1.0, 2.0)
+    assert sale.argmax() == (lo, hi)
+    # A minimum that is attained comes before a limit.
+    assert PiecewiseLinear([0, 0.3, 1], [0.5, 0.75], [0, 0]).argmin() == (1.0, 1.0)
     # Two flat pieces side by side are one interval.
     assert PiecewiseLinear([0, 1, 2, 3.5], [0, 0, 1], [0, 0, 0]).argmin() == (0.0, 2.0)
+
+
+def test_limit_of_a_piece_with_one_double_is_no_minimum():
+    needle = PiecewiseLinear([0, 1, math.nextafter(1, 2), 2], [1, 1, 0.5], [1, 0, 0.5])
+    lo, hi = needle.argmin()
+    assert (lo, hi) == (math.nextafter(1, 2), 2.0)
+    assert needle(lo) == needle.min() == 0.5
 
 
 @settings(max_examples=100, derandomize=True, deadline=None)

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 import semibandit as sb
+from semibandit.fitting import search
 from semibandit.functions.exact import ExactSum
-from semibandit.games import hindsight, search
+from semibandit.games import hindsight
 from semibandit.games.hindsight import Hindsight
 
 
@@ -47,7 +48,6 @@ def test_maximize_mirrors_the_loss(seed):
 def test_second_pass_gives_the_same_answer(seed, max_pieces, monkeypatch):
     monkeypatch.setattr(search, "_CELLS", 8)
     monkeypatch.setattr(search, "_BATCH", 16)
-    monkeypatch.setattr(search, "_FIRST_LOOK", 5)
     functions = random_functions(seed, count=60)
     one_pass = sb.best_in_hindsight(functions)
     two_passes = sb.best_in_hindsight(functions, max_pieces=max_pieces)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import semibandit as sb
-from semibandit.games import Kept
+from semibandit.games import StoredLosses
 
 
 def on_an_interval():
@@ -136,7 +136,7 @@ def test_kept_problems_are_looked_at_once(history, monkeypatch):
     best = history.best()  # known before losses are counted, whichever test comes first
     counted, losses = [], kind.losses
     monkeypatch.setattr(kind, "losses", lambda self: counted.append(1) or losses(self))
-    problems = [Kept(problem) for problem in history.problems]
+    problems = [StoredLosses(problem) for problem in history.problems]
     learner = sb.Exp3Set(history.space, seed=0)
     runs = [sb.play(learner, problems, feedback) for feedback in ("full", "semi-bandit")]
     assert len(counted) == len(problems)
@@ -149,13 +149,13 @@ def test_kept_problems_are_looked_at_once(history, monkeypatch):
 
 def test_kept_problems_are_the_problem_but_for_that():
     problem = sb.streams.synthetic(1)[0]
-    kept = pickle.loads(pickle.dumps(Kept(problem)))
+    kept = pickle.loads(pickle.dumps(StoredLosses(problem)))
     assert isinstance(kept, sb.Problem)
     assert kept.space == problem.space
     assert kept.loss(0.3) == kept.fixed(0.3) == problem.loss(0.3)
     assert kept.reveal(0.3) == problem.reveal(0.3)
     assert kept.losses() == problem.losses()
     assert kept.fixed(0.3) == problem.loss(0.3)
-    assert repr(kept).startswith("Kept(Explicit(")
+    assert repr(kept).startswith("StoredLosses(Explicit(")
     with pytest.raises(AttributeError, match="'Explicit' object has no attribute 'tree'"):
         _ = kept.tree

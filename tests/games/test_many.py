@@ -1,4 +1,6 @@
-"""Many games: the same as one by one, whoever plays them."""
+"""Many games: the same as one by one, for every engine."""
+
+import itertools
 
 import numpy as np
 import pytest
@@ -79,6 +81,8 @@ def test_processes_play_the_same_games():
         (({"x": default}, [1], 0), ValueError, "seeds must be at least 1"),
         (({"x": default}, [1], []), ValueError, "seeds must hold at least one seed"),
         (({"x": default}, [1], [-1]), ValueError, "a seed must be at least 0"),
+        (({"x": default}, [1], 2**53 + 1), ValueError, "seeds must be at most 1000000"),
+        (({"x": default}, [1], itertools.count()), ValueError, "seeds must hold at most 1,000,000"),
         (({"x": default}, [1], 1.5), TypeError, "seeds must be integers or their number"),
     ],
 )

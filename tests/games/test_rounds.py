@@ -105,7 +105,7 @@ def test_bad_input():
     with pytest.raises(ValueError, match="feedback must be one of"):
         sb.play(learner_for("full"), STREAM, "psychic")
     elsewhere = sb.Explicit(sb.PiecewiseConstant([0, 2], [0.5]))
-    with pytest.raises(ValueError, match=r"problem 0 lives on \[0, 2\], the learner on \[0, 1\]"):
+    with pytest.raises(ValueError, match=r"problem 0 is on \[0, 2\], the learner on \[0, 1\]"):
         sb.play(learner_for("full"), [elsewhere])
     with pytest.raises(TypeError, match="learner must be a learner such as Exp3Set"):
         sb.play([], learner_for("full"))

@@ -26,6 +26,12 @@ def test_loss_function_shades_what_was_revealed():
     assert (shaded.x0, shaded.x1) == pytest.approx((lo, hi))
 
 
+def test_widths_of_several_games_have_a_curve_each():
+    ax = sb.plots.widths({"a": HISTORY, "b": HISTORY})
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
+    assert len({line.get_color() for line in ax.get_lines()}) == 2
+
+
 def test_density_and_widths_draw():
     assert sb.plots.density(HISTORY).get_ylabel() == "ρ"
     assert sb.plots.widths(HISTORY).get_yscale() == "log"

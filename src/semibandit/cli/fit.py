@@ -1,4 +1,4 @@
-"""`semibandit fit`: the best parameter of a log of instances, on many cores."""
+"""`semibandit fit`: find the best parameter of a log of instances, on many cores."""
 
 from __future__ import annotations
 
@@ -14,47 +14,50 @@ from semibandit.cli.problems import Case, add_commands
 from semibandit.cli.terminal import console, drawable, plain
 
 if TYPE_CHECKING:
-    from semibandit.games import Fit
+    from semibandit.fitting import Estimate, Fit
 
 app = typer.Typer(
-    help="Find the best fixed parameter of a log of instances, exactly, and how sure that is.",
+    help="Find the exact best fixed parameter of a log of instances, with confidence bounds.",
     no_args_is_help=True,
 )
 
-_MOST_NAMED = 20  # of the instances that could not be read
+_MOST_NAMED = 20  # unreadable instances that are listed
 
 
 def fit(
     case: Case,
     *,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", help="Processes on this machine; -1 for one per processor.")
+        int | None, typer.Option("--jobs", "-j", help="Number of processes; -1 for one per processor.")
     ] = None,
     scheduler: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="Work on the Dask cluster of this scheduler, tcp://..."),
+        typer.Option(
+            metavar="ADDRESS", help="Address of a Dask scheduler, tcp://..., to work on its cluster."
+        ),
     ] = None,
     default: Annotated[
-        float | None, typer.Option(help="The ρ to compare with; by default the usual one of the family.")
+        float | None, typer.Option(help="ρ to compare with. Default: that of the family.")
     ] = None,
     holdout: Annotated[
-        float, typer.Option(help="Choose by all but this share of instances, and check on these.")
+        float, typer.Option(help="Share of instances used to check the parameter, not to choose it.")
     ] = 0.0,
-    level: Annotated[float, typer.Option(help="The probability with which each bound holds.")] = 0.95,
-    chunk: Annotated[int | None, typer.Option(min=1, help="Instances that a worker takes at a time.")] = None,
+    level: Annotated[float, typer.Option(help="Probability with which each bound holds.")] = 0.95,
+    chunk: Annotated[int | None, typer.Option(min=1, help="Number of instances per chunk.")] = None,
     max_pieces: Annotated[
-        int, typer.Option(min=2, help="Pieces of a sum to hold; a larger one takes several passes.")
+        int,
+        typer.Option(min=2, help="Largest number of pieces in memory; a larger sum takes several passes."),
     ] = 4_000_000,
     skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Go on past instances that cannot be read, and count them.")
+        bool, typer.Option("--skip-bad", help="Skip instances that cannot be read, and count them.")
     ] = False,
     png: Annotated[
         Path | None,
         typer.Option(callback=drawable, help="Draw the mean loss with its confidence band."),
     ] = None,
 ) -> None:
-    """Fit a family's log, and show what was found."""
-    from semibandit.games import fit as fitted
+    """Fit the log of a family, and print the result."""
+    from semibandit.fitting import fit as fitted
 
     default = case.default if default is None else default
     start = perf_counter()
@@ -106,27 +109,34 @@ def _table(result: Fit, title: str, default: float | None, seconds: float) -> An
     )
     table.add_column(no_wrap=True)
     table.add_column()
-    sure = result.confidence
+    bounds = result.confidence
     lo, hi = result.interval
-    table.add_row("best ρ", f"{result.rho:.6g}, as is all of [{lo:.6g}, {hi:.6g})")
+    table.add_row("best ρ", f"{result.rho:.6g}, and all of [{lo:.6g}, {hi:.6g})")
     if result.alpha is not None:
         table.add_row("with α", f"{result.alpha:g}" if isinstance(result.alpha, float) else str(result.alpha))
     table.add_row("mean loss", f"{result.mean_loss:.6g} over {result.count:,} instances")
-    checked = f"on {result.held_out:,} held out" if result.held_out else "uniform; --holdout 0.2 narrows it"
-    table.add_row(
-        f"expected loss, {sure.level:.0%}", f"{sure.loss.low:.4g} to {sure.loss.high:.4g} ({checked})"
-    )
-    if sure.gap is not None:
-        gap = f"worse by {sure.gap.value:.4g}; to be expected, {sure.gap.low:.4g} to {sure.gap.high:.4g}"
+    method = f"{result.held_out:,} held out" if result.held_out else "uniform bound; --holdout 0.2 narrows it"
+    table.add_row(f"expected loss, {bounds.level:.0%}", f"{_range(bounds.loss)} ({method})")
+    if bounds.gap is not None:
+        gap = f"worse by {bounds.gap.value:.4g}; expected: {_range(bounds.gap)}"
         table.add_row(f"default ρ = {default:g}", gap)
-    table.add_row("band", f"the mean loss is within {sure.radius:.4g} of the expected one, everywhere")
+    band = "vacuous: wider than the range of the losses"
+    if not bounds.vacuous:
+        band = f"mean loss within {bounds.radius:.4g} of the expected loss, for all ρ"
+    table.add_row("band", band)
     if result.unreadable:
-        table.add_row("not read", f"{len(result.unreadable):,} instances")
+        table.add_row("unreadable", f"{len(result.unreadable):,} instances")
     table.add_row(
-        "breaks", f"{result.breaks:,} ({result.breaks / result.count:.3g} each), passes: {result.passes}"
+        "breaks",
+        f"{result.breaks:,} ({result.breaks / result.count:.3g} per instance), passes: {result.passes}",
     )
-    table.add_row("time", f"{seconds:.1f} s, {1e3 * seconds / result.count:.3g} ms an instance")
+    table.add_row("time", f"{seconds:.1f} s, {1e3 * seconds / result.count:.3g} ms per instance")
     return table
+
+
+def _range(estimate: Estimate) -> str:
+    """Return a confidence interval as text."""
+    return "vacuous" if estimate.vacuous else f"{estimate.low:.4g} to {estimate.high:.4g}"
 
 
 def _draw(result: Fit, title: str, default: float | None, png: Path) -> None:

@@ -1,4 +1,4 @@
-"""`semibandit play`: the game on a stream, all kinds of feedback side by side."""
+"""`semibandit play`: play a stream with each kind of feedback."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from semibandit.cli.terminal import drawable, writable
 app = typer.Typer(help="Play the game on a stream of instances.", no_args_is_help=True)
 
 
-class Feedback(StrEnum):
+class FeedbackKind(StrEnum):
     """The kinds of feedback."""
 
     full = "full"
@@ -26,36 +26,37 @@ def play(
     case: Case,
     *,
     feedback: Annotated[
-        list[Feedback] | None,
-        typer.Option("--feedback", "-f", help="Kind of feedback, by default all; repeatable."),
+        list[FeedbackKind] | None,
+        typer.Option("--feedback", "-f", help="Kind of feedback; repeatable. Default: all."),
     ] = None,
     provable: Annotated[
-        bool, typer.Option("--provable", help="Play the configuration that has a regret proof.")
+        bool, typer.Option("--provable", help="Use the learner with a regret proof.")
     ] = False,
     probes: Annotated[
         int,
-        typer.Option(min=0, help="Further parameters to look at in each round, each a run of its own."),
+        typer.Option(min=0, help="Number of further parameters to observe per round; each is one run."),
     ] = 0,
     drift: Annotated[
         str | None,
-        typer.Option(
-            metavar="auto|SHARE", help="Follow a best parameter that moves; a share of weight is spread anew."
-        ),
+        typer.Option(metavar="auto|SHARE", help="Adapt to drift: detected automatically, or a fixed share."),
     ] = None,
     blocks: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Compare with the best of so many blocks, too; 8 where the stream is known to drift."
+            min=1,
+            help="Also compare with the best sequence of this many blocks. Default: 8 if the stream drifts.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the stream and of the learners.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the stream and the learners.")] = 0,
     png: Annotated[
         Path | None,
-        typer.Option(callback=drawable, help="Draw regret, density, widths and one loss function."),
+        typer.Option(
+            callback=drawable, help="Write a plot of regret, density, widths and one loss function."
+        ),
     ] = None,
     csv: Annotated[
         Path | None,
-        typer.Option(callback=writable, help="Write one line per round and kind of feedback."),
+        typer.Option(callback=writable, help="Write a table with one line per round and kind of feedback."),
     ] = None,
 ) -> None:
     """Play a family's stream, and show and write what happened."""
@@ -64,12 +65,12 @@ def play(
     report = PlayReport(
         case, provable=provable, seed=seed, probes=probes, drift=parse_drift(drift), blocks=blocks
     )
-    report.run([str(kind) for kind in feedback or Feedback])
+    report.run([str(kind) for kind in feedback or FeedbackKind])
     report.report(png=png, csv=csv)
 
 
 def parse_drift(text: str | None) -> float | str | None:
-    """What a learner takes for drift, from "auto" or a number."""
+    """Return the argument `drift` of a learner, from "auto" or a number."""
     if text is None or text == "auto":
         return text
     try:

@@ -16,7 +16,7 @@ from rich.table import Table
 from semibandit import dispersion, plots
 from semibandit.cli.problems import Case
 from semibandit.cli.terminal import console
-from semibandit.games import FEEDBACK, History, Kept, mean_loss, rounds
+from semibandit.games import FEEDBACK, History, StoredLosses, mean_loss, rounds
 from semibandit.learners import Exp3Grid, Exp3Set, Learner
 from semibandit.learners.certificates import Certificate
 
@@ -71,7 +71,7 @@ class PlayReport:
         self.pictured = next(kind for kind in ("semi-bandit", *FEEDBACK) if kind in feedbacks)
         with self._progress() as progress:
             watched = _watched(progress, "instances", self.case.stream)
-            self.problems = [Kept(problem) for problem in watched]
+            self.problems = [StoredLosses(problem) for problem in watched]
             self._read_common(self.problems[0])
             # Full feedback comes first, to measure the time of whole loss functions. They are stored then,
             # for the best parameter in hindsight, the dispersion and the pictures.

@@ -1,4 +1,4 @@
-"""Functions of the parameter, seen in part: what every algorithm family reveals and every learner is told."""
+"""Loss functions of the parameter, possibly observed only in part; they carry all feedback."""
 
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.functions.linear import PiecewiseLinear

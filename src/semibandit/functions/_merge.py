@@ -17,7 +17,7 @@ EDGE, VALUE = 0, 1
 
 
 def add_up(edges: Any, values: Any, sizes: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """The edges and values of the sum of functions, given end to end with their numbers of edges."""
+    """Return edges and values of the sum of functions, given end to end with their numbers of edges."""
     steps = np.empty((edges.size, 2))
     largest = close(edges, values, sizes, steps)
     exponent = math.frexp(largest)[1]
@@ -26,16 +26,16 @@ def add_up(edges: Any, values: Any, sizes: Any) -> tuple[npt.NDArray[Any], npt.N
         return out_edges, np.ldexp(out_values, -900)
     unit = math.ldexp(1.0, exponent - HIGH_BITS)
     out_edges, out_values = sweep(steps, order_of(edges), sizes.size, unit)
-    if 2 * out_edges.size < edges.size:  # do not keep twice the memory alive
+    if 2 * out_edges.size < edges.size:  # release unused memory
         return out_edges.copy(), out_values.copy()
     return out_edges, out_values
 
 
 def order_of(edges: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """An order that sorts the edges.
+    """Return the order that sorts the edges.
 
-    Sorting integers that carry position and index together is several times faster than argsort. Their
-    positions are coarse; a pass of insertions settles the rest, and gives up where much is left to do.
+    Sorting integers that contain a coarse position and the index is several times faster than argsort. One
+    pass of insertions corrects the order; if that takes too long, argsort is used.
     """
     index_bits = max(int(edges.size - 1).bit_length(), 1)
     keys = np.empty(edges.size, np.int64)
@@ -58,7 +58,7 @@ def pack(edges: Any, index_bits: int, keys: Any) -> None:
 
 @kernel
 def settle(edges: Any, keys: Any, index_bits: int) -> bool:
-    """Turn sorted keys into indices, in place, sorted exactly; False where that takes too long."""
+    """Turn sorted keys into exactly sorted indices, in place; False if that takes too long."""
     mask = (1 << index_bits) - 1
     patience = 8 * edges.size
     previous = -1
@@ -81,9 +81,9 @@ def settle(edges: Any, keys: Any, index_bits: int) -> bool:
 
 @kernel
 def close(edges: Any, values: Any, sizes: Any, steps: Any) -> float:
-    """Pair each edge with the value to its right, nan (nothing seen) behind the last; the largest |value|.
+    """Pair each edge with the value to its right, nan behind the last; return the largest |value|.
 
-    Side by side, what the sweep needs of an edge lies in one cache line: its reads are in random order.
+    Edge and value are in one cache line, as the sweep reads them in random order.
     """
     at = first = 0
     largest = 0.0
@@ -100,7 +100,7 @@ def close(edges: Any, values: Any, sizes: Any, steps: Any) -> float:
 
 @kernel
 def parts(value: float, per_unit: float) -> tuple[int, int, int]:
-    """(high, low, seen) of a value; zeros where nothing is seen."""
+    """Return (high, low, seen) of a value; zeros for nan."""
     if np.isnan(value):
         return 0, 0, 0
     scaled = value * per_unit
@@ -110,7 +110,7 @@ def parts(value: float, per_unit: float) -> tuple[int, int, int]:
 
 @kernel
 def sweep(steps: Any, order: Any, n_functions: int, unit: float) -> Any:
-    """Go through the edges from left to right; at each, one function changes from one value to the next."""
+    """Sweep over the edges from left to right; at each, one function changes its value."""
     out_edges = np.empty(order.size)
     out_values = np.empty(order.size)
     high = low = seen = 0

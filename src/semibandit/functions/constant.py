@@ -1,4 +1,4 @@
-"""Step functions that may be known on a part of the line only: the type that carries all feedback."""
+"""Step functions, possibly observed only in part: the type that carries all feedback."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["PiecewiseConstant"]
 class PiecewiseConstant(Piecewise):
     """A right-continuous step function on [edges[0], edges[-1]], the last end closed.
 
-    Immutable. A value may be nan: the function was not seen there.
+    Immutable. A value may be nan: the function was not observed there.
 
     Parameters
     ----------
     edges
         Strictly increasing numbers, a finite distance apart, one more than there are values.
     values
-        The value on [edges[i], edges[i + 1]); finite, or nan where nothing was seen.
+        Value on [edges[i], edges[i + 1]): finite, or nan if not observed.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class PiecewiseConstant(Piecewise):
 
     @classmethod
     def constant(cls, lo: float, hi: float, value: float) -> PiecewiseConstant:
-        """One piece: `value` on [lo, hi]. The quick way to write the feedback of a single interval.
+        """Return the function with one piece: `value` on [lo, hi].
 
         >>> PiecewiseConstant.constant(0.2, 0.3, 0.7)
         PiecewiseConstant([0.2, 0.3], [0.7])
@@ -67,7 +67,7 @@ class PiecewiseConstant(Piecewise):
         if unlimited:
             raise ValueError(f"value must be finite or nan (not seen), got {value!r}")
         words = np.array((lo, hi, value), np.float64)
-        words.flags.writeable = False  # and with it the two views
+        words.flags.writeable = False  # also for both views
         function = cls.__new__(cls)
         object.__setattr__(function, "edges", words[:2])
         object.__setattr__(function, "values", words[2:])
@@ -75,38 +75,38 @@ class PiecewiseConstant(Piecewise):
 
     @property
     def ends(self) -> tuple[FloatArray, FloatArray]:
-        """The values, twice: a step ends as it began."""
+        """Values at the left and right ends of the pieces, which are equal."""
         return self.values, self.values
 
     @classmethod
     def of_ends(cls, edges: FloatArray, left: FloatArray, right: FloatArray) -> PiecewiseConstant:
-        """The steps that begin with `left`."""
+        """Build the step function with the values `left`."""
         return cls.trusted(edges, left)
 
     def at(self, x: Any, piece: Any) -> Any:
-        """The values of the pieces."""
+        """Return the values of the pieces."""
         return self.values[piece]
 
     @property
     def middles(self) -> FloatArray:
-        """The mean of each piece is its value."""
+        """Mean of each piece: its value."""
         return self.values
 
     def continued(self, lo: float, hi: float) -> PiecewiseConstant:
-        """The function on the wider [lo, hi]: its first and its last piece grow."""
+        """Extend the first and the last piece to [lo, hi]."""
         edges = np.array(self.edges)
         edges[0], edges[-1] = lo, hi
         return self.trusted(edges, self.values)
 
     def argmin(self) -> tuple[float, float]:
-        """The widest interval (lo, hi) on which the minimum is attained, the leftmost of equals."""
+        """Return the widest interval (lo, hi) on which the minimum is attained; the leftmost, if equal."""
         lowest = self.min()
         lowest_only = np.where(self.values == lowest, lowest, np.nan)
         stretches = PiecewiseConstant.trusted(self.edges, lowest_only).domain
         return max(stretches, key=lambda stretch: stretch[1] - stretch[0])
 
     def between(self, edges: FloatArray) -> FloatArray:
-        """The integral between consecutive edges, inside the span of a function seen everywhere.
+        """Return the integrals between consecutive edges, for a function observed everywhere.
 
         >>> PiecewiseConstant([0, 1, 3], [0.5, 0.25]).between(np.array([0.0, 2.0, 3.0]))
         array([0.75, 0.25])
@@ -115,7 +115,7 @@ class PiecewiseConstant(Piecewise):
         return np.diff(np.interp(edges, self.edges, cumulative))
 
     def compress(self) -> PiecewiseConstant:
-        """The same function with equal neighbours joined.
+        """Return the same function with equal neighbours joined.
 
         >>> PiecewiseConstant([0, 1, 2, 3], [0.5, 0.5, 0.1]).compress()
         PiecewiseConstant([0.0, 2.0, 3.0], [0.5, 0.1])
@@ -127,12 +127,11 @@ class PiecewiseConstant(Piecewise):
 
     @staticmethod
     def sum(functions: Iterable[PiecewiseConstant]) -> PiecewiseConstant:
-        """The pointwise sum of many functions by one sorted merge, seen where all of them are.
+        """Return the pointwise sum by one sorted merge, observed where all functions are.
 
-        O(N log N) for N edges in all. Values are added as integers (fixed point, 90 bits below the
-        largest one), so that the result does not depend on the order, rounding does not build up along
-        the line, and equal sums are equal. Each sum is rounded once, at the end: the minimum, and where it
-        is attained, are exact up to that (sums closer than a rounding count as equal).
+        O(N log N) for N edges in all, compiled. Values are added as integers in fixed point, with 90 bits
+        below the largest value. So the result does not depend on the order, and equal sums are equal. Each
+        sum is rounded once. `semibandit.functions.exact.ExactSum` is exact for all doubles.
 
         >>> PiecewiseConstant.sum([PiecewiseConstant([0, x, 1], [0, 1]) for x in (0.25, 0.5)])
         PiecewiseConstant([0.0, 0.25, 0.5, 1.0], [0.0, 1.0, 2.0])

@@ -1,4 +1,4 @@
-"""Sums of functions without rounding: added in parts, in any order, by anyone, they come out the same."""
+"""Exact sums of functions: sums of parts can be added in any order and grouping, with the same result."""
 
 from __future__ import annotations
 
@@ -9,166 +9,232 @@ from typing import Any
 import numpy as np
 
 from semibandit._validate import FloatArray, IntArray
-from semibandit.functions import _digits
-from semibandit.functions._digits import Digits
 from semibandit.functions.constant import PiecewiseConstant
+from semibandit.functions.dyadic import Dyadic, mantissas
 from semibandit.functions.linear import PiecewiseLinear
-from semibandit.functions.piecewise import Piecewise, checked, listed
+from semibandit.functions.piecewise import Piecewise, listed
 
 __all__ = ["ExactSum"]
+
+# A slope is rounded so that its piece is off by less than 2^-GUARD units of its last bit at the right end;
+# sums are rounded to multiples of 2^-(GUARD / 2) of these units. So 2^63 roundings cannot show.
+_GUARD = 128
 
 
 @dataclass(frozen=True, eq=False)
 class ExactSum:
-    """The sum of some functions on one span, seen everywhere: where it changes, and by how much, exactly.
+    """Sum of functions, as exact changes of its constant and its slope.
 
-    At each of the `starts` the sum jumps, and changes its slope where lines are among the functions. Both
-    are kept as integers of as many digits as it takes, so that `merge` is associative and commutative to the
-    bit; `function` rounds, once. Slopes of pieces, which are quotients, are kept to 106 bits from the
-    beginning: with lines the sum is exact to that. About 24 bytes per change for losses in [0, 1].
+    Between two places the sum is constant + slope·x. At each place both change. The changes are integers
+    times a power of two, so that addition is associative and commutative to the bit. `function` rounds
+    each value once. Slopes of pieces are quotients, and are rounded up, per piece, to 128 bits below the
+    last bit of its values: sums of lines are exact to that.
 
     Attributes
     ----------
     count
-        How many functions were added.
-    end
-        The right end of the span.
-    starts
-        Where any of the functions changes, the left end of the span first; increasing.
-    jumps, slopes
-        By how much the value and the slope change there; `slopes` is None for step functions.
+        Number of functions.
+    places
+        Edges of all functions, increasing.
+    seen
+        Change of the number of functions that are seen, at each place.
+    constants, slopes
+        Changes at each place; `slopes` is None for step functions.
+    unit
+        Exponent of the smallest last bit of all values.
 
     Examples
     --------
     >>> parts = [ExactSum.of([PiecewiseConstant([0, x, 1], [0.1, 0.2])]) for x in (0.25, 0.5, 0.75)]
-    >>> total = ExactSum.merge([ExactSum.merge(parts[:2]), parts[2]])
+    >>> total = (parts[0] + parts[1]) + parts[2]
     >>> total.function()
     PiecewiseConstant([0.0, 0.25, 0.5, 0.75, 1.0], [0.30000000000000004, 0.4, 0.5, 0.6000000000000001])
     """
 
     count: int
-    end: float
-    starts: FloatArray
-    jumps: Digits
-    slopes: Digits | None = None
+    places: FloatArray
+    seen: IntArray
+    constants: Dyadic
+    slopes: Dyadic | None = None
+    unit: int = 0
 
     def __len__(self) -> int:
-        """The number of pieces: neighbours count apart, even if what changed between them cancels."""
-        return self.starts.size
+        """Return the number of pieces."""
+        return self.places.size - 1
 
     @classmethod
     def of(cls, functions: Iterable[Piecewise]) -> ExactSum:
-        """The sum of functions on one span, seen everywhere. O(N log N) for N pieces."""
-        functions = listed(functions, Piecewise)
-        sizes = np.array([len(function) for function in functions])
-        firsts = np.cumsum(sizes) - sizes
-        starts = np.concatenate([function.edges[:-1] for function in functions]) + 0.0  # no -0.0
-        end = float(functions[0].edges[-1])
-        if not any(function.degree for function in functions):
-            values = np.concatenate([function.ends[0] for function in functions])
-            return cls.of_changes(len(functions), starts, values, _before(values, firsts), end)
-        left, right, slope, low = _lines(functions)
-        jumps = _digits.difference(_digits.of(left), _digits.of(_before(right, firsts)))
-        slopes = _digits.difference(
-            _digits.total(_digits.of(slope), _digits.of(low)),
-            _digits.total(_digits.of(_before(slope, firsts)), _digits.of(_before(low, firsts))),
-        )
-        changes = np.asarray(jumps.array.any(axis=1) | slopes.array.any(axis=1))
-        changes[firsts] = True
-        return cls._grouped(len(functions), end, starts[changes], jumps.rows(changes), slopes.rows(changes))
+        """Add functions. O(N log N) for N pieces."""
+        return cls._of_pieces(_Pieces.of(listed(functions, Piecewise)))
 
     @classmethod
-    def of_changes(
-        cls, count: int, starts: FloatArray, after: FloatArray, before: FloatArray, end: float
-    ) -> ExactSum:
-        """The sum of `count` step functions, by the places where one changes, and its values around them.
+    def with_falls(cls, functions: Iterable[Piecewise], maximize: bool = False) -> tuple[ExactSum, ExactSum]:
+        """Return the sum of functions, and how far they fall below their lines (of -f, with `maximize`).
 
-        All of them begin, with 0 before it, at the least of the places. O(N log N) for N changes.
+        The second sum has the negative parts of all changes of value and slope, with the sign reversed. On
+        [a, b), the sum of the functions is at least its line at a, less the changes in [a, b) at b.
         """
-        keep = (after != before) | (starts == starts.min())
-        jumps = _digits.difference(_digits.of(after[keep]), _digits.of(before[keep]))
-        return cls._grouped(count, end, starts[keep], jumps, None)
+        pieces = _Pieces.of(listed(functions, Piecewise))
+        return cls._of_pieces(pieces), pieces.falls(maximize)._grouped()
+
+    @classmethod
+    def _of_pieces(cls, pieces: _Pieces) -> ExactSum:
+        slopes = None if pieces.slopes is None else pieces.slopes.differences()
+        seen = np.diff(pieces.seen, prepend=0)
+        changes = cls(pieces.count, pieces.edges, seen, pieces.constants.differences(), slopes, pieces.unit)
+        return changes._grouped()
 
     @classmethod
     def merge(cls, sums: Sequence[ExactSum]) -> ExactSum:
-        """The sum of sums over the same span. O(N log N) for N pieces in all."""
+        """Add sums. O(N log N) for N places in all."""
         if len(sums) == 1:
             return sums[0]
         slopes = None
         if any(each.slopes is not None for each in sums):
-            slopes = _digits.joined(
-                [_digits.zeros(len(each)) if each.slopes is None else each.slopes for each in sums]
-            )
-        return cls._grouped(
-            sum(each.count for each in sums),
-            sums[0].end,
-            np.concatenate([each.starts for each in sums]),
-            _digits.joined([each.jumps for each in sums]),
-            slopes,
-        )
-
-    @classmethod
-    def _grouped(
-        cls, count: int, end: float, starts: FloatArray, jumps: Digits, slopes: Digits | None
-    ) -> ExactSum:
-        """Sort by place, and add up what happens at the same one."""
-        from semibandit.functions._merge import order_of
-
-        order = order_of(starts)
-        starts = starts[order]
-        firsts = np.flatnonzero(np.append(True, starts[1:] != starts[:-1]))
+            slopes = Dyadic.concatenate([each.slopes or _zeros(each.places.size) for each in sums])
         return cls(
-            count,
-            end,
-            starts[firsts],
-            jumps.rows(order).grouped(firsts),
-            None if slopes is None else slopes.rows(order).grouped(firsts),
+            sum(each.count for each in sums),
+            np.concatenate([each.places for each in sums]),
+            np.concatenate([each.seen for each in sums]),
+            Dyadic.concatenate([each.constants for each in sums]),
+            slopes,
+            min(each.unit for each in sums),
+        )._grouped()
+
+    def __add__(self, other: ExactSum) -> ExactSum:
+        return ExactSum.merge([self, other])
+
+    def moved(self, places: FloatArray) -> ExactSum:
+        """Move each change to another place, in the same order; the sum changes only between the two."""
+        return ExactSum(self.count, places, self.seen, self.constants, self.slopes, self.unit)._grouped()
+
+    def _grouped(self) -> ExactSum:
+        """Sort the changes, and add those at the same place."""
+        order = np.argsort(self.places, kind="stable")
+        places = self.places[order]
+        firsts = np.flatnonzero(np.append(True, places[1:] != places[:-1]))
+        return ExactSum(
+            self.count,
+            places[firsts] + 0.0,  # no -0.0
+            np.add.reduceat(self.seen[order], firsts),
+            self.constants[order].grouped(firsts),
+            None if self.slopes is None else self.slopes[order].grouped(firsts),
+            self.unit,
         )
+
+    def cut(self, places: FloatArray) -> ExactSum:
+        """Add places at which nothing changes."""
+        unchanged = ExactSum(0, places, np.zeros(places.size, np.int64), _zeros(places.size), None, self.unit)
+        return self + unchanged
+
+    @property
+    def quantum(self) -> int | None:
+        """Exponent to which values are rounded before they are rounded to doubles; None for steps."""
+        return None if self.slopes is None else self.unit - _GUARD // 2
+
+    def exact_at(self, points: FloatArray, of: FloatArray | None = None) -> Dyadic:
+        """Return the values at points inside the span; with `of`, those of the lines at these points."""
+        at = points if of is None else of
+        pieces = np.minimum(np.searchsorted(self.places, at, side="right"), self.places.size - 1) - 1
+        return self._values(points, pieces)
+
+    def at(self, points: FloatArray) -> FloatArray:
+        """Return the values at points inside the span, each rounded once."""
+        return self.exact_at(points).to_floats(self.quantum)
+
+    def _values(self, points: FloatArray, pieces: Any) -> Dyadic:
+        """Return the values of some pieces, one at each point."""
+        constants = self.constants.running_sums()[pieces]
+        if self.slopes is None:
+            return constants
+        return constants + self.slopes.running_sums()[pieces] * Dyadic.of(points)
 
     def function(self) -> Piecewise:
-        """The sum as a function, each of its values rounded once."""
-        edges = np.append(self.starts, self.end)
+        """Return the sum as a function, nan where not all functions are seen."""
+        unseen = np.cumsum(self.seen)[:-1] != self.count
+        edges, pieces = self.places.copy(), slice(0, -1)
+        left = self._values(edges[:-1], pieces).to_floats(self.quantum)
+        left[unseen] = np.nan
         if self.slopes is None:
-            return checked(PiecewiseConstant.trusted(edges, _digits.prefix_sums(self.jumps)))
-        # Between two changes the sum rises by slope times width; these rises are added up exactly as well.
-        rises = _rises(*_digits.prefix_sums_in_two(self.slopes), edges)
-        changes = _digits.total(self.jumps, _digits.shifted(rises))
-        left, right = _digits.prefix_sums(changes), _digits.prefix_sums(changes, rises)
-        return checked(PiecewiseLinear.trusted(edges, left, right))
+            return PiecewiseConstant.trusted(edges, left)
+        right = self._values(edges[1:], pieces).to_floats(self.quantum)
+        right[unseen] = np.nan
+        return PiecewiseLinear.trusted(edges, left, right)
 
 
-def _before(values: FloatArray, firsts: IntArray) -> FloatArray:
-    """The value of the piece before each one; 0 before the first of a function."""
-    before = np.empty_like(values)
-    before[1:] = values[:-1]
-    before[firsts] = 0.0
-    return before
+@dataclass(frozen=True)
+class _Pieces:
+    """Pieces of functions end to end, one entry per edge: 0 behind the last edge and where unseen."""
+
+    count: int
+    edges: FloatArray
+    ends: IntArray  # index of the last edge of each function
+    seen: IntArray
+    constants: Dyadic
+    slopes: Dyadic | None
+    unit: int
+
+    @classmethod
+    def of(cls, functions: list[Piecewise]) -> _Pieces:
+        edges = np.concatenate([function.edges for function in functions])
+        ends = np.cumsum([function.edges.size for function in functions]) - 1
+        inside = np.ones(edges.size, np.bool_)
+        inside[ends] = False
+        left = np.full(edges.size, np.nan)
+        left[inside] = np.concatenate([function.ends[0] for function in functions])
+        seen = ~np.isnan(left)
+        left[~seen] = 0.0
+        constants, slopes = Dyadic.of(left), None
+        unit = constants.exponent
+        if any(function.degree for function in functions):
+            right = np.zeros(edges.size)
+            right[inside] = np.concatenate([function.ends[1] for function in functions])
+            right[~seen] = 0.0
+            unit = min(unit, Dyadic.of(right).exponent)
+            slopes = _slopes(edges, left, right)
+            constants = constants - slopes * Dyadic.of(edges)
+        return cls(len(functions), edges, ends, seen.astype(np.int64), constants, slopes, unit)
+
+    def falls(self, maximize: bool) -> ExactSum:
+        """Return the changes by which functions fall below their lines."""
+        jumps, slopes, x = self.constants.differences(), None, Dyadic.of(self.edges)
+        if self.slopes is not None:
+            kinks = self.slopes.differences()
+            jumps = jumps + kinks * x
+            slopes = self._inner_decrease(kinks, maximize)
+        constants = self._inner_decrease(jumps, maximize)
+        if slopes is not None:
+            constants = constants - slopes * x
+        return ExactSum(0, self.edges, np.zeros(self.edges.size, np.int64), constants, slopes, self.unit)
+
+    def _inner_decrease(self, changes: Dyadic, maximize: bool) -> Dyadic:
+        """Return max(-change, 0), or max(change, 0) with `maximize`; 0 at both ends of a function."""
+        digits = np.maximum(changes.digits if maximize else -changes.digits, 0)
+        digits[self.ends] = 0
+        digits[np.append(0, self.ends[:-1] + 1)] = 0
+        return Dyadic(changes.exponent, digits)
 
 
-def _lines(functions: list[Piecewise]) -> Any:
-    """Left and right end and the slope, in two parts, of each piece."""
-    from semibandit.functions._merge_linear import close
-
-    left, right = (np.concatenate(ends) for ends in zip(*(f.ends for f in functions), strict=True))
-    sizes = np.array([f.edges.size for f in functions])
-    lines = close(np.concatenate([f.edges for f in functions]), np.column_stack((left, right)), sizes)
-    return np.delete(lines, np.cumsum(sizes) - 1, axis=0).T
+def _zeros(size: int) -> Dyadic:
+    return Dyadic(0, np.zeros(size, np.int64).astype(object))
 
 
-def _rises(slope: FloatArray, low: FloatArray, edges: FloatArray) -> Digits:
-    """Slope times width, both in two parts."""
-    lo, hi = edges[:-1], edges[1:]
-    run = hi - lo
-    back = run + lo
-    run_low = (hi - back) - (lo - (back - run))
-    product = slope * run
-    a, b = _halves(slope), _halves(run)
-    rest = ((a[0] * b[0] - product) + a[0] * b[1] + a[1] * b[0]) + a[1] * b[1]
-    return _digits.total(_digits.of(product), _digits.of(rest + (slope * run_low + low * run)))
+def _slopes(edges: FloatArray, left: FloatArray, right: FloatArray) -> Dyadic:
+    """Return the slope of each piece, rounded up, so that sums of losses are not negative.
 
-
-def _halves(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Two numbers of 26 bits whose sum is x (Dekker)."""
-    t = 134217729.0 * x
-    high = t - (t - x)
-    return high, x - high
+    The rounding depends on the piece alone, and so not on the grouping of functions.
+    """
+    rises, runs = Dyadic.of(right) - Dyadic.of(left), Dyadic.of(edges).differences()
+    sloping = np.flatnonzero(left != right)
+    mantissa, exponents = mantissas(np.stack((left, right))[:, sloping])
+    last_bits = np.where(mantissa == 0, 1 << 20, exponents).min(axis=0)
+    widths = np.frexp(edges[sloping + 1] - edges[sloping])[1]
+    units = (last_bits - _GUARD - widths).tolist()
+    lowest = min(units, default=0)
+    digits = np.zeros(edges.size, np.int64).astype(object)
+    for i, unit in zip(sloping.tolist(), units, strict=True):
+        shift = rises.exponent - runs.exponent - unit
+        rise, run = rises.digits[i], runs.digits[i + 1]
+        negative = (-rise << shift) // run if shift >= 0 else -rise // (run << -shift)
+        digits[i] = -negative << (unit - lowest)
+    return Dyadic(lowest, digits)

@@ -1,4 +1,4 @@
-"""Piecewise linear functions that may be known on a part of the line only: losses such as prices make."""
+"""Piecewise linear functions, possibly observed only in part, such as the losses of prices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.functions.constant import PiecewiseConstant
-from semibandit.functions.piecewise import Piecewise, checked, listed
+from semibandit.functions.piecewise import Piecewise
 
 __all__ = ["PiecewiseLinear"]
 
@@ -20,17 +20,17 @@ __all__ = ["PiecewiseLinear"]
 class PiecewiseLinear(Piecewise):
     """A right-continuous piecewise linear function on [edges[0], edges[-1]], the last end closed.
 
-    Immutable. It may jump at its edges. A piece may be nan: the function was not seen there.
+    Immutable. It may jump at its edges. A piece may be nan: the function was not observed there.
 
     Parameters
     ----------
     edges
         Strictly increasing numbers, a finite distance apart, one more than there are pieces.
     left
-        The value at the left end of each piece, edges[i].
+        Value at the left end of each piece, edges[i].
     right
-        The value that the piece reaches at its right end, edges[i + 1]; the function has it there only at
-        the very end, or where the next piece begins with it.
+        Limit at the right end of each piece, edges[i + 1]. The function attains it at the last edge, and
+        where the next piece begins with this value.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class PiecewiseLinear(Piecewise):
 
     @classmethod
     def line(cls, lo: float, hi: float, left: float, right: float) -> PiecewiseLinear:
-        """One piece: from `left` at lo to `right` at hi.
+        """Return the function with one piece, from `left` at lo to `right` at hi.
 
         >>> PiecewiseLinear.line(0.2, 0.4, 0.7, 0.5)(0.3)
         0.6
@@ -71,7 +71,7 @@ class PiecewiseLinear(Piecewise):
 
     @classmethod
     def of(cls, function: Piecewise) -> PiecewiseLinear:
-        """A step function as a piecewise linear one; a piecewise linear one as it is.
+        """Convert a function to a piecewise linear one.
 
         >>> PiecewiseLinear.of(PiecewiseConstant([0, 1], [0.5]))
         PiecewiseLinear([0.0, 1.0], [0.5], [0.5])
@@ -82,16 +82,16 @@ class PiecewiseLinear(Piecewise):
 
     @property
     def ends(self) -> tuple[FloatArray, FloatArray]:
-        """The value at the left end of each piece, and the value that it reaches at its right end."""
+        """Value at the left end of each piece, and limit at its right end."""
         return self.left, self.right
 
     @classmethod
     def of_ends(cls, edges: FloatArray, left: FloatArray, right: FloatArray) -> PiecewiseLinear:
-        """The lines between these values."""
+        """Build the function from the values at both ends of the pieces."""
         return cls.trusted(edges, left, right)
 
     def at(self, x: Any, piece: Any) -> Any:
-        """The lines of the pieces at x: exact at both ends, and between them."""
+        """Return the values of the pieces at x: exact at both ends, and never outside their values."""
         lo, hi = self.edges[piece], self.edges[piece + 1]
         left, right = self.left[piece], self.right[piece]
         share = (x - lo) / (hi - lo)
@@ -99,7 +99,7 @@ class PiecewiseLinear(Piecewise):
         return np.clip(value, np.minimum(left, right), np.maximum(left, right))
 
     def continued(self, lo: float, hi: float) -> PiecewiseLinear:
-        """The function on the wider [lo, hi], with the values at its ends beyond them."""
+        """Extend the function to [lo, hi] with its values at both ends."""
         left, right = self.left, self.right
         before, after = [lo][: int(lo < self.edges[0])], [hi][: int(hi > self.edges[-1])]
         return self.trusted(
@@ -110,15 +110,25 @@ class PiecewiseLinear(Piecewise):
 
     @property
     def slopes(self) -> FloatArray:
-        """The slope of each piece."""
+        """Slope of each piece."""
         with np.errstate(over="ignore"):
             return (self.right - self.left) / self.widths
 
-    def argmin(self) -> tuple[float, float]:
-        """Where the minimum is attained: the widest interval (lo, hi), or else the leftmost point (x, x).
+    @property
+    def lowest(self) -> FloatArray:
+        """Smallest value on each piece, or its limit at the right end.
 
-        A minimum that is only approached, from the left at a jump, is taken to be at the number just left
-        of the jump.
+        The limit does not count where the left end is the only double of the piece.
+        """
+        reached = np.nextafter(self.edges[:-1], np.inf) < self.edges[1:]
+        reached[-1] = True
+        return np.where(reached, np.minimum(self.left, self.right), self.left)
+
+    def argmin(self) -> tuple[float, float]:
+        """Return the widest interval (lo, hi) on which the minimum is attained, or a point (x, x).
+
+        Of several points the leftmost is returned. If the minimum is only the limit at a jump, the result
+        is the largest double left of the first such jump.
 
         >>> PiecewiseLinear([0, 1, 2], [1, 0], [0, 1]).argmin()
         (1.0, 1.0)
@@ -129,17 +139,15 @@ class PiecewiseLinear(Piecewise):
         flat = (self.left == lowest) & (self.right == lowest)
         if flat.any():
             return PiecewiseConstant.trusted(self.edges, np.where(flat, 0.0, np.nan)).argmin()
-        first = int(np.flatnonzero((self.left == lowest) | (self.right == lowest))[0])
-        if self.left[first] == lowest:
-            x = float(self.edges[first])
+        attained = np.append(self.left, self.right[-1]) == lowest
+        if attained.any():
+            x = float(self.edges[attained.argmax()])
         else:
-            x = float(self.edges[first + 1])
-            if first + 1 < len(self) and self.left[first + 1] != lowest:
-                x = math.nextafter(x, -math.inf)
+            x = math.nextafter(self.edges[1:][(self.lowest == lowest).argmax()], -math.inf)
         return x, x
 
     def compress(self) -> PiecewiseLinear:
-        """The same function with neighbours joined that continue each other with the same slope.
+        """Return the same function with neighbours joined if they are continuous and have the same slope.
 
         >>> PiecewiseLinear([0, 1, 2], [0, 0.5], [0.5, 1]).compress()
         PiecewiseLinear([0.0, 2.0], [0.0], [1.0])
@@ -152,21 +160,14 @@ class PiecewiseLinear(Piecewise):
 
     @staticmethod
     def sum(functions: Iterable[Piecewise]) -> PiecewiseLinear:
-        """The pointwise sum of many functions by one sorted merge, seen where all of them are.
+        """Return the pointwise sum by one sorted merge, seen where all functions are seen.
 
-        Step functions may be among them. O(N log N) for N edges in all. Values and slopes are carried
-        along the line with 106 bits, so that rounding does not build up.
+        Step functions may be among them. O(N log N) for N edges in all. The sum is exact (`ExactSum`), and
+        each value is rounded once.
 
         >>> PiecewiseLinear.sum([PiecewiseLinear([0, x, 1], [0, 1], [1, 1]) for x in (0.25, 0.5)])
         PiecewiseLinear([0.0, 0.25, 0.5, 1.0], [0.0, 1.5, 2.0], [1.5, 2.0, 2.0])
         """
-        functions = listed(functions, Piecewise)
-        from semibandit.functions._merge_linear import add_up
+        from semibandit.functions.exact import ExactSum
 
-        left, right = (np.concatenate(ends) for ends in zip(*(f.ends for f in functions), strict=True))
-        edges, total = add_up(
-            np.concatenate([f.edges for f in functions]),
-            np.column_stack((left, right)),
-            np.array([f.edges.size for f in functions]),
-        )
-        return checked(PiecewiseLinear.trusted(edges, total[:, 0].copy(), total[:, 1].copy()))
+        return PiecewiseLinear.of(ExactSum.of(functions).function())

@@ -1,4 +1,4 @@
-"""What all functions of the parameter share: edges, pieces between them, and where they were seen."""
+"""Base class of piecewise functions of the parameter."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["Piecewise"]
 class Piecewise:
     """A right-continuous function on [edges[0], edges[-1]], the last end closed, seen in part.
 
-    Immutable. Between two edges it is a piece: a polynomial of at most `degree`, given by the `columns`, or
-    nan where nothing was seen. A kind of function says how its columns are read (`at`), how they are put
-    together from the values at both ends of the pieces (`of_ends`), and how many functions are added (`sum`).
+    Immutable. Each piece is a polynomial of at most `degree`, given by the `columns`, or nan where the
+    function was not observed. A subclass defines how columns are evaluated (`at`), built from the values at
+    both ends of the pieces (`of_ends`), and added (`sum`).
     """
 
     __slots__ = ("edges",)
-    __array_ufunc__ = None  # an array does not add or multiply a function to each of its entries
+    __array_ufunc__ = None  # array + function is not elementwise
     degree: ClassVar[int]
     columns: ClassVar[tuple[str, ...]]
     edges: FloatArray
@@ -41,8 +41,7 @@ class Piecewise:
                 f"edges must have one entry more than {' and '.join(self.columns)}, "
                 f"got {', '.join(sizes[:-1])} and {sizes[-1]}"
             )
-        # Strictly increasing rules out nan anywhere and infinities but at the ends. (To count is quicker than
-        # to ask whether all are.)
+        # Strictly increasing rules out nan, and infinities except at the ends. Counting is faster than all().
         increasing = np.count_nonzero(e[1:] > e[:-1]) == e.size - 1
         if not (increasing and math.isfinite(float(e[-1]) - float(e[0]))):
             raise ValueError(
@@ -54,7 +53,7 @@ class Piecewise:
 
     @classmethod
     def trusted(cls, edges: FloatArray, *columns: FloatArray) -> Self:
-        """Take over fresh arrays that are known to be valid, without a check or a copy."""
+        """Build a function from new arrays that are known to be valid, without checks or copies."""
         function = cls.__new__(cls)
         for array in (edges, *columns):
             array.flags.writeable = False
@@ -78,37 +77,37 @@ class Piecewise:
     def _values(self) -> tuple[FloatArray, ...]:
         return tuple(getattr(self, name) for name in self.columns)
 
-    # -- what a kind of function says of itself ----------------------------------------------------
+    # -- defined by subclasses --------------------------------------------------------------------
 
     @property
     def ends(self) -> tuple[FloatArray, FloatArray]:
-        """The value at the left end of each piece, and the value that it reaches at its right end."""
+        """Value at the left end of each piece, and limit at its right end."""
         raise NotImplementedError
 
     @classmethod
     def of_ends(cls, edges: FloatArray, left: FloatArray, right: FloatArray) -> Self:
-        """The function with these values at both ends of its pieces."""
+        """Build the function with these values at both ends of its pieces."""
         raise NotImplementedError
 
     def at(self, x: Any, piece: Any) -> Any:
-        """The values of the given pieces, continued if need be, at x."""
+        """Return the values at x of the given pieces, extrapolated if x is outside."""
         raise NotImplementedError
 
     def continued(self, lo: float, hi: float) -> Self:
-        """The function on the wider [lo, hi], with the values at its ends beyond them."""
+        """Extend the function to [lo, hi] with its values at both ends."""
         raise NotImplementedError
 
     def argmin(self) -> tuple[float, float]:
-        """Where the minimum is attained."""
+        """Return where the minimum is attained, as (lo, hi)."""
         raise NotImplementedError
 
     def compress(self) -> Self:
-        """The same function with as few pieces as possible."""
+        """Return the same function with as few pieces as possible."""
         raise NotImplementedError
 
     @staticmethod
     def sum(functions: Iterable[Any]) -> Piecewise:
-        """The sum of many functions of this kind by one sorted merge."""
+        """Return the sum of many functions of this kind by one sorted merge."""
         raise NotImplementedError
 
     # -- reading -----------------------------------------------------------------------------------
@@ -118,7 +117,7 @@ class Piecewise:
     @overload
     def __call__(self, x: npt.NDArray[Any] | list[float]) -> FloatArray: ...
     def __call__(self, x: Any) -> Any:
-        """The value at x (a number or an array), nan where it was not seen. O(log pieces) each."""
+        """Return the value at x (a number or an array), nan where not observed. O(log pieces) each."""
         points = _validate.floats("x", x, "a number or an array of numbers")
         outside = ~((points >= self.edges[0]) & (points <= self.edges[-1]))
         if outside.any():
@@ -128,9 +127,9 @@ class Piecewise:
         return result if points.ndim else float(result)
 
     def piece(self, x: float) -> Self:
-        """The piece that x lies in, as a function of its own."""
+        """Return the piece that contains x, as a function."""
         x = _validate.number("x", x)
-        self(x)  # raises where x is outside
+        self(x)  # raises if x is outside
         i = int(self._index(np.float64(x)))
         return self.trusted(
             np.array(self.edges[i : i + 2]), *(np.array(values[i : i + 1]) for values in self._values())
@@ -140,28 +139,28 @@ class Piecewise:
         return np.minimum(np.searchsorted(self.edges, x, side="right") - 1, len(self) - 1)
 
     def __len__(self) -> int:
-        """The number of pieces."""
+        """Return the number of pieces."""
         return self.edges.size - 1
 
     @property
     def unseen(self) -> npt.NDArray[np.bool_]:
-        """Whether each piece is nan: nothing was seen there."""
+        """Whether each piece is nan (not observed)."""
         return np.isnan(self.ends[0])
 
     @property
     def whole(self) -> bool:
-        """Whether the function is seen everywhere on its span."""
+        """Whether the function is observed everywhere on its span."""
         return not self.unseen.any()
 
     @property
     def domain(self) -> tuple[tuple[float, float], ...]:
-        """Where the function is seen: ((lo, hi), ...), neighbours joined."""
+        """Intervals ((lo, hi), ...) on which the function is observed, neighbours joined."""
         seen = np.concatenate(([False], ~self.unseen, [False]))
         change = np.flatnonzero(seen[1:] != seen[:-1])
         return tuple((float(self.edges[a]), float(self.edges[b])) for a, b in change.reshape(-1, 2))
 
     def around(self, x: float) -> tuple[float, float]:
-        """The stretch (lo, hi) of the domain that holds x; of two that meet in x, the right one."""
+        """Return the interval (lo, hi) of the domain that contains x; the right one, if two meet at x."""
         for lo, hi in reversed(self.domain):
             if lo <= x <= hi:
                 return lo, hi
@@ -169,22 +168,22 @@ class Piecewise:
 
     @property
     def widths(self) -> FloatArray:
-        """The length of each piece."""
+        """Length of each piece."""
         return np.diff(self.edges)
 
     @property
     def lowest(self) -> FloatArray:
-        """The smallest value on each piece, or approached at its right end."""
+        """Smallest value on each piece, or its limit at the right end."""
         return np.minimum(*self.ends)
 
     @property
     def middles(self) -> FloatArray:
-        """The mean of each piece."""
+        """Mean of each piece."""
         left, right = self.ends
         return 0.5 * left + 0.5 * right
 
     def jumps(self) -> FloatArray:
-        """The places where the function is discontinuous, seen on both sides.
+        """Return the discontinuities that are observed on both sides.
 
         >>> from semibandit import PiecewiseConstant, PiecewiseLinear
         >>> PiecewiseConstant([0, 1, 2, 3], [0.5, 0.5, 0.1]).jumps()
@@ -198,28 +197,36 @@ class Piecewise:
         return jumping
 
     def lipschitz(self) -> float:
-        """The largest slope between jumps (the L of Definition 3)."""
+        """Return the largest slope between jumps (the L of Definition 3)."""
         left, right = self.ends
         with np.errstate(over="ignore"):
             slopes = np.abs(right - left) / self.widths
         return float(np.nanmax(slopes, initial=0.0))
 
     def integral(self) -> float:
-        """The integral over the domain."""
+        """Return the integral over the domain."""
         return float(np.nansum(self.middles * self.widths))
 
     def mean(self) -> float:
-        """The average over the domain."""
+        """Return the average over the domain."""
         self._require_seen("mean")
         seen = ~self.unseen
         widths = self.widths[seen]
-        # Shares first: value times width may leave the range of floats.
+        # Shares first: value times width may overflow.
         return float(np.dot(self.middles[seen], widths / widths.sum()))
 
     def min(self) -> float:
-        """The smallest value seen, or approached from the left at a jump."""
+        """Return the smallest value observed, or limit from the left at a jump."""
         self._require_seen("min")
         return float(np.nanmin(self.lowest))
+
+    def max(self) -> float:
+        """Return the largest value observed, or limit from the left at a jump."""
+        return -(self * -1.0).min()
+
+    def argmax(self) -> tuple[float, float]:
+        """Return where the maximum is attained, as `argmin` does for the minimum."""
+        return (self * -1.0).argmin()
 
     def _require_seen(self, what: str) -> None:
         if self.unseen.all():
@@ -228,7 +235,7 @@ class Piecewise:
     # -- deriving ----------------------------------------------------------------------------------
 
     def restrict(self, lo: float, hi: float) -> Self:
-        """The function on [lo, hi], which must lie inside its span."""
+        """Return the function on [lo, hi], which must lie inside its span."""
         lo, hi = _validate.number("lo", lo), _validate.number("hi", hi)
         if not self.edges[0] <= lo < hi <= self.edges[-1]:
             raise ValueError(
@@ -242,7 +249,7 @@ class Piecewise:
         return self.of_ends(edges, *self.spread(edges))
 
     def spread(self, edges: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The left and right ends on a finer set of edges; nan outside the span."""
+        """Return the values at both ends of the pieces of finer edges; nan outside the span."""
         lo, hi = edges[:-1], edges[1:]
         inside = (lo >= self.edges[0]) & (lo < self.edges[-1])
         lo, hi = np.where(inside, lo, self.edges[0]), np.where(inside, hi, self.edges[1])
@@ -253,7 +260,7 @@ class Piecewise:
         )
 
     def __add__(self: F, other: float | F) -> F:
-        """Pointwise sum with a function or a number; seen where both are."""
+        """Return the pointwise sum with a function or a number; observed where both are."""
         if isinstance(other, Piecewise):
             edges = np.union1d(self.edges, other.edges)
             kind = max(type(self), type(other), key=lambda kind: kind.degree)
@@ -265,7 +272,7 @@ class Piecewise:
     __radd__ = __add__
 
     def __mul__(self, factor: float) -> Self:
-        """Pointwise product with a number."""
+        """Return the pointwise product with a number."""
         return self._each(factor, np.multiply)
 
     __rmul__ = __mul__
@@ -279,7 +286,7 @@ class Piecewise:
 
     @staticmethod
     def total(functions: Iterable[Piecewise]) -> Piecewise:
-        """The pointwise sum of functions of any kinds by one sorted merge, seen where all of them are."""
+        """Return the pointwise sum of functions of any kind by one sorted merge, observed where all are."""
         functions = listed(functions, Piecewise)
         most_general = max(functions, key=lambda function: function.degree)
         return most_general.sum(functions)
@@ -313,7 +320,7 @@ class Piecewise:
         return f"{span}: {len(self)} pieces, values {self.min():g} to {highest:g}{note}>"
 
     def to_dict(self) -> dict[str, list[float | None]]:
-        """Plain lists, ready for JSON; None where nothing was seen."""
+        """Return plain lists, ready for JSON; None where not observed."""
         lists = {
             name: [None if math.isnan(value) else value for value in values.tolist()]
             for name, values in zip(self.columns, self._values(), strict=True)
@@ -322,7 +329,7 @@ class Piecewise:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Undo `to_dict`."""
+        """Build the function from the result of `to_dict`."""
         names = ("edges", *cls.columns)
         if not (isinstance(data, dict) and data.keys() >= set(names)):
             quoted = [repr(name) for name in names]
@@ -340,7 +347,7 @@ F = TypeVar("F", bound=Piecewise)
 
 
 def listed(functions: Iterable[Any], kind: type[F]) -> list[F]:
-    """The functions as a list, or an error that names the first that is of another kind."""
+    """Return the functions as a list; raise TypeError for the first one of another kind."""
     functions = list(_validate.iterable("functions", functions, "a collection of functions"))
     if not functions:
         raise ValueError("functions must hold at least one function, got none")
@@ -354,7 +361,7 @@ def listed(functions: Iterable[Any], kind: type[F]) -> list[F]:
 
 
 def checked(function: F) -> F:
-    """A function whose values may have overflowed: an error if they have."""
+    """Return the function; raise ValueError if a value has overflowed."""
     for name in function.columns:
         _require_finite(name, getattr(function, name))
     return function
@@ -376,7 +383,7 @@ def _require_finite(name: str, values: FloatArray) -> None:
 
 
 def _fault(edges: FloatArray) -> str:
-    """The first place where edges are not finite and increasing, for an error message."""
+    """Return the first edges that are not finite and increasing, for an error message."""
     for i, edge in enumerate(edges.tolist()):
         if not math.isfinite(edge):
             return f"edges[{i}] = {edge}"

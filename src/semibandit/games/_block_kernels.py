@@ -5,12 +5,12 @@ The least total D(t, x) of rounds 0 to t - 1, when the last block plays x, obeys
     D(t + 1, x) = min(D(t, x), fresh(t)) + loss_t(x),
 
 where fresh(t) is the least total of t rounds with one block fewer: a new block begins where that is lower.
-The line is cut into cells, on which all losses are constant, and cells are taken together in buckets. What
-happens to a whole bucket waits there as the map v -> min(v + add, cap), and such maps compose:
+The line is cut into cells, on which all losses are constant, and cells are grouped in buckets. Updates of a
+whole bucket are deferred as a map v -> min(v + add, cap); such maps compose:
 
     min(min(v + a, c) + a', c') = min(v + (a + a'), min(c + a', c')).
 
-So only those buckets are worked through, cell by cell, in which the loss of the round breaks.
+Only buckets in which the loss of the round breaks are updated cell by cell.
 """
 
 from typing import Any
@@ -19,18 +19,17 @@ import numpy as np
 
 from semibandit._jit import kernel
 
-# Totals are integers below 2^TOTAL_BITS in size. NEVER stays above all of them, and an integer, when a total
-# is added to it.
+# Totals are integers below 2^TOTAL_BITS in size. NEVER is larger, and NEVER plus a total does not overflow.
 TOTAL_BITS = 60
 NEVER = 1 << (TOTAL_BITS + 1)
 
 
 @kernel
 def add_block(until: Any, losses: Any, width: int, fresh: Any, least: Any, began: Any) -> None:
-    """One pass: the least total after t rounds, and the round in which the last block of it began.
+    """Write `least`, the least total after t rounds, and `began`, the first round of its last block.
 
     `until` has the cell before which each piece ends, round after round; the last piece of a round ends with
-    the last of the buckets, which are `width` cells wide. `least` and `began` are written.
+    the last bucket. A bucket has `width` cells.
     """
     n_cells = until[-1]
     n_buckets = n_cells // width
@@ -39,7 +38,7 @@ def add_block(until: Any, losses: Any, width: int, fresh: Any, least: Any, began
     add = np.zeros(n_buckets, np.int64)
     cap = np.full(n_buckets, NEVER)
     cap_since = np.zeros(n_buckets, np.int32)
-    low = np.zeros(n_buckets, np.int64)  # the least of the bucket, what waits included
+    low = np.zeros(n_buckets, np.int64)  # least total of the bucket, after its deferred update
     low_since = np.zeros(n_buckets, np.int32)
     piece = 0
     for t in range(fresh.size - 1):
@@ -55,8 +54,8 @@ def add_block(until: Any, losses: Any, width: int, fresh: Any, least: Any, began
                 cap[b] += losses[piece]
                 low[b] += losses[piece]
             else:
-                waiting = add[b], cap[b], cap_since[b]
-                piece, lowest = work_through(b * width, width, total, since, waiting, until, losses, piece)
+                deferred = add[b], cap[b], cap_since[b]
+                piece, lowest = update_cells(b * width, width, total, since, deferred, until, losses, piece)
                 add[b], cap[b] = 0, NEVER
                 low[b], low_since[b] = total[lowest], since[lowest]
         piece += 1
@@ -65,11 +64,11 @@ def add_block(until: Any, losses: Any, width: int, fresh: Any, least: Any, began
 
 
 @kernel
-def work_through(
-    first: int, width: int, total: Any, since: Any, waiting: Any, until: Any, losses: Any, piece: int
+def update_cells(
+    first: int, width: int, total: Any, since: Any, deferred: Any, until: Any, losses: Any, piece: int
 ) -> tuple[int, int]:
-    """Apply to the cells of a bucket what waits for them and the loss; the last piece, the lowest cell."""
-    add, cap, cap_since = waiting
+    """Apply the deferred update and the loss to a bucket; return its last piece and its lowest cell."""
+    add, cap, cap_since = deferred
     lowest = first
     for i in range(first, first + width):
         if until[piece] == i:

@@ -1,4 +1,4 @@
-"""What happened in a game, as columns."""
+"""The rounds of a game, as columns."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from semibandit.games.hindsight import Hindsight, best_in_hindsight
 from semibandit.learners import Learner
 from semibandit.spaces import Alpha, Line, Parameters, Space, call, parameters_of, values_of
 
-__all__ = ["History", "Round"]
+__all__ = ["GameRound", "History"]
 
-_BINS = 256  # of the pictures of a density
-_ROW_BINS = 64  # the same for each of several rows
+_BINS = 256  # of a density snapshot
+_ROW_BINS = 64  # of each row, with several rows
 _MOST_SNAPSHOTS = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
-    """What happened in one round; [lo, hi) is where the loss was seen around rho (on strips: in its row)."""
+class GameRound:
+    """One round of a game; [lo, hi) is the observed interval around rho (on strips: in its row)."""
 
     t: int
     rho: float
@@ -44,7 +44,7 @@ class Round:
 
 
 class _Column:
-    """An entry of all rounds, as a read-only array that is made when it is first looked at."""
+    """Column of the history as a read-only array, built at first access."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -65,10 +65,10 @@ class _Column:
 class History:
     """The rounds of a game, as columns.
 
-    `t`, `rho`, `loss`, `lo`, `hi` (the interval seen), `probability` (of the set seen, when it was drawn),
-    `learner_seconds`, `feedback_seconds` and `runs` (of the algorithm: one, and one for each probe) are
-    arrays with one entry per round; on strips `alpha`, too. On knobs rho, lo and hi are those of the knob
-    along the rows, and `values` has all of them by name.
+    `t`, `rho`, `loss`, `lo`, `hi` (the observed interval), `probability` (of the observed set, at the draw),
+    `learner_seconds`, `feedback_seconds` and `runs` (of the algorithm: 1 + probes) are arrays with one entry
+    per round; on strips also `alpha`. On knobs, rho, lo and hi are those of the knob along the rows, and
+    `values` has all knobs by name.
     """
 
     t = _Column()
@@ -86,8 +86,8 @@ class History:
         self.space = space
         self.feedback = feedback
         self.maximize = maximize
-        self.rows: list[Round] = []
-        # A stream that makes its instances on demand is kept as it is; what passes only once is collected.
+        self.rows: list[GameRound] = []
+        # A sequence is referenced; the problems of an iterator are collected.
         self._stream = problems if isinstance(problems, Sequence) else None
         self._collected: list[Any] = []
         self._arrays: dict[str, FloatArray] = {}
@@ -98,14 +98,14 @@ class History:
         self._stride = 1
 
     def remember(self, problems: Iterable[Any]) -> Iterator[Any]:
-        """Pass problems through, keeping those that could not be had again."""
+        """Pass problems through, and collect them if they cannot be iterated again."""
         for problem in problems:
             if self._stream is None:
                 self._collected.append(problem)
             yield problem
 
-    def append(self, row: Round, learner: Learner | None = None) -> None:
-        """Add a round, and now and then a picture of the learner's density."""
+    def append(self, row: GameRound, learner: Learner | None = None) -> None:
+        """Add a round, and at some rounds a snapshot of the learner's density."""
         self.rows.append(row)
         self._best = None
         self._best_blocks = None
@@ -128,31 +128,31 @@ class History:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy has lists of its own, and the problems themselves: streams make theirs by closures."""
+        """Copy the lists, and store the problems: streams may hold closures, which cannot be pickled."""
         state = {
             name: list(value) if isinstance(value, list) else value for name, value in self.__dict__.items()
         }
         return state | {"_stream": None, "_collected": list(self.problems), "_arrays": {}}
 
-    # -- what was played -------------------------------------------------------------------------
+    # -- rounds ----------------------------------------------------------------------------------
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns; on knobs each has its own, in the place of rho and alpha."""
-        names = tuple(field.name for field in fields(Round))
+        """Names of the columns; on knobs, a column per knob instead of rho and alpha."""
+        names = tuple(field.name for field in fields(GameRound))
         if self.space.names:
             return (names[0], *map(_column_of, self.space.names), *names[2:-1])
         return names[:-1] if self.space.alphas == (None,) else names
 
     @property
     def values(self) -> dict[str, npt.NDArray[Any]]:
-        """What was played, by name."""
+        """Arrays of the played parameters, by name."""
         played = [values_of(self.space.names, row.rho, row.alpha) for row in self.rows]
         return {name: np.array([each[name] for each in played]) for name in (played[0] if played else ())}
 
     @property
     def widths(self) -> FloatArray:
-        """The length of the interval seen, one per round."""
+        """Length of the observed interval, per round."""
         return self.hi - self.lo
 
     @property
@@ -165,13 +165,13 @@ class History:
     # -- regret ----------------------------------------------------------------------------------
 
     def best(self) -> Hindsight:
-        """The exact best fixed parameter in hindsight; computed once."""
+        """Return the exact best fixed parameter in hindsight; cached."""
         if self._best is None:
             self._best = best_in_hindsight(self.problems, maximize=self.maximize)
         return self._best
 
     def best_blocks(self, blocks: int = 8) -> BestBlocks:
-        """The exact best sequences of at most 1, 2, ..., `blocks` parameters; computed once for the most."""
+        """Return the exact best sequences of at most 1, 2, ..., `blocks` parameters; cached."""
         known = self._best_blocks
         _validate.integer("blocks", blocks, low=1)
         if known is None or len(known.totals) < blocks:
@@ -186,14 +186,12 @@ class History:
         blocks: int | None = None,
         values: dict[str, Any] | None = None,
     ) -> FloatArray:
-        """The cumulative regret after each round, against the best fixed parameter in hindsight.
+        """Return the cumulative regret after each round, against the best fixed parameter in hindsight.
 
-        With `rho` (and `alpha`, on strips; `values` by name, on knobs), against that fixed parameter
-        instead. With `blocks`, against the
-        best sequence of at most so many parameters, each played on a block of consecutive rounds: that of
-        the whole game, all along the curve. Costs one plain run per round, and the whole loss functions once
-        where the best parameter is not known yet (for blocks see `best_blocks`); less for problems that are
-        `Kept`.
+        With `rho` (and `alpha`, on strips; `values` by name, on knobs), the comparator is that parameter.
+        With `blocks`, it is the best sequence for the whole game of at most so many parameters, each played
+        on a block of consecutive rounds. Costs one plain run per round, and the whole loss functions unless
+        the best parameter is known; with `StoredLosses` no runs.
         """
         runs = [getattr(problem, "fixed", problem.loss) for problem in self.problems]
         against = self._comparator(rho, alpha, blocks, values)
@@ -204,7 +202,7 @@ class History:
     def _comparator(
         self, rho: float | None, alpha: Any, blocks: int | None, values: dict[str, Any] | None
     ) -> list[Parameters]:
-        """The parameters to compare each round with."""
+        """Return the comparator of each round."""
         if blocks is not None:
             if rho is not None or values is not None:
                 raise ValueError(f"give rho or blocks, not both, got rho = {rho!r} and blocks = {blocks!r}")
@@ -221,10 +219,10 @@ class History:
     # -- densities -------------------------------------------------------------------------------
 
     def densities(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The density through time: rounds, bin edges of rho, and the probability in each bin.
+        """Return the density over time: rounds, bin edges of rho, and the probability in each bin.
 
-        The probabilities have one row per round that was looked at; on strips one matrix, with a line for
-        each row of the space.
+        The probabilities have a row for each snapshot; on strips a matrix, with a line for each row of the
+        space.
         """
         snapshots = np.array(self._snapshots)
         if self.space.alphas == (None,):
@@ -236,7 +234,7 @@ class History:
         return np.linspace(self.space.line.lo, self.space.line.hi, n + 1)
 
     def _binned(self, density: Any, line: Line) -> FloatArray:
-        """The probability in equal bins of each row; what lies in a margin counts to the end bins."""
+        """Return the probability in equal bins of each row; the margins count to the end bins."""
         n_rows, ends = line.n_rows, line.ends
         starts = np.linspace(*ends, n_rows + 1)[:-1, None]
         bins = self._bins()[:-1] + (starts - starts[0])
@@ -247,18 +245,18 @@ class History:
     # -- tables ----------------------------------------------------------------------------------
 
     def table(self) -> Iterator[list[Any]]:
-        """The entries of the columns, one list per round."""
+        """Iterate over the rounds, each a list of the entries of the columns."""
         return map(list, zip(*self.to_dict().values(), strict=True))
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """The columns as lists of plain numbers, by name."""
+        """Return the columns as lists of plain numbers, by name."""
         columns = {name: [getattr(row, name, None) for row in self.rows] for name in self.columns}
         if self.space.names:
             columns |= {_column_of(name): played.tolist() for name, played in self.values.items()}
         return columns
 
     def to_pandas(self) -> Any:
-        """The columns as a pandas DataFrame, one row per round. Needs pandas."""
+        """Return a pandas DataFrame with one row per round. Needs pandas."""
         with needed("to_pandas", "pandas"):
             import pandas
         return pandas.DataFrame(self.to_dict()).set_index("t")
@@ -271,9 +269,9 @@ class History:
             writer.writerows(self.table())
 
 
-_FIELDS = frozenset(field.name for field in fields(Round))
+_FIELDS = frozenset(field.name for field in fields(GameRound))
 
 
 def _column_of(name: str) -> str:
-    """The column of a knob, which must not be taken for another one."""
+    """Return the column name of a knob, different from all other columns."""
     return f"knob_{name}" if name in _FIELDS - {"rho", "alpha"} else name

@@ -1,26 +1,28 @@
-"""Many games at once: several learners, each with several seeds, for studies of regret."""
+"""Many games at once: several learners, each with several seeds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.games.engines import Chunk, engine_for
-from semibandit.games.fitting import watching
+from semibandit.fitting.engines import Chunk, engine_for, watching
 from semibandit.games.hindsight import Hindsight, best_in_hindsight
 from semibandit.games.rounds import FEEDBACK, rounds
 from semibandit.spaces import call
 
 __all__ = ["Games", "play_many"]
 
+_MOST_SEEDS = 1_000_000
+
 
 class Games:
-    """What was paid in many games.
+    """The losses of many games; returned by `play_many`.
 
     Attributes
     ----------
@@ -38,24 +40,24 @@ class Games:
         self._best: dict[int, tuple[Hindsight, FloatArray]] = {}
 
     def problems(self, seed: int) -> Sequence[Any]:
-        """The problems of the games with a seed."""
+        """Return the problems of the games with a seed."""
         return self._problems(seed)
 
     def best(self, seed: int) -> Hindsight:
-        """The exact best fixed parameter for the problems of a seed."""
+        """Return the exact best fixed parameter for the problems of a seed."""
         return self._comparator(seed)[0]
 
     def regret(self) -> dict[str, FloatArray]:
-        """The cumulative regret after each round, against the exact best fixed parameter, as `losses`.
+        """Return the cumulative regret against the exact best fixed parameter, in the form of `losses`.
 
-        Takes the whole loss functions of the problems once, where these are the same for all seeds.
+        Computes the whole loss functions of the problems; once if all seeds share the problems.
         """
         fixed = np.array([self._comparator(seed)[1] for seed in self.seeds])
         sign = -1.0 if getattr(self.problems(self.seeds[0])[0], "maximize", False) else 1.0
         return {name: np.cumsum(sign * (paid - fixed), axis=1) for name, paid in self.losses.items()}
 
     def _comparator(self, seed: int) -> tuple[Hindsight, FloatArray]:
-        """The best parameter for a seed, and its losses; those of problems that are shared are kept."""
+        """Return the best parameter for a seed, and its losses; cached."""
         problems = self.problems(seed)
         key = id(problems) if isinstance(self._problems, _Shared) else seed
         if key not in self._best:
@@ -83,17 +85,17 @@ def play_many(
 ) -> Games:
     """Play several learners against a stream of problems, each with several seeds, on many cores.
 
-    Each game is one task. Its result depends on learner, problems and seed alone, not on who plays it.
+    Each game is one task. Its result depends only on learner, problems and seed, not on the worker.
 
     Parameters
     ----------
     learners
-        By name: a callable that makes a learner from a seed; or, for others than ours, an object with a
-        method play(problems, seed) that yields the loss paid in each round.
+        By name: a callable that makes a learner from a seed; or an object with a method
+        play(problems, seed) that yields the loss of each round.
     problems
-        The problems that all play, such as a stream; or a callable that makes them from a seed.
+        Problems that all learners play, such as a stream; or a callable that makes them from a seed.
     seeds
-        The seeds, or the number of them: 0, 1, 2, ...
+        Seeds, or their number n for the seeds 0, ..., n - 1; at most a million.
     feedback, probes
         As for `play`.
     n_jobs, client
@@ -114,28 +116,33 @@ def play_many(
     _validate.choice("feedback", feedback, FEEDBACK)
     _validate.integer("probes", probes, low=0)
     if not isinstance(learners, Mapping) or not learners:
-        raise TypeError(f"learners must be a dict of names and what makes learners, got {learners!r}")
+        raise TypeError(f"learners must be a dict of names and learner factories, got {learners!r}")
     for name, learner in learners.items():
         if not (callable(learner) or callable(getattr(learner, "play", None))):
             raise TypeError(f"learners[{name!r}] must make a learner from a seed, got {learner!r}")
     if not callable(problems) and not (isinstance(problems, Sequence) and len(problems)):
         raise TypeError(f"problems must be a sequence of problems, or make one from a seed, got {problems!r}")
-    given = range(_validate.integer("seeds", seeds, low=1)) if isinstance(seeds, int) else _listed(seeds)
-    numbers = tuple(_validate.seed("a seed", seed) for seed in given)
+    numbers = _listed(seeds)
     make = problems if callable(problems) else _Shared(problems)
     games = [(name, learner, seed) for seed in numbers for name, learner in learners.items()]
     tasks = [Chunk(i, [game]) for i, game in enumerate(games)]
     with watching(_validate.boolean("progress", progress)) as watch:
-        played = engine.reduce(_Play(make, feedback, probes), tasks, _all, watch("games", len(tasks)))
+        results = engine.map(_Play(make, feedback, probes), tasks, watch("games", len(tasks)))
+        played = {key: losses for result in results for key, losses in result.items()}
     losses = {name: np.array([played[name, seed] for seed in numbers]) for name in learners}
     return Games(losses, numbers, make)
 
 
-def _listed(seeds: Any) -> list[Any]:
-    listed = list(_validate.iterable("seeds", seeds, "integers or their number"))
+def _listed(seeds: Any) -> tuple[int, ...]:
+    """Return the seeds, checked."""
+    if isinstance(seeds, int):
+        return tuple(range(_validate.integer("seeds", seeds, low=1, high=_MOST_SEEDS)))
+    listed = list(islice(_validate.iterable("seeds", seeds, "integers or their number"), _MOST_SEEDS + 1))
     if not listed:
         raise ValueError("seeds must hold at least one seed, got none")
-    return listed
+    if len(listed) > _MOST_SEEDS:
+        raise ValueError(f"seeds must hold at most {_MOST_SEEDS:,} seeds, got more")
+    return tuple(_validate.seed("a seed", seed) for seed in listed)
 
 
 @dataclass(frozen=True)
@@ -150,7 +157,7 @@ class _Shared:
 
 @dataclass(frozen=True)
 class _Play:
-    """The work on a chunk of games."""
+    """Plays a chunk of games."""
 
     problems: Callable[[int], Sequence[Any]]
     feedback: str
@@ -166,7 +173,3 @@ class _Play:
             return np.array([float(loss) for loss in play(problems, seed)])
         game = rounds(player(seed), problems, self.feedback, probes=self.probes)
         return np.array([row.loss for row in game])
-
-
-def _all(parts: list[dict[tuple[str, int], FloatArray]]) -> dict[tuple[str, int], FloatArray]:
-    return {key: losses for part in parts for key, losses in part.items()}

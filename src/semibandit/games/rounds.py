@@ -1,4 +1,4 @@
-"""The game of the paper: the learner picks a parameter, an instance arrives, some of its loss is seen."""
+"""The game of the paper: a learner draws a parameter, an instance arrives, feedback is observed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from semibandit import _validate
 from semibandit.functions import Piecewise
-from semibandit.games.history import History, Round
+from semibandit.games.history import GameRound, History
 from semibandit.learners import Learner, Trial
 from semibandit.spaces import Boxes, Parameters, Space, call
 
@@ -21,8 +21,8 @@ _METHODS = {"full": "losses", "semi-bandit": "reveal", "bandit": "loss"}
 
 def rounds(
     learner: Learner, problems: Iterable[Any], feedback: str = "semi-bandit", *, probes: int = 0
-) -> Iterator[Round]:
-    """Play the game and yield each round as it is over; `play` collects them.
+) -> Iterator[GameRound]:
+    """Play the game and yield each round after it is played; `play` collects them.
 
     >>> import semibandit as sb
     >>> learner = sb.Exp3Set(sb.Interval(0, 1), seed=0)
@@ -52,14 +52,14 @@ def play(
     Parameters
     ----------
     learner
-        Goes on from where it stands.
+        The learner; it continues from its present state.
     problems
         Instances of an algorithm family; see `Problem`.
     feedback
-        "semi-bandit" (the interval around the parameter), "full" (the whole function: Hedge), or "bandit"
-        (the loss alone).
+        "semi-bandit" (the piece around the parameter), "full" (the whole function: Hedge), or "bandit"
+        (a single loss).
     probes
-        The number of further parameters to look at in each round, without playing them. Each is one run.
+        Number of further parameters to observe in each round, without playing them. Each is one run.
     progress
         Show a progress bar.
 
@@ -71,7 +71,7 @@ def play(
     _require_learner(learner)
     problems = _validate.iterable("problems", problems, "a sequence of problems")
     history = History(problems, learner.space, feedback, learner.maximize)
-    game: Iterable[Round] = rounds(learner, history.remember(problems), feedback, probes=probes)
+    game: Iterable[GameRound] = rounds(learner, history.remember(problems), feedback, probes=probes)
     if _validate.boolean("progress", progress):
         from rich.progress import track
 
@@ -81,7 +81,7 @@ def play(
     return history
 
 
-def _rounds(learner: Learner, problems: Iterable[Any], feedback: str, probes: int) -> Iterator[Round]:
+def _rounds(learner: Learner, problems: Iterable[Any], feedback: str, probes: int) -> Iterator[GameRound]:
     for t, problem in enumerate(problems):
         _require_same_space(learner.space, problem, t)
         start = perf_counter()
@@ -98,19 +98,19 @@ def _rounds(learner: Learner, problems: Iterable[Any], feedback: str, probes: in
             raise
         told = perf_counter()
         seconds = (asked - start) + (told - shown), shown - asked
-        yield Round(
+        yield GameRound(
             t, trial.rho, loss, *interval, learner.last_probability, *seconds, len(looks), trial.alpha
         )
 
 
 def _look(problem: Any, parameters: Parameters, feedback: str) -> Any:
-    """Run the problem: what the learner is told of it."""
+    """Run the problem and return the feedback."""
     method = _METHODS[feedback]
     run = getattr(problem, method, None)
     if not callable(run):
         raise TypeError(f"{feedback} feedback needs problems with a method `{method}`, got {problem!r}")
     if feedback == "bandit":
-        return _validate.number("what `loss` returns", call(run, parameters))
+        return _validate.number("the result of `loss`", call(run, parameters))
     seen = run() if feedback == "full" else call(run, parameters)
     if not isinstance(seen, Piecewise | Boxes):
         raise TypeError(
@@ -121,7 +121,7 @@ def _look(problem: Any, parameters: Parameters, feedback: str) -> Any:
 
 
 def _played(space: Space, trial: Trial, seen: Any) -> tuple[float, tuple[float, float]]:
-    """The loss paid, and the interval around rho that was seen."""
+    """Return the loss of the round, and the observed interval around rho."""
     if isinstance(seen, float):
         return seen, (trial.rho, trial.rho)
     x = call(space.place, trial.parameters)
@@ -139,4 +139,4 @@ def _require_same_space(space: Space, problem: Any, t: int) -> None:
     if theirs is None or theirs is space:
         return
     if isinstance(theirs, Space) and theirs.describe() != space.describe():
-        raise ValueError(f"problem {t} lives on {theirs.describe()}, the learner on {space.describe()}")
+        raise ValueError(f"problem {t} is on {theirs.describe()}, the learner on {space.describe()}")

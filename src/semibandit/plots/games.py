@@ -1,6 +1,6 @@
-"""Pictures of games: regret, the density through time, what was seen, one instance's loss.
+"""Plots of games: regret, density over time, observed intervals, the loss of one instance.
 
-Each function draws into the axes given, or into new ones, and returns them. Needs the `plot` extra.
+Each function draws into the given axes, or into new ones, and returns them. Needs the `plot` extra.
 """
 
 from __future__ import annotations
@@ -41,16 +41,14 @@ def regret(
     certificates: Mapping[str, float] | None = None,
     by: str = "round",
 ) -> Any:
-    """Cumulative regret against the best fixed parameter (or against `rho`), one curve per game.
+    """Draw the cumulative regret against the best fixed parameter (or `rho`), one curve per game.
 
-    With `blocks` also, dashed, against the best sequence of at most so many blocks with a parameter each.
-    `certificates`, bounds on the whole regret by the name of a game, are written beside the names. With
-    by="run" curves are drawn over the runs of the algorithm instead of over rounds.
+    With `blocks`, a dashed curve is the regret against the best sequence of at most so many parameters.
+    `certificates` are bounds on the regret by the name of a game; they are shown in the legend. With
+    by="run" the x-axis is runs of the algorithm instead of rounds.
     """
     _validate.choice("by", by, ("round", "run"))
-    if isinstance(histories, History):
-        histories = {histories.feedback: histories}
-    require_games(histories)
+    histories = _by_name(histories)
     certificates = _checked_certificates(certificates)
     ax = axes(ax)
     colours, others = dict(FEEDBACK), iter(OTHERS)
@@ -60,7 +58,7 @@ def regret(
         t = np.arange(1, curve.size + 1) if by == "round" else np.cumsum(history.runs)
         bound = certificates.get(name)
         label = name if bound is None else f"{name} (certified: at most {bound:.0f})"
-        # Of several games with the same feedback the first has its colour.
+        # The first of several games with the same feedback has its colour.
         colour = colours.pop(history.feedback, None) or next(others, None)
         (line,) = ax.plot(t, curve, label=label, color=colour, lw=1.5)
         if moving is not None:
@@ -74,14 +72,22 @@ def regret(
     if by == "run":
         ax.set(title="Regret by runs of the algorithm", xscale="log")
     ax.margins(x=0.0)
-    # Where it covers no curve; to look for that place takes long if there are very many points.
+    # "best" covers no curve, but is slow with many points.
     many = sum(len(history) for history in histories.values()) > _MANY_POINTS
     ax.legend(loc="upper left" if many else "best", framealpha=0.8, edgecolor="none")
     return ax
 
 
+def _by_name(histories: History | Mapping[str, History]) -> Mapping[str, History]:
+    """Return games by name; a single game has the name of its feedback."""
+    if isinstance(histories, History):
+        histories = {histories.feedback: histories}
+    require_games(histories)
+    return histories
+
+
 def _checked_certificates(certificates: Any) -> dict[str, float]:
-    """Bounds by the name of a game."""
+    """Return bounds by the name of a game."""
     if certificates is None:
         return {}
     if not isinstance(certificates, Mapping):
@@ -90,9 +96,9 @@ def _checked_certificates(certificates: Any) -> dict[str, float]:
 
 
 def density(history: History, ax: Any = None, *, best: bool = True) -> Any:
-    """The learner's density over ρ through time; darker is likelier, the line is the best fixed ρ.
+    """Draw the learner's density over ρ through time, and the best fixed ρ as a line.
 
-    That takes the whole loss functions of all problems; best=False does without the line.
+    The line needs the whole loss functions of all problems; best=False omits it.
     """
     require("history", history, "densities", "best")
     _validate.boolean("best", best)
@@ -102,7 +108,7 @@ def density(history: History, ax: Any = None, *, best: bool = True) -> Any:
     times, edges, shares = history.densities()
     per_length = shares.reshape(times.size, -1) / np.diff(edges)
     right = np.append(times[1:], max(len(history), times[-1] + 1))
-    # A root brings out what is unlikely but alive; the scale is shown relative to the even density.
+    # The square root makes small densities visible; the scale is relative to the uniform density.
     even = 1.0 / (edges[-1] - edges[0])
     places, scale = axis(history.space, edges)
     image = ax.pcolormesh(
@@ -117,32 +123,36 @@ def density(history: History, ax: Any = None, *, best: bool = True) -> Any:
     return ax
 
 
-def widths(history: History, ax: Any = None) -> Any:
-    """The lengths of the intervals seen, round by round, with their running median."""
-    require("history", history, "densities", "best")
+def widths(histories: History | Mapping[str, History], ax: Any = None) -> Any:
+    """Draw the lengths of the observed intervals per round, with their running median, for each game."""
+    single = isinstance(histories, History)
+    histories = _by_name(histories)
     ax = axes(ax)
-    seen = history.widths
-    t = np.arange(1, seen.size + 1)
-    ax.plot(t, seen, ".", ms=2, alpha=0.3, color=BLUE)
-    parts = np.array_split(np.arange(seen.size), min(60, 1 + seen.size // 20))
-    ax.plot(
-        [t[part].mean() for part in parts], [np.median(seen[part]) for part in parts],
-        color="black", lw=1.2, label="running median",
-    )  # fmt: skip
-    name = knob(history.space)
-    ax.set(title="Width of the interval seen", xlabel="round", ylabel=f"width in {name}", yscale="log")
+    colours, others = dict(FEEDBACK), iter(OTHERS)
+    for label, history in histories.items():
+        seen = history.widths
+        t = np.arange(1, seen.size + 1)
+        colour = BLUE if single else colours.pop(history.feedback, None) or next(others, None)
+        (dots,) = ax.plot(t, seen, ".", ms=2, alpha=0.3, color=colour)
+        parts = np.array_split(np.arange(seen.size), min(60, 1 + seen.size // 20))
+        ax.plot(
+            [t[part].mean() for part in parts], [np.median(seen[part]) for part in parts], lw=1.2,
+            color="black" if single else dots.get_color(), label="running median" if single else label,
+        )  # fmt: skip
+    name = knob(next(iter(histories.values())).space)
+    ax.set(title="Width of the observed interval", xlabel="round", ylabel=f"width in {name}", yscale="log")
     ax.margins(x=0.0)
     ax.legend(frameon=False)
     return ax
 
 
 def loss_function(problem: Any, rho: float | None = None, ax: Any = None) -> Any:
-    """One instance's whole loss function; what a run at `rho` reveals is shaded."""
+    """Draw the whole loss function of an instance; the interval that a run at `rho` reveals is shaded."""
     require("problem", problem, "losses", "reveal")
     ax = axes(ax)
     function = problem.losses()
     if not isinstance(function, Piecewise):
-        raise TypeError(f"a loss is drawn over one parameter, got {function!r}")
+        raise TypeError(f"only losses of one parameter can be drawn, got {function!r}")
     ax.plot(np.repeat(function.edges, 2)[1:-1], np.column_stack(function.ends).ravel(), color="black", lw=1.2)
     if rho is not None:
         for lo, hi in call(problem.reveal, parameters_of(problem.space.names, rho, None)).domain:
@@ -156,7 +166,7 @@ def loss_function(problem: Any, rho: float | None = None, ax: Any = None) -> Any
 
 
 def dendrogram(problem: Any, rho: float, ax: Any = None) -> Any:
-    """The cluster tree of a linkage problem at rho; dots show the target clustering, where there is one."""
+    """Draw the cluster tree of a linkage problem at rho; dots show the target clustering, if any."""
     from matplotlib.collections import LineCollection
     from scipy.cluster import hierarchy
 
@@ -170,7 +180,7 @@ def dendrogram(problem: Any, rho: float, ax: Any = None) -> Any:
     target = getattr(problem.cost, "target", None)
     if target is not None:
         leaves = drawing["leaves"]
-        places = 10.0 * np.arange(len(leaves)) + 5.0  # where scipy puts leaves
+        places = 10.0 * np.arange(len(leaves)) + 5.0  # the positions of leaves in scipy
         ax.scatter(
             places, np.zeros(len(leaves)), c=target[leaves], cmap="tab10", s=9, zorder=3, clip_on=False
         )

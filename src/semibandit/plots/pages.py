@@ -1,4 +1,4 @@
-"""All pictures of a game on one page."""
+"""All plots of a game on one page."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def overview(
     blocks: int | None = None,
     certificates: Mapping[str, float] | None = None,
 ) -> None:
-    """Write one PNG: regret, the density through time, one instance's loss, and what else the space allows.
+    """Write one PNG: regret, density over time, the loss of one instance, and plots for the kind of space.
 
     Parameters
     ----------
     histories
-        Games on the same problems, by name; that with semi-bandit feedback is looked at closely.
+        Games on the same problems, by name; the density is that of the game with semi-bandit feedback.
     path, title
-        Where to write, and what to write above.
+        File to write, and title of the page.
     trees
-        On an interval, for linkage problems: draw an instance's dendrograms at these parameters.
+        For linkage problems on an interval: parameters at which to draw dendrograms of one instance.
     mean, chosen
-        On strips: the mean loss of all problems, where it is known, and what the learner recommends.
+        On strips: the mean loss of all problems, if known, and the recommendation of the learner.
     blocks, certificates
         As for `plots.regret`.
     """
@@ -91,7 +91,7 @@ def _knobs(histories: Mapping[str, History], shown: History, beside: dict[str, A
 
 
 def _counted(histories: Mapping[str, History]) -> dict[str, History]:
-    """The games with their runs, where these are not the rounds; a whole function may be no count of runs."""
+    """Return the games with a number of runs, if runs and rounds differ; full feedback may have none."""
     if all(history.runs.sum() == len(history) for history in histories.values()):
         return {}
     return {

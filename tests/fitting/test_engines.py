@@ -8,8 +8,9 @@ import pytest
 
 import fit_workers
 import semibandit as sb
-from semibandit.games import engines
-from semibandit.games.engines import Chunk, Tree, engine_for
+from semibandit.fitting import engines
+from semibandit.fitting.engines import Chunk, engine_for
+from semibandit.fitting.search import merged_in_tree
 from semibandit.streams import Stream
 
 OPTIONS = {"default": 0.5, "holdout": 0.2, "chunk": 5}
@@ -26,28 +27,21 @@ def test_a_tree_merges_all_and_each_a_few_times():
         depths.append(max(depth for depth, _ in parts) + 1)
         return depths[-1], sorted(item for _, items in parts for item in items)
 
-    tree = Tree(merge)
-    for k in range(100):
-        tree.add((0, [k]))
-    assert tree.result()[1] == list(range(100))
+    assert merged_in_tree(((0, [k]) for k in range(100)), merge)[1] == list(range(100))
     assert max(depths) == 3  # log8 100, rounded up
-    assert Tree(merge).result() is None
+    assert merged_in_tree([], merge) is None
 
 
 def doubled(chunk):
     return [2 * item for item in chunk.items]
 
 
-def concatenated(parts):
-    return [item for part in parts for item in part]
-
-
 def test_all_chunks_are_done_once():
     chunks = [Chunk(10 * k, list(range(10 * k, 10 * k + 10))) for k in range(7)]
     done = []
-    result = engine_for(None, None).reduce(doubled, iter(chunks), concatenated, done.append)
-    assert (sorted(result), done) == ([2 * k for k in range(70)], [10] * 7)
-    assert engine_for(1, None).reduce(doubled, iter([]), concatenated, done.append) is None
+    results = engine_for(None, None).map(doubled, iter(chunks), done.append)
+    assert [item for result in results for item in result] == [2 * k for k in range(70)]
+    assert done == [10] * 7
 
 
 def test_processes_give_the_same_to_the_bit():

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -10,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import semibandit as sb
-from semibandit.games import search
-from semibandit.games.guarantees import problems_needed, pseudo_dimension, uniform_radius
+from semibandit.fitting import search
 from semibandit.streams import Stream
 
 
@@ -59,8 +59,8 @@ def functions(draw):
     st.sampled_from([0.0, 0.3]),
 )
 def test_chunks_do_not_change_a_bit(log, chunks, max_pieces, holdout):
-    kept = search._FIRST_LOOK, search._CELLS, search._BATCH
-    search._FIRST_LOOK, search._CELLS, search._BATCH = 4, 3, 7
+    kept = search._CELLS, search._BATCH
+    search._CELLS, search._BATCH = 3, 7
     try:
         if len(log) * holdout < 1:
             holdout = 0.0
@@ -68,7 +68,7 @@ def test_chunks_do_not_change_a_bit(log, chunks, max_pieces, holdout):
             sb.fit(log, chunk=chunk, max_pieces=max_pieces, holdout=holdout, default=0.5) for chunk in chunks
         )
     finally:
-        search._FIRST_LOOK, search._CELLS, search._BATCH = kept
+        search._CELLS, search._BATCH = kept
     assert everything(one) == everything(other)
 
 
@@ -77,8 +77,7 @@ def test_chunks_do_not_change_a_bit(log, chunks, max_pieces, holdout):
 def test_steps_are_searched_exactly_in_one_pass_and_in_several(log):
     edges = sorted({edge for f in log for edge in f.edges.tolist()})
     sums = [float(sum(Fraction(f(x)) for f in log)) for x in edges[:-1]]
-    kept = search._FIRST_LOOK, search._CELLS
-    search._FIRST_LOOK, search._CELLS = 3, 2
+    kept, search._CELLS = search._CELLS, 2
     try:
         for max_pieces in (2, 10**6):
             result = sb.fit(log, max_pieces=max_pieces)
@@ -86,7 +85,53 @@ def test_steps_are_searched_exactly_in_one_pass_and_in_several(log):
             assert sums[edges.index(result.interval[0])] == min(sums)
             assert result.interval == sb.best_in_hindsight(log).interval
     finally:
-        search._FIRST_LOOK, search._CELLS = kept
+        search._CELLS = kept
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_lines_are_the_same_in_one_pass_and_in_several(maximize, monkeypatch):
+    monkeypatch.setattr(search, "_CELLS", 4)
+    for seed in range(40):
+        log = random_lines(seed, 12)
+        whole = sb.fit(log, maximize=maximize, default=0.3)
+        narrow = sb.fit(log, maximize=maximize, default=0.3, max_pieces=3)
+        assert narrow.passes > 1
+        assert (narrow.interval, narrow.mean_loss) == (whole.interval, whole.mean_loss)
+        assert narrow.confidence == whole.confidence
+
+
+def test_mean_of_losses_is_not_negative():
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        edges = [0, *sorted(random.random(2)), 1]
+        log = [sb.PiecewiseLinear(edges, random.random(3), [random.random(), 0, 0]) for _ in range(5)]
+        assert sb.fit(log).mean_loss == 0.0
+
+
+@pytest.mark.parametrize("make", [random_steps, random_lines])
+def test_partials_add_to_the_fit_of_both_logs(make):
+    log = make(3, 50)
+    whole = sb.fit(log, default=0.25)
+    parts = [pickle.loads(pickle.dumps(sb.fit(part).partial)) for part in (log[:7], log[7:31], log[31:])]
+    for grouped in ((parts[0] + parts[1]) + parts[2], parts[2] + (parts[0] + parts[1])):
+        assert everything(sb.Fit.of(grouped, default=0.25)) == everything(whole)
+    with pytest.raises(TypeError, match="partial must be a Partial"):
+        sb.Fit.of(whole)
+    with pytest.raises(ValueError, match="problems must be on one space"):
+        _ = parts[0] + sb.fit([sb.PiecewiseConstant([0, 2], [0.5])]).partial
+    with pytest.raises(ValueError, match="all be of losses or all of utilities"):
+        _ = parts[0] + sb.fit(log, maximize=True).partial
+
+
+def test_bounds_that_are_the_whole_range_are_vacuous():
+    few, many = sb.fit(random_steps(0, 3), default=0.5), sb.fit(random_steps(0, 2000))
+    assert few.confidence.vacuous
+    assert few.confidence.loss.vacuous
+    assert few.confidence.gap.vacuous
+    assert "loss 0." in repr(few)
+    assert "vacuous bounds" in repr(few)
+    assert not many.confidence.vacuous
+    assert "vacuous" not in repr(many)
 
 
 @pytest.mark.parametrize("make", [random_steps, random_lines])
@@ -95,13 +140,12 @@ def test_several_passes_hold_little_and_find_the_same(make, monkeypatch):
     whole = sb.fit(log)
     assert whole.passes == 1
     assert whole.function.whole
-    monkeypatch.setattr(search, "_FIRST_LOOK", 50)
     monkeypatch.setattr(search, "_CELLS", 32)
     narrow = sb.fit(log, max_pieces=100)
-    assert narrow.passes > 2
+    assert narrow.passes > 1
     assert len(narrow.function) < 0.3 * len(whole.function)
-    assert narrow.interval == pytest.approx(whole.interval, abs=1e-12)
-    assert narrow.mean_loss == pytest.approx(whole.mean_loss, rel=1e-14)
+    assert (narrow.interval, narrow.mean_loss) == (whole.interval, whole.mean_loss)
+    assert narrow.partial is None
     (lo, hi), *_ = narrow.function.domain
     middle = 0.5 * (lo + hi)
     assert narrow.function(middle) == pytest.approx(whole.function(middle), rel=1e-13)
@@ -130,8 +174,7 @@ def test_it_is_the_best_in_hindsight():
     ],
     ids=["iterator", "no sequence", "list"],
 )
-def test_whatever_can_be_iterated_over(log, monkeypatch):
-    monkeypatch.setattr(search, "_FIRST_LOOK", 20)
+def test_any_iterable_gives_the_same_fit(log):
     assert everything(sb.fit(log(), default=0.5)) == everything(sb.fit(random_steps(0, 250), default=0.5))
     narrow = sb.fit(log(), max_pieces=40)
     assert narrow.interval == sb.fit(random_steps(0, 250)).interval
@@ -284,51 +327,6 @@ def test_held_out_bounds_are_those_of_the_reference():
         assert estimate.high == pytest.approx(numbers.mean() + radius)
     assert (result.count, result.held_out) == (800, 200)
     assert result.interval == sb.best_in_hindsight([f for t, f in enumerate(log) if t % 5 != 4]).interval
-
-
-def test_the_uniform_bound_with_its_constants():
-    n, breaks = 1000, 12_345
-    x = np.log(3 / 0.1)
-    chance = np.sqrt(x / (2 * n))
-
-    def learned(vectors):
-        z = np.sqrt(2 * n * np.log(vectors))
-        return (z + x + np.sqrt(x**2 + 2 * x * z)) / n
-
-    steps, lines = learned(breaks + 1), learned(2)
-    assert uniform_radius(n, breaks, level=0.9) == pytest.approx(steps + chance)
-    assert uniform_radius(n, breaks, level=0.9, gap=True, width=3) == pytest.approx(3 * (steps + 2 * chance))
-    assert uniform_radius(n, 0, level=0.9, degree=1) == pytest.approx(lines + chance)
-    assert uniform_radius(10**6, 10**7) < 0.008
-
-
-@pytest.mark.slow
-def test_rademacher_averages_are_bounded_and_self_bounding():
-    """What the uniform bound rests on, by simulation: Massart's lemma, and Z - E Z against its own mean."""
-    random = np.random.default_rng(0)
-    n, averages, bounds = 60, [], []
-    for seed in range(60):
-        log = coin_log(seed, n)
-        edges = sorted({edge for f in log for edge in f.edges.tolist()})[:-1]
-        vectors = np.array([2 * f(edges) - 1 for f in log]).T
-        signs = random.choice([-1.0, 1.0], (300, n))
-        averages.append((signs @ vectors.T).max(axis=1).mean())
-        bounds.append(np.sqrt(2 * n * np.log(len(edges))))
-    assert (np.array(averages) <= bounds).all()
-    assert np.var(averages) <= np.mean(averages)
-
-
-@pytest.mark.parametrize("breaks", [0, 1, 2, 7, 1000])
-def test_no_more_problems_are_shattered(breaks):
-    d = pseudo_dimension(breaks)
-    assert 2**d <= d * breaks + 1
-    assert 2 ** (d + 1) > (d + 1) * breaks + 1
-
-
-@pytest.mark.parametrize(("radius", "breaks"), [(0.5, 3), (0.05, 20), (0.001, 1000)])
-def test_so_many_problems_are_needed_and_no_more(radius, breaks):
-    n = problems_needed(radius, breaks)
-    assert uniform_radius(n, n * breaks) <= radius < uniform_radius(n - 1, (n - 1) * breaks)
 
 
 def test_losses_beyond_what_was_said():

@@ -1,4 +1,4 @@
-"""Problems that are looked at several times."""
+"""Problems with stored loss functions."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 from semibandit.functions import Piecewise
 from semibandit.spaces import Boxes, call
 
-__all__ = ["Kept"]
+__all__ = ["StoredLosses"]
 
 
-class Kept:
-    """A problem whose whole loss function is computed once, when it is first asked for, and kept.
+class StoredLosses:
+    """A problem whose whole loss function is computed at its first use, and stored.
 
-    All else is that of the problem: a plain run stays a plain run. A list of these is played, looked back
-    at, measured and drawn at the cost of one pass; it takes the memory of all functions.
+    All other attributes are those of the problem, and a plain run remains a plain run. Regret, dispersion
+    and plots of a list of these share one computation of the loss functions, and memory for all of them.
 
     >>> import semibandit as sb
-    >>> problems = [Kept(problem) for problem in sb.streams.synthetic(10)]
+    >>> problems = [StoredLosses(problem) for problem in sb.streams.synthetic(10)]
     >>> problems[0].losses() is problems[0].losses()
     True
     """
 
-    # From Python 3.12 on `isinstance(kept, Problem)` looks at the class, and does not ask `__getattr__`.
+    # From Python 3.12 on, `isinstance(stored, Problem)` inspects the class and does not call `__getattr__`.
     space = property(attrgetter("problem.space"))
     high = property(attrgetter("problem.high"))
     maximize = property(attrgetter("problem.maximize"))
@@ -35,13 +35,13 @@ class Kept:
         self._function: Piecewise | Boxes | None = None
 
     def losses(self) -> Piecewise | Boxes:
-        """The whole loss function."""
+        """Return the whole loss function."""
         if self._function is None:
             self._function = self.problem.losses()
         return self._function
 
     def fixed(self, *args: Any, **values: Any) -> float:
-        """The loss of a fixed parameter: read off the whole function where it is known, else by a run."""
+        """Return the loss of a parameter: from the stored function if there is one, else by a run."""
         parameters = values or args
         if self._function is None:
             return float(call(self.problem.loss, parameters))
@@ -53,9 +53,9 @@ class Kept:
         return float(space.line.on_rows(self._function)(at))
 
     def __getattr__(self, name: str) -> Any:
-        if name == "problem":  # while a copy is being made
+        if name == "problem":  # while being unpickled
             raise AttributeError(name)
         return getattr(self.problem, name)
 
     def __repr__(self) -> str:
-        return f"Kept({self.problem!r})"
+        return f"StoredLosses({self.problem!r})"

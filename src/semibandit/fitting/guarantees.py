@@ -1,4 +1,4 @@
-"""How far the mean loss of a log can be from what is to be expected, at all parameters at once.
+"""Generalisation bounds: the distance of the mean loss of a log to its expectation, for all parameters.
 
 For one parameter that does not depend on the problems, `semibandit.confidence` has narrower bounds.
 """
@@ -15,11 +15,11 @@ _MOST_PROBLEMS = 1 << 62
 
 
 def pseudo_dimension(breaks: int) -> int:
-    """The pseudo-dimension of losses that are step functions of ρ with at most so many breaks each.
+    """Return the pseudo-dimension of step functions of ρ with at most `breaks` breaks each.
 
     d problems have at most d·k breaks, and so at most d·k + 1 different vectors of losses; to shatter them
-    takes 2^d. It is the largest d with 2^d <= d·k + 1, some log2(k): the case of one parameter and constant
-    pieces of Balcan, DeBlasio, Dick, Kingsford, Sandholm and Vitercik (2019), with its constant.
+    takes 2^d. The result is the largest d with 2^d <= d·k + 1, about log2(k). This is the case of one
+    parameter and constant pieces in Balcan, DeBlasio, Dick, Kingsford, Sandholm and Vitercik (2019).
 
     >>> pseudo_dimension(1), pseudo_dimension(100), pseudo_dimension(10_000)
     (1, 9, 17)
@@ -34,31 +34,31 @@ def pseudo_dimension(breaks: int) -> int:
 def uniform_radius(
     n: int, breaks: int, *, width: float = 1.0, level: float = 0.95, gap: bool = False, degree: int = 0
 ) -> float:
-    """With probability `level`, the mean loss of n problems is this near to its expectation, for every ρ.
+    """Return the radius of a confidence band around the mean loss of n problems, for all ρ at once.
 
         w·(Z + x + √(x² + 2xZ)) / n + c·w·√(x / 2n),   Z = √(2n·ln N),   x = ln(3 / (1 - level)),   c = 1
 
-    The problems must be independent and of one distribution. N is the number of different vectors of losses
-    that ρ makes: one more than the breaks, and twice that for lines, which are extreme at both ends of a
-    piece. It is read off the problems themselves. By Massart's lemma Z bounds their Rademacher average, for
-    losses taken from the middle of their range in units of half of it; that is concentrated about its mean as
-    a self-bounding variable (Boucheron, Lugosi and Massart 2000), twice which bounds the mean of the largest
-    deviation, and by McDiarmid's inequality that exceeds its mean by the last term, on either side.
+    The problems must be independent and identically distributed. A radius of `width` or more is vacuous.
+    N is the number of different vectors of losses on the log: breaks + 1 for steps, and twice that for lines,
+    which are extreme at both ends of a piece. By Massart's lemma, Z bounds the empirical Rademacher average
+    of losses that are centred and scaled to [-1, 1]. That average is self-bounding, and so is concentrated
+    about its mean (Boucheron, Lugosi and Massart 2000). Twice its mean bounds the expected largest deviation,
+    and by McDiarmid's inequality the largest deviation exceeds its mean by at most the last term.
 
     Parameters
     ----------
     n
-        The number of problems.
+        Number of problems.
     breaks
-        The breaks of their loss functions, all together.
+        Number of breaks of all loss functions.
     width
-        The losses lie in an interval of this length.
+        Length of the range of the losses.
     level
-        The probability.
+        Probability that the bound holds.
     gap
-        The bound is for the difference to a parameter that was fixed in advance; then c = 2.
+        Bound the difference to a parameter that was fixed in advance; then c = 2.
     degree
-        Of the pieces: 0 for steps, 1 for lines.
+        Degree of the pieces: 0 for steps, 1 for lines.
 
     >>> round(uniform_radius(100_000, 1_000_000), 4)
     0.0224
@@ -73,7 +73,7 @@ def uniform_radius(
 
 
 def problems_needed(radius: float, breaks: int, *, width: float = 1.0, level: float = 0.95) -> int:
-    """The least number of problems, with so many breaks each, for which `uniform_radius` is at most this.
+    """Return the smallest n such that n problems with `breaks` breaks each have at most this radius.
 
     >>> problems_needed(0.05, 20)
     20064
@@ -88,7 +88,7 @@ def problems_needed(radius: float, breaks: int, *, width: float = 1.0, level: fl
     while not enough(many):
         few, many = many, 2 * many
         if many > _MOST_PROBLEMS:
-            raise ValueError(f"radius must be larger: {radius!r} takes more than 2^62 problems")
+            raise ValueError(f"radius must be larger: more than 2^62 problems are needed for {radius!r}")
     while many - few > 1:
         middle = (few + many) // 2
         few, many = (few, middle) if enough(middle) else (middle, many)
