@@ -17,7 +17,6 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.datasets import load_digits
 
 import semibandit as sb
-from semibandit.families.linkage import pieces
 
 PARAMETERS = (0.1, 0.3, 0.5, 0.7, 0.9)
 
@@ -240,7 +239,6 @@ def by_runs(paid: np.ndarray, trees: np.ndarray, budget: int) -> str:
 def memory(n: int) -> None:
     problem = sb.Linkage(pdist(points(n)), Free())
     problem.reveal(0.5)
-    pieces.spare.memory = None  # what a thread keeps for its next run counts too
     tracemalloc.start()
     problem.reveal(0.5)
     peak = tracemalloc.get_traced_memory()[1]

@@ -11,7 +11,7 @@ from measure import at_least, at_most, figure, note, ratio, run_parts, seconds, 
 from scipy.spatial.distance import pdist, squareform
 
 import semibandit as sb
-from semibandit.families.linkage.search import TreeSearch
+from semibandit.families.linkage.search import MixedDistances, TreeSearch
 from semibandit.streams.two_metrics import embedded_digits
 
 ROWS = sb.Strips(64, sb.Interval(0, 1))
@@ -34,7 +34,8 @@ def reveal(n: int, instances: int = 24) -> None:
         problem = digits(n, seed)
         rho, alpha = float(rng.random()), problem.space.alphas[rng.integers(64)]
         one = sb.Linkage(problem.distances(alpha), problem.cost)
-        search = TreeSearch(problem.distances(0.0), problem.distances(1.0), problem.space.alphas, 0)
+        rows = MixedDistances(problem.distances(0.0), problem.distances(1.0), problem.space.alphas)
+        search = TreeSearch(rows, 0, problem.unit)
         pieces.append(len(search.connected(problem.space.row_of(alpha), rho)[1]))
         visits.append(pieces[-1] + search.missed)
         ours_here, theirs_here = in_turn(

@@ -22,13 +22,13 @@ class TreeCost(ABC):
     def __call__(self, distances: Any, Z: FloatArray) -> float:
         """The cost of the tree Z over points with these distances (square or condensed)."""
         D, tree = self._read(distances, Z)
-        return self._of(D, tree)
+        return self.of_layout(D, tree)
 
     def check(self, n: int) -> None:  # noqa: B027 -- most costs fit any number of points
         """Raise if the cost does not fit n points."""
 
     @abstractmethod
-    def _of(self, D: FloatArray, tree: Layout) -> float:
+    def of_layout(self, D: FloatArray, tree: Layout) -> float:
         """The cost of a tree that is laid out, over a square matrix; nothing is checked."""
 
     def _read(self, distances: Any, Z: FloatArray) -> tuple[FloatArray, Layout]:
@@ -57,7 +57,7 @@ class _PruningCost(TreeCost):
         D, tree = self._read(distances, Z)
         return pruning_labels(tree, best_pruning(tree, self._cluster_costs(D, tree), self.n_clusters)[1])
 
-    def _of(self, D: FloatArray, tree: Layout) -> float:
+    def of_layout(self, D: FloatArray, tree: Layout) -> float:
         """The least cost of k clusters, relative to that of one."""
         costs = self._cluster_costs(D, tree)
         least, _ = best_pruning(tree, costs, self.n_clusters)
@@ -106,7 +106,7 @@ class DasguptaCost(TreeCost):
     def __repr__(self) -> str:
         return "DasguptaCost()"
 
-    def _of(self, D: FloatArray, tree: Layout) -> float:
+    def of_layout(self, D: FloatArray, tree: Layout) -> float:
         """The cost of the splits, relative to the worst."""
         from semibandit.clustering._kernels import joined_sums
 

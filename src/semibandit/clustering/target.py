@@ -98,7 +98,7 @@ class TargetDistance(TreeCost):
         _, tree = self._read(distances, Z)
         return pruning_labels(tree, self._best(tree, want_clusters=True)[1])
 
-    def _of(self, D: FloatArray, tree: Layout) -> float:
+    def of_layout(self, D: FloatArray, tree: Layout) -> float:
         """The share of wrong points."""
         return self._best(tree, want_clusters=False)[0] / self.target.size
 

@@ -209,6 +209,12 @@ def _close_pairs(
 
 
 @inner
+def _set_doubt(doubt: FloatArray, rows: Rows, slot: int, other: int, line: FloatArray) -> None:
+    doubt[0], doubt[1], doubt[2], doubt[3] = slot, rows.sizes[slot], other, rows.sizes[other]
+    copy_line(line, doubt[4:])
+
+
+@inner
 def _check_closely(
     check: _Check,
     rows: Rows,
@@ -241,11 +247,10 @@ def _check_closely(
         merge, this = pair_index(x, check.into[x], n), pair_index(slot, i, n)
         right, new_lo, new_hi = narrow(check.lines[x], merge, line, this, rho, lo, hi, check.e)
         if not right:
+            _set_doubt(check.doubts[0], rows, slot, i, line)
             return False
         if new_lo != lo or new_hi != hi:
-            doubt = check.doubts[0 if new_lo != lo else 1]
-            doubt[0], doubt[1], doubt[2], doubt[3] = slot, rows.sizes[slot], i, rows.sizes[i]
-            copy_line(line, doubt[4:])
+            _set_doubt(check.doubts[0 if new_lo != lo else 1], rows, slot, i, line)
             lo, hi, last = new_lo, new_hi, top(new_hi)
             _set_span(check, lo, hi)
     return True

@@ -6,7 +6,6 @@ from semibandit._jit import inner, kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.exact import CLOSE, SLACK, before, copy_line, pair_index, value_at
 from semibandit.families.linkage._kernels.matrices import INF_BITS
-from semibandit.families.linkage._kernels.points import nearest_to_point, single_points, unite
 from semibandit.families.linkage._kernels.rows import (
     FIRST,
     Rows,
@@ -14,6 +13,7 @@ from semibandit.families.linkage._kernels.rows import (
     fetch,
     join,
     read_line,
+    set_line,
     start_rows,
 )
 
@@ -105,6 +105,22 @@ def nearest(
     return best
 
 
+@inner
+def _nearest_single(rows: Rows, x: int, penalty: FloatArray) -> int:
+    """Return the point nearest to x if both are still clusters of their own, else -1.
+
+    A merge brings no cluster closer to x, nor ahead of others in the order of pairs.
+    """
+    if rows.sizes[x] > 1:
+        return -1
+    row = rows.D[x]
+    low = min(smallest(row[:x]), smallest(row[x + 1 :]))
+    y = 0
+    while y == x or row[y] != low:
+        y += 1
+    return y if rows.sizes[y] == 1 and penalty[y] == 0.0 else -1
+
+
 @kernel
 def below(lines: FloatArray, order: IntArray, rho: float, line: FloatArray) -> IntArray:
     """The merges of an order whose lines are clearly below another one at rho."""
@@ -141,9 +157,8 @@ def chain_on(rows: Rows, rho: float, tree: TreeArrays, made: IntArray) -> TreeAr
     n = rows.sizes.size
     into, part, size, lines = tree
     penalty, values = np.zeros(n), np.empty(n)
-    members, line, e = single_points(n), np.empty((2, 5)), np.empty(64)
-    chain = np.empty(n, np.int64)
-    length = search = 0
+    line, chain = np.empty(5), np.empty(n, np.int64)
+    length = 0
     start_rows(rows)
     n_made = 0
     for x in made:
@@ -151,7 +166,6 @@ def chain_on(rows: Rows, rho: float, tree: TreeArrays, made: IntArray) -> TreeAr
         if rows.sizes[x] != part[x] or rows.sizes[x] + rows.sizes[y] != size[x]:
             break
         join(rows, x, y, n_made)
-        unite(members, x, y)
         penalty[x] = np.inf
         n_made += 1
     for now in range(n_made, n - 1):
@@ -160,21 +174,20 @@ def chain_on(rows: Rows, rho: float, tree: TreeArrays, made: IntArray) -> TreeAr
             length = 1
         while True:
             x = chain[length - 1]
-            if rows.sizes[x] == 1:
-                search += 1
-                y = nearest_to_point(rows, members, x, search, rho, line, e)
+            y = _nearest_single(rows, x, penalty)
+            if y >= 0:
+                set_line(line, rows.kind, rows.D[x, y], rows.D[x, y], rows.D[x, y], 0.0, 1.0)
             else:
-                y = nearest(rows, fetch(rows, x, FIRST, now), x, rho, penalty, values, line[0])
+                y = nearest(rows, fetch(rows, x, FIRST, now), x, rho, penalty, values, line)
             if length > 1 and chain[length - 2] == y:
                 break
             chain[length] = y
             length += 1
         length -= 2
         x, y = min(x, y), max(x, y)
-        copy_line(line[0], lines[x])
+        copy_line(line, lines[x])
         into[x], part[x] = y, rows.sizes[x]
         join(rows, x, y, now)
-        unite(members, x, y)
         size[x] = rows.sizes[y]
         penalty[x] = np.inf
     return into, part, size, lines

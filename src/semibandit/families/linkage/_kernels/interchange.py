@@ -13,7 +13,7 @@ from semibandit.families.linkage._kernels.rows import TreeArrays
 
 
 @inner
-def _ender(tree: TreeArrays, slot: int, count: int) -> int:
+def ender(tree: TreeArrays, slot: int, count: int) -> int:
     """The merge that ends the cluster of `count` points in a slot, by the slot that it empties; or -1."""
     into, part, size, _ = tree
     if slot < into.size and part[slot] == count:
@@ -57,12 +57,12 @@ def interchange(D: FloatArray, tree: TreeArrays, order: IntArray, doubt: FloatAr
     """
     into, part, size, lines = tree
     p, n_p, q, n_q = int(doubt[0]), int(doubt[1]), int(doubt[2]), int(doubt[3])
-    first, second = _ender(tree, p, n_p), _ender(tree, q, n_q)
+    first, second = ender(tree, p, n_p), ender(tree, q, n_q)
     if first < 0 or second < 0 or first == second:
         return False
-    if _ender(tree, into[first], size[first]) != second:
+    if ender(tree, into[first], size[first]) != second:
         p, n_p, q, n_q, first, second = q, n_q, p, n_p, second, first
-        if _ender(tree, into[first], size[first]) != second:
+        if ender(tree, into[first], size[first]) != second:
             return False
     r = into[first] if first == p else first
     n_r = size[first] - n_p

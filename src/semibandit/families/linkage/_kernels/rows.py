@@ -43,19 +43,14 @@ class Rows(NamedTuple):
     inverse: FloatArray  # 1 / sizes
 
 
-def pool_size(n: int, kind: int) -> int:
-    """How many doubles the rows of an agglomeration of n points take."""
-    return (n // 2 + 1 + _SCRATCH) * (2 if kind == 0 else 3) * n
-
-
-def new_rows(D: FloatArray, kind: int, memory: FloatArray) -> Rows:
-    """The state of an agglomeration of the points of D, its rows in `memory`."""
+def new_rows(D: FloatArray, kind: int) -> Rows:
+    """Return the state of an agglomeration of the points of D, which `start_rows` initialises."""
     n = D.shape[0]
     height = n // 2 + 1 + _SCRATCH
     return Rows(
         D=D,
         kind=kind,
-        pool=memory[: pool_size(n, kind)].reshape(height, 2 if kind == 0 else 3, n),
+        pool=np.empty((height, 2 if kind == 0 else 3, n)),
         row_of=np.empty(n, np.int64),
         seen=np.empty(n, np.int64),
         free=np.empty(height, np.int64),
