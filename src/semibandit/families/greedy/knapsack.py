@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cache, cached_property, partial
 from typing import Any
 
@@ -52,9 +51,10 @@ class Knapsack(Valued):
     Notes
     -----
     Items i and j swap at the double nearest, to 43 significant bits, to
-    log(v_i / v_j) / log(s_i / s_j). `solve`, `loss`, `reveal` and `losses` agree about it to the bit. Sizes
-    are added up exactly (in units of capacity / 2^61), so that what fits does not depend on the order in
-    which sizes were added. Decimal fractions are the doubles that they are: ten sizes of 0.1 overfill 1.0.
+    log(v_i / v_j) / log(s_i / s_j). `solve`, `loss`, `reveal` and `losses` agree about it to the bit.
+
+    Sizes are added exactly, as the doubles that they are: ten sizes of 0.1 do not fit into 1.0. Only bits of
+    a size below n · capacity / 2^102 are rounded off, so an item smaller than that always fits.
 
     Examples
     --------
@@ -93,19 +93,16 @@ class Knapsack(Valued):
             )
 
     def _prepare(self, values: npt.ArrayLike, sizes: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """What every run needs: logarithms, integer sizes, and the margin below which scores may mislead.
-
-        Returns frozen copies of the arguments, or raises an error.
-        """
+        """Compute what every run needs; return frozen copies of the arguments, or raise an error."""
         k, _ = _kernels()
         v, s = np.array(_validate.floats("values", values)), np.array(_validate.floats("sizes", sizes))
         if v.ndim != 1 or v.shape != s.shape or v.size == 0:
             raise _fault(v, s)
-        items, weights = np.empty((v.size, 4)), np.empty(v.size, np.int64)
-        fit, n, self._room, largest_v, largest_s, self._spread = k.prepare(
+        items, weights = np.empty((v.size, 4)), np.empty((v.size, 2))
+        valid, n, self._room, largest_v, largest_s, self._spread = k.prepare(
             v, s, self.capacity, items, weights
         )
-        if not fit:
+        if not valid:
             raise _fault(v, s)
         self._items, self._weights = (
             (items, weights) if n == v.size else (items[:n].copy(), weights[:n].copy())
@@ -166,7 +163,8 @@ class Knapsack(Valued):
         worthless = np.flatnonzero(self.values == 0.0)
         if worthless.size:
             k, _ = _kernels()
-            weights = _integer_sizes(self.capacity, self.sizes[worthless])
+            weights = np.empty((worthless.size, 2))
+            k.weigh(self.sizes[worthless], self._room, self.values.size, weights)
             mask[worthless] = k.fill(np.arange(worthless.size), weights, rest)[0]
         return Solution(mask, value, np.concatenate((self._worthy[order], worthless)))
 
@@ -189,10 +187,10 @@ class Knapsack(Valued):
         if partition == "output":
             order = self._order(point)
             lo, hi, value = sets.reveal(
-                self._items, self._weights, self._room, order, lo, point, hi, self._margin
+                self._items, self._weights, self._room, order, (lo, point, hi), self._margin
             )
         else:
-            order, _, _, value = self._run(point)
+            order, *_, value = self._run(point)
             lo, hi = k.order_interval(self._items, order, lo, point, hi, self._spread, self._margin)
         return PiecewiseConstant.constant(lo, hi, self.loss_of(value))
 
@@ -222,8 +220,8 @@ class Knapsack(Valued):
             return np.arange(len(self._items))
         return np.argsort(point * self._items[:, 1] - self._items[:, 0])
 
-    def _run(self, point: float) -> tuple[IntArray, BoolArray, int, float]:
-        """One run over the items of some value: (order, taken, capacity left, value)."""
+    def _run(self, point: float) -> tuple[IntArray, BoolArray, tuple[float, float], float]:
+        """Run on the items of some value; return (order, taken, room left, value)."""
         k, _ = _kernels()
         order = self._order(point)
         return order, *k.run(self._items, self._weights, self._room, order, point, self._margin)
@@ -243,17 +241,8 @@ def _kernels() -> tuple[Any, Any]:
     return _knapsack_kernels, _knapsack_output
 
 
-def _integer_sizes(capacity: float, sizes: FloatArray) -> IntArray:
-    """Sizes in the units of `_room`, to be added without error."""
-    if capacity == 0.0:
-        return np.ones(sizes.size, np.int64)
-    # Twice the capacity is too large as well, and stays within 64 bits.
-    capped = np.minimum(sizes, 2.0 * capacity)
-    return np.rint(np.ldexp(capped, 61 - math.frexp(capacity)[1])).astype(np.int64)
-
-
 def _fault(values: FloatArray, sizes: FloatArray) -> ValueError:
-    """What is wrong with values or sizes."""
+    """Return the error for invalid values or sizes."""
     try:
         values = _validate.vector("values", values, low=0.0)
         sizes = positive("sizes", sizes, values.size)
