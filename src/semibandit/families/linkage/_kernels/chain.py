@@ -20,8 +20,9 @@ from semibandit.families.linkage._kernels.rows import (
 
 @inner
 def smallest(values: FloatArray) -> float:
-    """The smallest of non-negative values. Their bits are ordered as they are, and the minimum of integers
-    is vectorised.
+    """Return the smallest of non-negative values.
+
+    Their bits have the same order, and the minimum of integers is vectorised.
     """
     bits = values.view(np.int64)
     low = INF_BITS
@@ -37,10 +38,10 @@ def _row_values(
     kind: int, p: FloatArray, q: FloatArray, inverse: FloatArray, share: float, rho: float,
     penalty: FloatArray, out: FloatArray,
 ) -> int:  # fmt: skip
-    """The rounded values of the lines of a row, plus the penalty; the bits of the smallest one.
+    """Return the rounded values of the lines of a row, plus the penalty; the bits of the smallest one.
 
-    `share` is the inverse size of the row's cluster. The bits of values that are not negative are ordered as
-    these, and the minimum of integers is vectorised.
+    `share` is the inverse size of the row's cluster. Bits of non-negative values have the same order, and the
+    minimum of integers is vectorised.
     """
     low, stay = INF_BITS, 1.0 - rho
     if kind == 0:
@@ -62,7 +63,7 @@ def _row_values(
 
 @inner
 def _only_one(bits: IntArray, limit: int) -> int:
-    """The index of the only value up to a limit, both by their bits; or -1."""
+    """Return the index of the only value up to a limit, both by their bits; or -1."""
     close, best = 0, 0
     for i in range(bits.size):
         near = bits[i] <= limit
@@ -73,7 +74,7 @@ def _only_one(bits: IntArray, limit: int) -> int:
 
 @inner
 def _nearest_of(rows: Rows, r: int, x: int, rho: float, bits: IntArray, limit: int) -> int:
-    """The cluster nearest to x among those with values up to a limit, exactly."""
+    """Return the cluster nearest to x among those with values up to a limit, exactly."""
     n = bits.size
     e, lines = np.empty(64), np.empty((2, 5))
     best = -1
@@ -90,7 +91,7 @@ def _nearest_of(rows: Rows, r: int, x: int, rho: float, bits: IntArray, limit: i
 def nearest(
     rows: Rows, r: int, x: int, rho: float, penalty: FloatArray, values: FloatArray, line: FloatArray
 ) -> int:
-    """The cluster nearest to x, whose row is r, and their line.
+    """Return the cluster nearest to x, whose row is r, and their line.
 
     `penalty` is infinite at empty slots; `values` is room for the row's.
     """
@@ -123,7 +124,7 @@ def _nearest_single(rows: Rows, x: int, penalty: FloatArray) -> int:
 
 @kernel
 def below(lines: FloatArray, order: IntArray, rho: float, line: FloatArray) -> IntArray:
-    """The merges of an order whose lines are clearly below another one at rho."""
+    """Return the merges of an order whose lines are clearly below another one at rho."""
     limit = value_at(line, rho) * (1.0 - 4.0 * SLACK)
     found = np.empty(order.size, np.int64)
     count = 0
@@ -136,7 +137,7 @@ def below(lines: FloatArray, order: IntArray, rho: float, line: FloatArray) -> I
 
 @kernel
 def chain_tree(rows: Rows, rho: float) -> TreeArrays:
-    """The tree at rho as (into, part, size, lines), for a reducible linkage. O(n²)."""
+    """Return the tree at rho as (into, part, size, lines), for a reducible linkage. O(n²)."""
     n = rows.sizes.size
     into, part, size = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1, np.int64)
     return chain_on(rows, rho, (into, part, size, np.empty((n - 1, 5))), into[:0])
@@ -144,15 +145,15 @@ def chain_tree(rows: Rows, rho: float) -> TreeArrays:
 
 @kernel
 def chain_on(rows: Rows, rho: float, tree: TreeArrays, made: IntArray) -> TreeArrays:
-    """The tree at rho that begins with merges of another tree, `made` in this order, and overwrites it.
+    """Build the tree at rho from the merges `made` of another tree, in this order, and overwrite that tree.
 
-    From the first of them that cannot be made there, the tree is built anew.
+    From the first of them that cannot be made, the tree is built anew.
 
-    A cluster's nearest neighbour's nearest neighbour and so on ends in a pair that are each other's nearest.
-    For a reducible linkage, d(A ∪ B, C) ≥ min(d(A, C), d(B, C)), no merge elsewhere parts such a pair, so
-    it can be merged at once. The same must hold for the whole order, ties included, and it does. By value
-    just right of ρ: the inequality holds for every ρ. By index where the lines are equal: A ∪ B is named by
-    its largest point, at least the names of A and of B, so that its pair with C has no smaller an index.
+    The chain of nearest neighbours ends in a pair of mutual nearest neighbours. For a reducible linkage,
+    d(A ∪ B, C) ≥ min(d(A, C), d(B, C)), no other merge separates such a pair, so it is merged at once. This
+    holds for the whole order, ties included: the inequality holds for every ρ, hence just right of ρ, and for
+    equal lines the index decides; A ∪ B is named by its largest point, so its pair with C has no smaller
+    index.
     """
     n = rows.sizes.size
     into, part, size, lines = tree
