@@ -267,49 +267,6 @@ def test_scale_does_not_matter(factor):
 # -- learning --------------------------------------------------------------------------------------------
 
 
-def test_estimates_are_unbiased_on_every_row():
-    """The mean estimate of 20,000 draws from a density that has learned: within five standard errors."""
-    d0, d1 = metrics("close", 8, 8)
-    problem = sb.MetricLinkage(d0, d1, TargetDistance(labels(8)), space=rows_of(6))
-    space, draws = problem.space, 20_000
-    learner = sb.Exp3Set(space, rate=0.3, baseline=None, seed=11)
-    for _ in range(30):
-        trial = learner.ask()
-        learner.tell(trial, problem.reveal(*trial.parameters))
-    density = learner.density()
-    sets = {}
-    for row, lo, hi, value in _pieces(problem):
-        seen = problem.reveal(0.5 * (lo + hi), space.alphas[row])
-        share = sum(_mass(density, *stretch) for stretch in seen.domain)
-        sets.setdefault(seen, (share, value))
-    assert sum(share for share, _ in sets.values()) == pytest.approx(1)
-    assert len(sets) > 5
-    drawn = np.empty(draws)
-    for i in range(draws):
-        trial = learner.ask()
-        learner.forget(trial)
-        drawn[i] = space.place(*trial.parameters)
-    for seen, (share, value) in sets.items():
-        # The estimate on a set is value/share when it is drawn, else 0.
-        inside = drawn[(drawn >= seen.edges[0]) & (drawn < seen.edges[-1])]
-        count = np.count_nonzero(~np.isnan(seen(inside)))
-        error = value * np.sqrt((1 - share) / share / draws)
-        assert abs(count / draws * value / share - value) <= 5 * error + 1e-12
-
-
-def _pieces(problem):
-    whole = problem.losses()
-    for row in range(len(problem.space)):
-        plain = problem.space.row(whole, row)
-        for (lo, hi), value in zip(pairwise(plain.edges), plain.values, strict=True):
-            yield row, lo, hi, value
-
-
-def _mass(density, lo, hi):
-    part = density.restrict(lo, hi)
-    return float(part.values @ part.widths)
-
-
 def test_a_learner_finds_the_better_metric_and_linkage():
     def instances():
         rng = np.random.default_rng(3)

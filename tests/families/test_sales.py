@@ -77,7 +77,7 @@ def test_reveal_is_maximal_with_the_same_number_sold(values):
                     assert problem.sold(beyond) != problem.sold(rho)
 
 
-def test_contract(values):
+def test_problem_contract_holds(values):
     for options in ({}, {"loss": "utility"}, {"space": sb.Interval(0.1, 0.7)}):
         for problem, _ in problems(values, supplies=(2,), **options):
             assert isinstance(problem, sb.Problem)
@@ -132,7 +132,7 @@ def test_streams_are_seeded():
     assert one[3].losses() != other[3].losses()
 
 
-def test_bad_input():
+def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="values must have at least one entry"):
         sb.PostedPrice([])
     with pytest.raises(ValueError, match=r"bids must be .* >= 0, got bids\[1\] = -1.0"):

@@ -190,13 +190,19 @@ def _set_ending(ending: IntArray, limits: FloatArray, values: FloatArray, slot: 
 
 @inner
 def _close_pairs(
-    a: FloatArray, b: FloatArray, ending: IntArray, limits_lo: FloatArray, limits_hi: FloatArray,
-    own: int, own_lo: float, own_hi: float, lo: float, last: float,
-) -> int:  # fmt: skip
-    """Count the pairs of a row that may come before the merge that ends them, at lo or at `last`.
+    a: FloatArray,
+    b: FloatArray,
+    ending: IntArray,
+    limits: tuple[FloatArray, FloatArray],
+    own: int,
+    own_limits: tuple[float, float],
+    span: tuple[float, float],
+) -> int:
+    """Count the pairs of a row that may come before the merge that ends them, at either end of the span.
 
     The earlier of the two merges that end a pair decides: that of the row (`own`) or of the other.
     """
+    (limits_lo, limits_hi), (own_lo, own_hi), (lo, last) = limits, own_limits, span
     stay_lo, stay_hi = 1.0 - lo, 1.0 - last
     close = 0
     for i in range(a.size):
@@ -217,8 +223,7 @@ def _set_doubt(doubt: FloatArray, rows: Rows, slot: int, other: int, line: Float
 def _check_closely(
     check: _Check,
     rows: Rows,
-    a: FloatArray,
-    b: FloatArray,
+    row: tuple[FloatArray, FloatArray],
     r: int,
     slot: int,
     own: int,
@@ -227,8 +232,9 @@ def _check_closely(
 ) -> bool:
     """Shrink the span to where the pairs of a cluster are right; return False if they are wrong at rho.
 
-    r is the cluster's row. Rounded values could not decide for some pair.
+    r is the cluster's row, with rounded ends `row`. Rounded values could not decide for some pair.
     """
+    a, b = row
     lo, hi = check.span[0], check.span[1]
     last = top(hi)
     n = a.size
@@ -282,12 +288,17 @@ def _check_all(check: _Check, rows: Rows, of_merge: IntArray, rho: float) -> boo
         if mate_is_there:
             _set_ending(ending, limits, values, mate, NONE)
         if _close_pairs(
-            a[start:], b[start:], ending[start:], limits[0, start:], limits[1, start:],
-            own, values[0, own], values[1, own], check.span[0], top(check.span[1]),
-        ):  # fmt: skip
+            a[start:],
+            b[start:],
+            ending[start:],
+            (limits[0, start:], limits[1, start:]),
+            own,
+            (values[0, own], values[1, own]),
+            (check.span[0], top(check.span[1])),
+        ):
             if r < 0:
                 r = fetch(rows, slot, FIRST, NO_MERGES)
-            if not _check_closely(check, rows, a, b, r, slot, own, start, rho):
+            if not _check_closely(check, rows, (a, b), r, slot, own, start, rho):
                 return False
         _set_ending(ending, limits, values, slot, own)
         if mate_is_there:
