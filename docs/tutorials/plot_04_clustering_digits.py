@@ -3,7 +3,8 @@
 
 Hierarchical clustering needs a *linkage*. Single linkage merges the two clusters whose nearest points are
 closest, complete linkage compares the farthest points. This page mixes the two with weight ρ for complete
-linkage, and learns ρ on small labelled batches of handwritten digits. Needs ``pip install 'semibandit[sklearn,plot]'``.
+linkage, and learns ρ on small labelled batches of handwritten digits. Needs
+``pip install 'semibandit[sklearn,plot]'``.
 """
 
 import matplotlib.pyplot as plt
