@@ -1,10 +1,10 @@
 """Clustering digits with a learned linkage
 ========================================
 
-Hierarchical clustering has a choice that nobody likes to make: which *linkage*? Single linkage joins the
-two clusters whose nearest points are closest, complete linkage goes by the farthest points. This page
-mixes the two, with the share ρ of complete linkage as its knob, and learns the mix on small batches of
-handwritten digits for which the right answer is known. Needs ``pip install 'semibandit[sklearn,plot]'``.
+Hierarchical clustering needs a *linkage*. Single linkage merges the two clusters whose nearest points are
+closest, complete linkage compares the farthest points. This page mixes the two with weight ρ for complete
+linkage, and learns ρ on small labelled batches of handwritten digits. Needs
+``pip install 'semibandit[sklearn,plot]'``.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +20,7 @@ from semibandit.sklearn import OnlineRhoLinkage, RhoLinkage
 # Batches
 # -------
 #
-# The data: images of 8 x 8 pixels. A batch has twenty images each of five digits that are drawn at
-# random. In each batch the digits are other ones, but we hope that what makes a good linkage is the same.
+# The data are images of 8 x 8 pixels. A batch has twenty images of each of five random digits.
 
 images, digits = load_digits(return_X_y=True)
 
@@ -43,8 +42,8 @@ for image, ax in zip(shown[::5], axes.flat, strict=True):
 # One batch
 # ---------
 #
-# ``sb.Linkage`` makes a problem from distances and a cost. ``TargetDistance`` takes the best five
-# clusters that the tree has, and is the share of images that are not where they belong.
+# ``sb.Linkage`` makes a problem from distances and a cost. ``TargetDistance`` is the share of misplaced
+# images in the best five clusters of the tree.
 
 
 def problem_of(points: np.ndarray, labels: np.ndarray) -> sb.Linkage:
@@ -60,8 +59,8 @@ print(
 print(f"at best {losses.min():.0%}, on", "[{:.4f}, {:.4f})".format(*losses.argmin()))
 
 # %%
-# As a function of ρ the loss is a staircase: the tree changes only where two merges change places.
-# ``losses`` has computed all of it, exactly, in one sweep; a single run at ρ shows the step around it.
+# The loss is piecewise constant in ρ: the tree changes only where two merges swap. ``losses`` computes the
+# whole function exactly; a single run at ρ shows the piece around it.
 
 fig, ax = plt.subplots(figsize=(9, 4), layout="constrained")
 sb.plots.loss_function(problem, 0.5, ax)
@@ -70,9 +69,8 @@ sb.plots.loss_function(problem, 0.5, ax)
 # Learning from batch to batch
 # ----------------------------
 #
-# The staircase of one batch has many valleys, and another batch has others. What we want is the ρ that is
-# good on average. For each batch the learner picks ρ, the batch is clustered, and only then the labels
-# tell how good that was.
+# The loss of each batch has other minima. The learner looks for the ρ with the least average loss: it picks
+# ρ, the batch is clustered, and then the labels give the loss.
 
 ROUNDS = 400
 rng = np.random.default_rng(1)
@@ -92,9 +90,8 @@ for name, misplaced in {
 # Does it hold on other batches?
 # ------------------------------
 #
-# We take 100 new ones and try many values of ρ on them, the learned one among them. (It is not where the
-# learner has played most, which is by chance one of several places that are about as good. It is the
-# middle, by weight, of the whole stretch that is not known to be worse.)
+# We try many values of ρ on 100 new batches. (The recommended ρ is not the one played most often. It is the
+# weighted median of the parameters that are not known to be worse.)
 
 rng = np.random.default_rng(2)
 fresh = [batch(rng) for _ in range(100)]
@@ -112,15 +109,15 @@ left.set(xlabel="ρ (0: single, 1: complete)", ylabel="share misplaced", ylim=(0
 left.legend(frameon=False)
 sb.plots.density(history, right, best=False)
 right.axhline(learned, color="tab:orange", ls="--")
-right.set(xlabel="batch", title="What the learner plays (darker is likelier)")
+right.set(xlabel="batch", title="Density of the learner (darker is larger)")
 
 # %%
 # What the trees look like
 # ------------------------
 #
 # The first of the new batches, at both ends and at the learned ρ. Leaves are coloured by the digit that
-# they show. Single linkage *chains*: one cluster swallows the others point by point. Complete linkage
-# makes clusters of equal width, and cuts digits apart that vary a lot. The mix is in between.
+# they show. Single linkage *chains*: one cluster absorbs the others point by point. Complete linkage makes
+# clusters of equal diameter, and splits digits that vary a lot.
 
 fig, axes = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
 first = problem_of(*fresh[0])
@@ -133,10 +130,9 @@ for rho, ax in zip((0.0, learned, 1.0), axes, strict=True):
 # As a scikit-learn clusterer
 # ---------------------------
 #
-# The same with the methods of scikit-learn: ``partial_fit`` plays a round on a labelled batch,
-# ``predict`` clusters a new one with the ρ that is recommended. Without labels there is no best choice of
-# clusters in the tree; it is cut where five are left. So we compare by the adjusted Rand index, which is
-# 1 for a perfect clustering and about 0 for a random one.
+# ``partial_fit`` plays a round on a labelled batch, ``predict`` clusters a new batch with the recommended
+# ρ. It cuts the tree where five clusters are left, without labels, so we compare by the adjusted Rand
+# index: 1 for a perfect clustering, about 0 for a random one.
 
 rng = np.random.default_rng(1)
 model = OnlineRhoLinkage(n_clusters=5, random_state=0)
@@ -154,11 +150,11 @@ for name, clusterer in {
 # Try next
 # --------
 #
-# - ``sb.Linkage(..., linkage="average-complete")`` mixes average and complete linkage. Is that better
-#   still?
-# - Other metrics: ``pdist(points, "cityblock")``. To *learn* a mix of two metrics beside the linkage is
-#   what ``sb.MetricLinkage`` is for; see :doc:`/metric-linkage`.
-# - No labels at all: ``sb.clustering.KMeansCost(5)`` judges a tree by the points alone.
+# - ``sb.Linkage(..., linkage="average-complete")`` mixes average and complete linkage. Is it
+#   better?
+# - Other metrics: ``pdist(points, "cityblock")``. ``sb.MetricLinkage`` also learns a mix of two
+#   metrics; see :doc:`/metric-linkage`.
+# - No labels at all: ``sb.clustering.KMeansCost(5)`` judges a tree by the distances alone.
 # - ``semibandit play linkage --kind digits --png game.png`` plays three kinds of feedback on such
 #   batches.
 

@@ -74,7 +74,7 @@ def test_losses_are_those_of_exact_arithmetic(instance, adaptive):
     assert_matches_reference(*instance, adaptive)
 
 
-def test_parameters_below_zero(adaptive):
+def test_losses_are_exact_for_negative_parameters(adaptive):
     rng = np.random.default_rng(6)
     weights, edges = rng.integers(1, 20, 7), random_graph(rng, 7, 0.5)
     assert_matches_reference(weights, edges, adaptive, sb.Interval(-1.5, 1))
@@ -86,20 +86,20 @@ def test_parameters_below_zero(adaptive):
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12),
     st.booleans(),
 )
-def test_small_graphs(weights, pairs, adaptive):
+def test_losses_are_exact_for_small_graphs(weights, pairs, adaptive):
     n = len(weights)
     edges = [(a, b) for a, b in pairs if a != b and a < n and b < n]
     assert_matches_reference(weights, edges, adaptive)
 
 
-def test_contract(instance, adaptive):
+def test_problem_contract_holds(instance, adaptive):
     for loss in ("normalised", "utility"):
         problem = sb.IndependentSet(*instance, adaptive=adaptive, loss=loss)
         assert isinstance(problem, sb.Problem)
         sb.testing.check_problem(problem, n_points=25)
 
 
-def test_contract_on_larger_graphs(adaptive):
+def test_problem_contract_holds_on_larger_graphs(adaptive):
     for problem in sb.streams.independent_set(3, vertices=80, adaptive=adaptive, seed=2):
         assert len(problem.losses()) > 3
         sb.testing.check_problem(problem, n_points=12)
@@ -116,7 +116,7 @@ def test_sets_are_independent_and_maximal(adaptive):
         assert matrix[~mask][:, mask].any(axis=1).all()
 
 
-def test_bound_holds():
+def test_no_independent_set_exceeds_the_bound():
     rng = np.random.default_rng(9)
     for _ in range(20):
         n = 9
@@ -132,23 +132,14 @@ def test_bound_holds():
         assert best <= problem.bound + 1e-12 <= problem.weights.sum() + 2e-12
 
 
-def test_adaptive_differs_from_static():
+def test_adaptive_degrees_lose_less_at_one():
     # Removing the heavy middle frees one end of its neighbours.
     stream = [sb.streams.independent_set(20, adaptive=adaptive, seed=4) for adaptive in (False, True)]
     static, adaptive = (np.mean([problem.loss(1.0) for problem in one]) for one in stream)
     assert adaptive < static
 
 
-def test_learning(adaptive):
-    stream = sb.streams.independent_set(400, vertices=30, adaptive=adaptive, seed=1)
-    history = sb.play(sb.Exp3Set(SPACE, seed=0), stream)
-    worst = max(history.regret(rho)[-1] for rho in (0.0, 2.0))
-    best_end = min(np.sum([p.loss(rho) for p in stream]) for rho in (0.0, 2.0))
-    assert history.loss.sum() < best_end
-    assert worst < history.regret()[-1]
-
-
-def test_bad_input():
+def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match=r"weights must be > 0, got weights\[1\] = 0.0"):
         sb.IndependentSet([1, 0], [])
     with pytest.raises(ValueError, match="weights must have at least one entry"):

@@ -2,9 +2,9 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import mpmath as mp
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import semibandit as sb
 from reference import knapsack as reference
-from semibandit.families.greedy import _knapsack_output as _output
 from semibandit.families.greedy.order import critical
 
 SPACE = sb.Interval(0, 10)
@@ -88,7 +87,7 @@ def test_losses_are_those_of_exact_arithmetic(instance, partition):
     assert_matches_reference(*instance, partition)
 
 
-def test_parameters_below_zero():
+def test_losses_are_exact_for_negative_parameters():
     rng = np.random.default_rng(3)
     for partition in ("output", "order"):
         assert_matches_reference(
@@ -102,7 +101,7 @@ def test_parameters_below_zero():
     st.integers(0, 30),
     st.sampled_from(["output", "order"]),
 )
-def test_small_integers(items, capacity, partition):
+def test_losses_are_exact_for_small_integers(items, capacity, partition):
     values, sizes = zip(*items, strict=True)
     assert_matches_reference(values, sizes, capacity, partition)
 
@@ -189,7 +188,7 @@ def test_reveal_is_the_piece_of_losses(instance, partition):
     ],
     ids=["random", "tied", "subset sum", "meeting at 2", "correlated"],
 )
-def test_many_items(values, sizes):
+def test_reveal_is_the_piece_of_losses_for_many_items(values, sizes):
     """Sizes at which sorts merge, bounds are raised often, and all items may meet in one point."""
     problem = sb.Knapsack(values, sizes, float(np.sum(sizes)) / 3)
     losses = problem.losses()
@@ -214,7 +213,7 @@ def test_feedback_sets_form_a_partition():
                 assert problem.reveal(inside, partition=partition) == seen
 
 
-def test_a_meeting_of_many_makes_no_momentary_piece():
+def test_items_that_meet_in_one_point_make_no_piece_between():
     """Pairs that meet in one point have critical values that differ in the last bits when computed apart."""
     exponents = np.arange(1, 9)
     values, sizes = 2.0**exponents, 3.0**exponents
@@ -223,29 +222,6 @@ def test_a_meeting_of_many_makes_no_momentary_piece():
         assert len(problem.losses("order")) == 2
         assert len(problem.losses()) == 2
         assert problem.losses().edges[1] == pytest.approx(math.log(2) / math.log(3), rel=1e-12)
-
-
-def test_both_ways_to_the_left_end_agree():
-    """Looking back, for small changes, and sorting, for large ones."""
-    rng = np.random.default_rng(6)
-    for trial in range(60):
-        n = int(rng.integers(2, 120))
-        values, sizes = rng.integers(1, 40, (2, n)) if trial % 2 else rng.random((2, n))
-        problem = sb.Knapsack(values, sizes, sizes.sum() * rng.uniform(0.1, 0.9))
-        rho = rng.uniform(0, 3)
-        order, taken, rest, _ = problem._run(rho)
-        left = problem.reveal(rho).edges[0]
-        both = left_ends(problem._items, problem._weights, order, taken, rest, problem._margin)
-        assert both == (left, left)
-
-
-@numba.njit
-def left_ends(items, weights, order, taken, rest, margin):
-    lines, chosen = _output._by_position(items, order, taken)
-    need = _output._needs(weights, order, chosen, rest)
-    by_looking = _output._raise_bound(items, weights, order, lines, chosen, need, 0.0, margin)
-    by_sorting = _output._raise_bound_sorted(items, weights, order, lines, chosen, need, 0.0, margin)
-    return by_looking, by_sorting
 
 
 def test_solve_gives_mask_value_and_order():
@@ -264,9 +240,31 @@ def test_sizes_are_added_exactly():
     values = [1.0, 1.1, 1.3, 1.01]
     assert_matches_reference(values, sizes, 0.6, "output")
     assert sb.Knapsack([1.0] * 10, [0.1] * 10, 1.0).solve(1.0).mask.sum() == 9
+    assert sb.Knapsack([1.0] * 640, [0.1] * 640, 64).solve(1.0).mask.sum() == 639
 
 
-def test_loss_kinds():
+@pytest.mark.parametrize("n", [6, 60])
+def test_sums_of_sizes_within_a_last_bit_of_the_capacity_are_exact(n):
+    rng = np.random.default_rng(n)
+    for trial in range(40):
+        sizes = rng.random(n) * 2.0 ** rng.integers(-30, 1, n)
+        values = np.arange(n, 0.0, -1.0)
+        exact = sum(map(Fraction, sizes[:-1].tolist()))
+        for capacity in (float(exact), math.nextafter(float(exact), 0), math.nextafter(float(exact), 9e9)):
+            chosen = set(np.flatnonzero(sb.Knapsack(values, sizes, capacity).solve(0.0).mask))
+            assert chosen == reference.greedy(sizes, capacity, range(n)), trial
+
+
+@pytest.mark.parametrize("capacity", [1e18, 1e300])
+def test_a_capacity_beyond_all_sizes_takes_everything(capacity):
+    assert sb.Knapsack([1, 2, 0], [0.1, 3, 2], capacity).solve(1.0).mask.all()
+
+
+def test_an_item_too_small_to_add_exactly_fits():
+    assert sb.Knapsack([1, 1], [1e-300, 1.0], 1.0).solve(1.0).mask.all()
+
+
+def test_losses_of_each_kind():
     values, sizes = [0.9, 0.5, 0.4], [3.0, 2.0, 1.0]
     plain, paper, utility = (
         sb.Knapsack(values, sizes, 3, loss=kind) for kind in ("normalised", "paper", "utility")
@@ -280,7 +278,7 @@ def test_loss_kinds():
     assert utility.losses().edges.tolist() == plain.losses().edges.tolist()
 
 
-def test_losses_are_in_the_declared_range():
+def test_losses_are_between_zero_and_high():
     rng = np.random.default_rng(4)
     for _ in range(50):
         n = int(rng.integers(1, 30))
@@ -314,21 +312,21 @@ def test_losses_are_in_the_declared_range():
         ({"loss": "paper", "values": [50, 2]}, ValueError, "loss='paper'"),
     ],
 )
-def test_bad_input(change, error, message):
+def test_bad_arguments_are_refused(change, error, message):
     arguments = {"values": [1, 2], "sizes": [1, 2], "capacity": 3} | change
     with pytest.raises(error, match=message):
         sb.Knapsack(**arguments)
 
 
 @pytest.mark.parametrize("rho", [-0.1, 10.1, math.nan, "x"])
-def test_rho_outside_the_space(rho):
+def test_rho_outside_the_space_is_refused(rho):
     problem = sb.Knapsack([1, 2], [1, 2], 3)
     for method in (problem.solve, problem.loss, problem.reveal):
         with pytest.raises((ValueError, TypeError), match="rho must be"):
             method(rho)
 
 
-def test_arguments_are_not_shared():
+def test_arguments_are_copied():
     values = np.array([1.0, 2.0])
     problem = sb.Knapsack(values, [1, 2], 2)
     values[0] = 100.0
@@ -340,7 +338,7 @@ def test_arguments_are_not_shared():
 @pytest.mark.parametrize(
     "ends", [(1e10, 1e10 + 1e-5), (1.0, 1.000000000000001), (0.0, 5e-324), (-3.0, -3.0 + 1e-15)]
 )
-def test_spaces_of_a_few_doubles(ends):
+def test_spaces_of_a_few_doubles_can_be_played(ends):
     random = np.random.default_rng(0)
     for _ in range(20):
         values, sizes = random.integers(1, 9, 12), random.integers(1, 9, 12)
@@ -351,7 +349,7 @@ def test_spaces_of_a_few_doubles(ends):
             assert problem.loss(rho) == losses(rho) == problem.reveal(rho)(rho)
 
 
-def test_the_bound_is_no_less_than_what_is_attained():
+def test_bound_does_not_underflow():
     problem = sb.Knapsack([1e307, 1e-100], [1e200, 1e-200], 1e-200)
     assert problem.bound >= problem.solve(0.0).value == 1e-100
     assert problem.bound >= 1e-94

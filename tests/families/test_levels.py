@@ -119,12 +119,12 @@ def test_runs_are_counted():
 # -- two metrics -----------------------------------------------------------------------------------------
 
 
-def level_components(d0, d1, alphas, linkage):
+def level_components(d0, d1, alphas, linkage, unit):
     """The connected sets of equal loss in exact arithmetic, each a list of (row, lo, hi, loss)."""
     found = []
     for row, alpha in enumerate(alphas):
         D = reference_rows.mixed(d0.tolist(), d1.tolist(), alpha)
-        edges, losses = reference.pieces(D, linkage, lambda merges: score(reference.tree_of(merges)))
+        edges, losses = reference.pieces(D, linkage, lambda merges: score(reference.tree_of(merges)), unit)
         found += [(row, *edges[i : i + 2], loss) for i, loss in enumerate(losses)]
     return reference_rows.components(found)
 
@@ -142,12 +142,12 @@ def test_metric_linkage_reveals_connected_sets_of_equal_loss(n, seed, largest, l
     space = sb.Strips(n_rows, sb.Interval(0, 1))
     problem = sb.MetricLinkage(d0, d1, jumbled, linkage, space=space, partition="loss")
     rng = np.random.default_rng(seed)
-    for part in level_components(d0, d1, space.axes[0], linkage):
+    for part in level_components(d0, d1, space.axes[0], linkage, problem.unit):
         rows, lo, hi, losses = (np.array(column) for column in zip(*part, strict=True))
         expected = space.lay_pieces(rows, lo, hi, losses)
         for row, a, b, loss in part:
-            for rho in (a, 0.5 * (a + b), float(rng.uniform(a, b)), math.nextafter(b, 0.0)):
-                if a <= rho < min(b, LAST):
+            for rho in (a, 0.5 * (a + b), float(rng.uniform(a, b)), b - problem.unit):
+                if a <= rho <= b - problem.unit:
                     assert problem.reveal(rho, space.axes[0][row]) == expected
                     assert problem.loss(rho, space.axes[0][row]) == loss
 
@@ -176,8 +176,9 @@ def test_a_cost_that_looks_at_distances_has_sets_in_one_row():
     problem = sb.MetricLinkage(d0, d1, DasguptaCost(), space=space, partition="loss")
     for row, alpha in enumerate(space.axes[0]):
         seen = problem.reveal(0.4, alpha)
-        one = sb.Linkage(problem.distances(alpha), DasguptaCost(), partition="loss")
-        assert seen == space.lay_rows({row: one.reveal(0.4)})
+        one = sb.Linkage(problem.distances(alpha), DasguptaCost(), partition="loss").reveal(0.4)
+        np.testing.assert_allclose(seen.edges, space.lay_rows({row: one}).edges, rtol=0, atol=1e-15)
+        assert seen.values.tolist() == one.values.tolist()
 
 
 # -- the contract ----------------------------------------------------------------------------------------

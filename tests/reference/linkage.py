@@ -12,15 +12,16 @@ Two different pairs never compare equal, so the tree is well defined; by 2 it is
 name is the *largest* point so that merging never makes a name smaller. With it reducibility holds for the
 whole order and not only for the values, and the nearest-neighbour chain must find this very tree under ties.
 
-Parameters are doubles: a piece starts at the smallest double on which its tree is right. Doubles closer to 1
-than 2^-53 count as 1; otherwise a crossing between the last double and 1 would leave a piece without width.
+Parameters are multiples of a unit: a piece starts at the first parameter on which its tree is right. The last
+parameter below 1 counts as 1; otherwise a crossing between the two would leave a piece without width.
 """
 
 import math
 from fractions import Fraction
 from itertools import combinations
 
-LAST = 1.0 - 2.0**-53  # this double and 1 are one parameter
+UNIT = 2.0**-53
+LAST = 1.0 - UNIT  # this double and 1 are one parameter
 
 
 class Line:
@@ -35,17 +36,14 @@ class Line:
         return (value, slope if rho < 1 else -slope)
 
 
-def parameter(rho):
+def parameter(rho, unit=UNIT):
     """The exact parameter that a double stands for."""
-    return Fraction(1) if rho >= LAST else Fraction(rho)
+    return Fraction(1) if rho >= 1 - unit else Fraction(math.floor(rho / unit)) * Fraction(unit)
 
 
-def edge(c):
-    """The smallest double that lies at or right of c < 1."""
-    x = float(c)
-    if Fraction(x) < c:
-        x = math.nextafter(x, math.inf)
-    return min(x, LAST)
+def edge(c, unit=UNIT):
+    """The first parameter at or right of c < 1."""
+    return min(math.ceil(c / Fraction(unit)) * unit, 1.0 - unit)
 
 
 def exact(distances):
@@ -120,16 +118,16 @@ def sequence_of(merges):
     return tuple(cluster for cluster, _ in merges)
 
 
-def pieces(distances, linkage="single-complete", output=tree_of):
-    """The maximal pieces of [0, 1], in doubles, on which `output` is constant: (edges, outputs)."""
+def pieces(distances, linkage="single-complete", output=tree_of, unit=UNIT):
+    """The maximal pieces of [0, 1], in parameters, on which `output` is constant: (edges, outputs)."""
     integers, _ = exact(distances)
     edges, outputs = [], []
     rho = Fraction(0)
     while True:
         merges, lo, hi = run(integers, rho, linkage)
         assert lo <= rho < hi
-        out, left = output(merges), edge(rho)
-        if edges and edges[-1] == left:  # the piece before holds no double
+        out, left = output(merges), edge(rho, unit)
+        if edges and edges[-1] == left:  # the piece before holds no parameter
             edges.pop(), outputs.pop()
         if not outputs or outputs[-1] != out:
             edges.append(left), outputs.append(out)

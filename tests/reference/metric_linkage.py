@@ -16,11 +16,11 @@ def mixed(d0, d1, alpha):
     return [[mix(a, b) for a, b in zip(*rows, strict=True)] for rows in zip(d0, d1, strict=True)]
 
 
-def pieces(d0, d1, alphas, kind):
+def pieces(d0, d1, alphas, kind, unit):
     """The maximal pieces with one tree in each row, as (row, lo, hi, tree)."""
     found = []
     for row, alpha in enumerate(alphas):
-        edges, trees = linkage.pieces(mixed(d0, d1, alpha), kind)
+        edges, trees = linkage.pieces(mixed(d0, d1, alpha), kind, unit=unit)
         edges[-1] = END
         found += [(row, *edges[i : i + 2], tree) for i, tree in enumerate(trees)]
     return found

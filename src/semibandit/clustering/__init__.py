@@ -1,4 +1,4 @@
-"""Cluster trees: their best prunings, and what a tree costs.
+"""Cluster trees: best prunings and costs.
 
 A tree is scipy's linkage matrix Z. A k-pruning of it is k of its clusters that hold each point once. A cost
 is a callable (distances, Z) -> [0, 1].

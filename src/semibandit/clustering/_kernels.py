@@ -9,7 +9,7 @@ from semibandit.clustering.trees import Layout
 
 @kernel
 def lay_out(children: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """leaves, start and end of a `Layout`."""
+    """Return leaves, start and end of a `Layout`."""
     n = children.shape[0] + 1
     sizes = np.ones(2 * n - 1, np.int64)
     for t in range(n - 1):
@@ -27,7 +27,7 @@ def lay_out(children: IntArray) -> tuple[IntArray, IntArray, IntArray]:
 
 @kernel
 def joined_sums(D: FloatArray, tree: Layout, power: int) -> FloatArray:
-    """For each merge the sum of the distances, or of their squares, between its two parts."""
+    """Return for each merge the sum of the distances, or of their squares, between its two parts."""
     count = tree.children.shape[0]
     out = np.empty(count)
     for t in range(count):
@@ -44,7 +44,7 @@ def joined_sums(D: FloatArray, tree: Layout, power: int) -> FloatArray:
 
 @kernel
 def sums_within(D: FloatArray, tree: Layout) -> FloatArray:
-    """For each cluster the sum of the squared distances of its pairs."""
+    """Return for each cluster the sum of the squared distances of its pairs."""
     n = tree.leaves.size
     out = np.zeros(2 * n - 1)
     joined = joined_sums(D, tree, 2)
@@ -55,7 +55,7 @@ def sums_within(D: FloatArray, tree: Layout) -> FloatArray:
 
 @kernel
 def largest_within(D: FloatArray, tree: Layout) -> FloatArray:
-    """The diameter of each cluster."""
+    """Return the diameter of each cluster."""
     n = tree.leaves.size
     out = np.zeros(2 * n - 1)
     for t in range(n - 1):
@@ -71,7 +71,7 @@ def largest_within(D: FloatArray, tree: Layout) -> FloatArray:
 
 @kernel
 def medoid_costs(D: FloatArray, tree: Layout) -> FloatArray:
-    """For each cluster the smallest sum of distances from one of its points to the others."""
+    """Return for each cluster the smallest sum of distances from one of its points to the others."""
     n = tree.leaves.size
     out = np.zeros(2 * n - 1)
     sums = np.zeros(n)  # from a point to its cluster
@@ -92,7 +92,7 @@ def medoid_costs(D: FloatArray, tree: Layout) -> FloatArray:
 
 @kernel
 def prune(tree: Layout, costs: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
-    """best[c, j]: the least cost of j clusters that make up c; split[c, j]: how many of them on the left."""
+    """Return best[c, j], the least cost of j clusters that make up c, and split[c, j], those on the left."""
     n = tree.leaves.size
     best = np.full((2 * n - 1, k + 1), np.inf)
     split = np.zeros((2 * n - 1, k + 1), np.int64)
@@ -112,7 +112,7 @@ def prune(tree: Layout, costs: FloatArray, k: int) -> tuple[FloatArray, IntArray
 
 @kernel
 def label_counts(tree: Layout, target: IntArray, n_labels: int) -> IntArray:
-    """How many points of each label each cluster holds."""
+    """Return the number of points of each label in each cluster."""
     n = tree.leaves.size
     counts = np.zeros((2 * n - 1, n_labels), np.int64)
     for i in range(n):
@@ -126,15 +126,15 @@ def label_counts(tree: Layout, target: IntArray, n_labels: int) -> IntArray:
 
 @kernel
 def match(tree: Layout, counts: IntArray, spare: int) -> IntArray:
-    """The best matchings of prunings to labels: best[p, s, u] points agree among the first p leaves.
+    """Return the best matchings of prunings to labels: best[p, s, u] points agree among the first p leaves.
 
-    A pruning cuts the leaves into stretches that are clusters. Here the stretches before leaf p have taken
-    the labels in the bit set s, one each, and u of them none; -1 where that cannot be. O(n 2^L L).
+    A pruning cuts the leaves into ranges that are clusters. The ranges before leaf p have the labels in the
+    bit set s, one each, and u of them have none; -1 if that is impossible. O(n 2^L L).
     """
     n, n_labels = tree.leaves.size, counts.shape[1]
     best = np.full((n + 1, 1 << n_labels, spare + 1), -1, np.int64)
     best[0, 0, 0] = 0
-    # The clusters that begin at a leaf as a list: one of them, then what comes next.
+    # The clusters that begin at a leaf are a linked list.
     first, after = np.full(n, -1, np.int64), np.empty(tree.start.size, np.int64)
     for c in range(tree.start.size):
         after[c], first[tree.start[c]] = first[tree.start[c]], c
@@ -148,7 +148,7 @@ def match(tree: Layout, counts: IntArray, spare: int) -> IntArray:
 
 @inner
 def _extend(best: IntArray, p: int, q: int, counts: IntArray, spare: int) -> None:
-    """Let a cluster hold the leaves from p to q."""
+    """Update `best` for a cluster of the leaves from p to q."""
     for s in range(best.shape[1]):
         for u in range(spare + 1):
             here = best[p, s, u]

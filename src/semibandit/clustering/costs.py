@@ -1,4 +1,4 @@
-"""What a cluster tree costs: callables (distances, Z) -> [0, 1]."""
+"""Costs of cluster trees: callables (distances, Z) -> [0, 1]."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class TreeCost(ABC):
     needs_distances = True
 
     def __call__(self, distances: Any, Z: FloatArray) -> float:
-        """The cost of the tree Z over points with these distances (square or condensed)."""
+        """Return the cost of the tree Z over points with these distances (square or condensed)."""
         D, tree = self._read(distances, Z)
-        return self._of(D, tree)
+        return self.of_layout(D, tree)
 
     def check(self, n: int) -> None:  # noqa: B027 -- most costs fit any number of points
         """Raise if the cost does not fit n points."""
 
     @abstractmethod
-    def _of(self, D: FloatArray, tree: Layout) -> float:
-        """The cost of a tree that is laid out, over a square matrix; nothing is checked."""
+    def of_layout(self, D: FloatArray, tree: Layout) -> float:
+        """Return the cost of a tree that is laid out, over a square matrix; without checks."""
 
     def _read(self, distances: Any, Z: FloatArray) -> tuple[FloatArray, Layout]:
         tree = layout(Z)
@@ -53,12 +53,12 @@ class _PruningCost(TreeCost):
         check_clusters(self.n_clusters, n)
 
     def labels(self, distances: Any, Z: FloatArray) -> IntArray:
-        """The best k-pruning, as a label for each point."""
+        """Return the best k-pruning, as a label for each point."""
         D, tree = self._read(distances, Z)
         return pruning_labels(tree, best_pruning(tree, self._cluster_costs(D, tree), self.n_clusters)[1])
 
-    def _of(self, D: FloatArray, tree: Layout) -> float:
-        """The least cost of k clusters, relative to that of one."""
+    def of_layout(self, D: FloatArray, tree: Layout) -> float:
+        """Return the least cost of k clusters, relative to that of one."""
         costs = self._cluster_costs(D, tree)
         least, _ = best_pruning(tree, costs, self.n_clusters)
         # Splitting lowers the cost for points in space, but other distances may have it otherwise.
@@ -106,8 +106,8 @@ class DasguptaCost(TreeCost):
     def __repr__(self) -> str:
         return "DasguptaCost()"
 
-    def _of(self, D: FloatArray, tree: Layout) -> float:
-        """The cost of the splits, relative to the worst."""
+    def of_layout(self, D: FloatArray, tree: Layout) -> float:
+        """Return the cost of the splits, relative to the worst."""
         from semibandit.clustering._kernels import joined_sums
 
         n = tree.leaves.size

@@ -12,7 +12,7 @@ __all__ = ["best_pruning", "pruning_labels"]
 
 
 def best_pruning(Z: FloatArray | Layout, costs: FloatArray, n_clusters: int) -> tuple[float, list[int]]:
-    """The k clusters of a tree with the least sum of costs, by a dynamic programme in O(nk).
+    """Return the k clusters of a tree with the least sum of costs, by a dynamic programme in O(nk).
 
     There are always exactly k of them, whatever the heights: a pruning cuts the tree, not at a height.
 
@@ -54,7 +54,7 @@ def best_pruning(Z: FloatArray | Layout, costs: FloatArray, n_clusters: int) -> 
 
 
 def pruning_labels(Z: FloatArray | Layout, clusters: list[int]) -> IntArray:
-    """The label of each point in a pruning; labels are numbered in the order of their first points.
+    """Return the label of each point in a pruning; labels are numbered in the order of their first points.
 
     >>> pruning_labels(np.array([[0, 2, 1.0, 2], [1, 3, 1.0, 3]]), [3, 1])
     array([0, 1, 0])
@@ -70,7 +70,7 @@ def pruning_labels(Z: FloatArray | Layout, clusters: list[int]) -> IntArray:
 
 
 def check_clusters(n_clusters: int, n: int) -> int:
-    """n_clusters if it is an integer from 1 to n."""
+    """Return n_clusters, which must be an integer from 1 to n."""
     k = _validate.integer("n_clusters", n_clusters, low=1)
     if k > n:
         raise ValueError(f"n_clusters must be at most the number of points, {n}, got {k}")

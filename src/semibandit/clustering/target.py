@@ -1,4 +1,4 @@
-"""How far the best pruning of a tree is from a known clustering."""
+"""Distance of the best pruning of a tree from a known clustering."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class TargetDistance(TreeCost):
 
     @property
     def _spare(self) -> int:
-        """How many clusters must go without a label."""
+        """The number of clusters without a label."""
         return max(self.n_clusters - self._n_labels, 0)
 
     def __repr__(self) -> str:
@@ -94,16 +94,16 @@ class TargetDistance(TreeCost):
             raise ValueError(f"labels must have one entry for each of the {n} points, got {self.target.size}")
 
     def labels(self, distances: Any, Z: FloatArray) -> IntArray:
-        """The best k-pruning, as a label for each point."""
+        """Return the best k-pruning, as a label for each point."""
         _, tree = self._read(distances, Z)
         return pruning_labels(tree, self._best(tree, want_clusters=True)[1])
 
-    def _of(self, D: FloatArray, tree: Layout) -> float:
-        """The share of wrong points."""
+    def of_layout(self, D: FloatArray, tree: Layout) -> float:
+        """Return the share of wrong points."""
         return self._best(tree, want_clusters=False)[0] / self.target.size
 
     def _best(self, tree: Layout, *, want_clusters: bool) -> tuple[int, list[int]]:
-        """The number of wrong points in the best pruning, and its clusters if they are wanted."""
+        """Return the number of wrong points in the best pruning, and its clusters if they are wanted."""
         from semibandit.clustering._kernels import label_counts, match
 
         counts = label_counts(tree, self.target, self._n_labels)
@@ -125,7 +125,7 @@ class TargetDistance(TreeCost):
 def _step_back(
     best: IntArray, tree: Layout, counts: IntArray, p: int, s: int, u: int
 ) -> tuple[int, int, int, int]:
-    """A last cluster of the first p leaves with which best[p, s, u] is reached, and the state before it."""
+    """Return a cluster that ends at leaf p and attains best[p, s, u], and the state before it."""
     for c in np.flatnonzero(tree.end == p).tolist():
         q = int(tree.start[c])
         if u > 0 and best[q, s, u - 1] == best[p, s, u]:

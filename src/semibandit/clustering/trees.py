@@ -1,4 +1,4 @@
-"""Cluster trees laid out on a line, so that each cluster is a stretch of it."""
+"""Cluster trees laid out on a line, so that each cluster is a range of leaves."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Layout(NamedTuple):
 
 
 def layout(Z: FloatArray) -> Layout:
-    """Lay out a linkage matrix: leaves in dendrogram order, clusters as stretches. O(n).
+    """Lay out a linkage matrix: leaves in dendrogram order, clusters as ranges. O(n).
 
     >>> layout(np.array([[0, 2, 1.0, 2], [1, 3, 2.0, 3]])).leaves
     array([1, 0, 2])
@@ -49,14 +49,14 @@ def layout(Z: FloatArray) -> Layout:
 
 
 def trusted_layout(children: IntArray) -> Layout:
-    """Lay out a tree that is known to be one, from the first two columns of Z. O(n)."""
+    """Lay out a valid tree from the first two columns of Z. O(n)."""
     from semibandit.clustering._kernels import lay_out
 
     return Layout(children, *lay_out(children))
 
 
 def diameters(distances: FloatArray, tree: Layout) -> FloatArray:
-    """The largest distance within each cluster. O(n²)."""
+    """Return the largest distance within each cluster. O(n²)."""
     from semibandit.clustering._kernels import largest_within
 
     if not isinstance(tree, Layout):
@@ -65,7 +65,7 @@ def diameters(distances: FloatArray, tree: Layout) -> FloatArray:
 
 
 def square(distances: Any, n: int) -> FloatArray:
-    """The distances of n points as a matrix, from one or from scipy's condensed form."""
+    """Return the distances of n points as a matrix, from one or from scipy's condensed form."""
     D = _validate.floats("distances", distances, "a matrix of numbers")
     if D.ndim == 1 and D.size == n * (n - 1) // 2:
         from scipy.spatial.distance import squareform

@@ -1,6 +1,6 @@
-"""Algorithm families: instances of an algorithm whose loss is exactly known around a parameter.
+"""Algorithm families: instances whose loss is exactly known around a parameter.
 
-Names load on first use: who packs knapsacks need not compile clusterings.
+Names are loaded on first use, with their kernels.
 """
 
 import lazy_loader

@@ -1,12 +1,11 @@
-"""Kernels of d^α seeding with fixed uniforms: the run, and where it picks the same points.
+"""Kernels of d^α seeding with fixed uniforms: the run, and the interval of α with the same centres.
 
-At each step the candidates are sorted by decreasing distance to the centres so far. The share of the mass
-d^α that the first j of them have then grows with α, for every j: large distances gain. The one picked for a
-uniform u is the first whose share, together with those before it, exceeds u, so that its rank falls as α
-grows, and it is picked exactly from one root, share(j; α) = u, to the next one, share(j - 1; α) = u.
+At each step the candidates are sorted by decreasing distance to the centres so far. For every j, the share
+of the first j in the mass d^α grows with α. A uniform u picks the first j whose share exceeds u. So the rank
+falls as α grows, and candidate j is picked from the root of share(j; α) = u to that of share(j - 1; α) = u.
 
-A root depends on the distances, on u and on the space, not on the α of the run that asks: every run finds
-the same number for it, and compares α with that.
+A root depends on the distances, on u and on the space, not on the α of the run. Every run computes the same
+root and compares α with it.
 """
 
 import math
@@ -16,14 +15,14 @@ import numpy as np
 
 from semibandit._jit import kernel
 
-# Shares are right to some 1e-13: a run whose u is further than this from the next root needs no root.
+# Shares have an error below 1e-13. A run whose u is farther than this from a share needs no root.
 CLEAR = 1e-9
 _MOST_STEPS = 200
 
 
 @kernel
 def excess(logs: Any, j: int, logit: float, alpha: float) -> tuple[float, float]:
-    """log(share of the first j + 1) - log(share of the others) - logit u, and its derivative in α.
+    """Return log(share of the first j + 1) - log(share of the others) - logit u, and its derivative in α.
 
     `logs` are logarithms of distances relative to the largest, decreasing.
     """
@@ -43,7 +42,7 @@ def excess(logs: Any, j: int, logit: float, alpha: float) -> tuple[float, float]
 
 @kernel
 def root(logs: Any, j: int, u: float, lo: float, hi: float) -> float:
-    """The α in [lo, hi] from which on the first j + 1 have more than u; -inf: everywhere, inf: nowhere.
+    """Return the α in [lo, hi] above which the first j + 1 have a share above u; -inf: all, inf: none.
 
     Newton's method, by halves where it leaves the bracket.
     """
@@ -77,7 +76,7 @@ def root(logs: Any, j: int, u: float, lo: float, hi: float) -> float:
 def pick(
     logs: Any, u: float, ends: tuple[float, float, float], with_interval: bool
 ) -> tuple[int, float, float]:
-    """The rank picked at α, and the interval [left, right) of it; ends = (lo, α, hi)."""
+    """Return the rank picked at α, and the interval [left, right) of it; ends = (lo, α, hi)."""
     lo, alpha, hi = ends
     shares = np.cumsum(np.exp(alpha * logs))
     shares /= shares[-1]
@@ -99,7 +98,7 @@ def pick(
 def seed(
     points: Any, uniforms: Any, ends: tuple[float, float, float], with_interval: bool
 ) -> tuple[Any, float, float]:
-    """The indices of the centres in the order of picking, and the interval [left, right) with the same.
+    """Return the centres in the order of picking, and the interval [left, right) of α with these.
 
     O(k·n·(log n + d)), and some ten sums of n powers for each end of each step's interval.
     """
@@ -120,7 +119,7 @@ def seed(
 
 @kernel
 def candidates(points: Any, center: int, squares: Any) -> tuple[Any, Any]:
-    """The points that may be picked after `center`, the farthest first, and logarithms of their distances.
+    """Return the points that may be picked after `center`, the farthest first, and their log distances.
 
     Brings `squares`, the squared distances to the nearest centre, up to date.
     """

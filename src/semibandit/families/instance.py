@@ -1,4 +1,4 @@
-"""What several families share: the interval that an instance lives on, and a value that becomes a loss."""
+"""Parts shared by families: the space of an instance, and the loss of a value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Valued", "before_end", "interval_or"]
 
 
 def interval_or(default: tuple[float, float], space: Interval | None) -> Interval:
-    """The space that a user gave, or the default one."""
+    """Return the space that a user gave, or the default one."""
     if space is None:
         return _interval(*default)
     if not isinstance(space, Interval):
@@ -23,24 +23,24 @@ def interval_or(default: tuple[float, float], space: Interval | None) -> Interva
 
 @cache
 def _interval(lo: float, hi: float) -> Interval:
-    """The same one for all instances: to make one takes longer than some runs."""
+    """Return the same one for all instances: to make one takes longer than some runs."""
     return Interval(lo, hi)
 
 
 def before_end(space: Interval, rho: float) -> float:
-    """rho, checked; just left of the right end for that end, which belongs to the last piece."""
+    """Return rho, checked; for the right end, which belongs to the last piece, the double before it."""
     return min(space.check(rho), math.nextafter(space.hi, -math.inf))
 
 
 class Valued(ABC):
-    """An instance whose runs have a value of at most `bound`: the more the better.
+    """An instance whose runs have a value of at most `bound`; higher values are better.
 
     Parameters
     ----------
     space
         The parameters that may be played.
     loss
-        "normalised" for 1 - value / bound, in [0, 1], or "utility" for the value itself, to be maximised.
+        "normalised": 1 - value / bound, in [0, 1]. "utility": the value, to be maximised.
     """
 
     kinds: tuple[str, ...] = ("normalised", "utility")
@@ -52,7 +52,7 @@ class Valued(ABC):
     @property
     @abstractmethod
     def bound(self) -> float:
-        """No run has a value above this."""
+        """An upper bound on the value of a run."""
 
     @property
     def high(self) -> float:
@@ -61,12 +61,12 @@ class Valued(ABC):
 
     @property
     def maximize(self) -> bool:
-        """Whether more is better: true for loss="utility" alone."""
+        """True for loss="utility": higher values are better."""
         return self.kind == "utility"
 
     def loss_of(self, value: float) -> float:
-        """The loss of a run with this value."""
-        # Sums in different orders may differ in the last bit; a loss never leaves its range for that.
+        """Return the loss of a run with this value."""
+        # Sums in different orders may differ in the last bit; the loss must stay in its range.
         bound = self.bound
         value = min(value, bound)
         if self.kind == "utility":

@@ -1,4 +1,4 @@
-"""What an algorithm family must offer: one arriving instance and its loss at every parameter."""
+"""The protocol of algorithm families: one instance and its loss as a function of the parameters."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Problem(Protocol):
     Its parameters are those of its space: rho for an `Interval`, rho and alpha for `Strips`. Functions are on
     the line of the space.
 
-    The sets on which `reveal` sees the loss must form a partition of the space: wherever in the domain of
-    reveal(rho) one plays, `reveal` has the same domain. Without that the learner's estimates are biased.
+    The feedback sets must form a partition of the space: `reveal` has the same domain at every point of the
+    domain of reveal(rho). Otherwise the learner's estimates are biased.
     """
 
     @property
     def space(self) -> Space:
-        """Where the parameters live."""
+        """The space of the parameters."""
         ...
 
     @property
@@ -33,24 +33,24 @@ class Problem(Protocol):
 
     @property
     def maximize(self) -> bool:
-        """Whether the losses are utilities, and more is better."""
+        """True if losses are utilities: higher values are better."""
         ...
 
     def loss(self, *parameters: Any) -> float:
-        """Bandit feedback: the loss of one plain run."""
+        """Return the loss of one plain run (bandit feedback)."""
         ...
 
     def reveal(self, *parameters: Any) -> Piecewise:
-        """Semi-bandit feedback: the loss on a set around the parameters, by one run with bookkeeping."""
+        """Return the loss on the feedback set around the parameters (semi-bandit feedback)."""
         ...
 
     def losses(self) -> Piecewise:
-        """Full information: the whole loss function."""
+        """Return the whole loss function (full information)."""
         ...
 
 
 class Explicit:
-    """An instance whose loss function is given outright, each of its pieces a feedback set.
+    """An instance with a given loss function. Each piece is a feedback set.
 
     >>> from semibandit import PiecewiseConstant
     >>> problem = Explicit(PiecewiseConstant([0, 0.4, 1], [0.9, 0.1]))
@@ -70,15 +70,15 @@ class Explicit:
         self.space = Interval(*function.domain[0])
 
     def loss(self, rho: float) -> float:
-        """The value at rho."""
+        """Return the value at rho."""
         return self.function(self.space.check(rho))
 
     def reveal(self, rho: float) -> Piecewise:
-        """The piece around rho."""
+        """Return the piece around rho."""
         return self.function.piece(self.space.check(rho))
 
     def losses(self) -> Piecewise:
-        """The whole function."""
+        """Return the whole function."""
         return self.function
 
     def __repr__(self) -> str:

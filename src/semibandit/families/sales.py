@@ -1,7 +1,7 @@
 """Selling with one price: a posted price, or the reserve of a second-price auction.
 
-Revenue as a function of the price ρ is piecewise linear: while the same buyers buy, it rises with the
-price; where a buyer drops out, it falls. So feedback here is a `PiecewiseLinear`.
+Revenue is piecewise linear in the price ρ: it rises while the same buyers buy, and falls where a buyer drops
+out. So feedback is a `PiecewiseLinear`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["PostedPrice", "SecondPrice"]
 
 
 class _Sale(Valued):
-    """What both have in common: buyers with values, `supply` units, one price, and the loss."""
+    """Buyers with values, `supply` units, one price, and the loss."""
 
     def __init__(
         self,
@@ -45,69 +45,71 @@ class _Sale(Valued):
         """The revenue if every unit that can be sold were sold at the highest price or value."""
         return min(self.supply, self.values.size) * max(self.space.hi, float(self.values[0]))
 
-    # -- feedback --------------------------------------------------------------------------------
-
     def sold(self, rho: float) -> int:
-        """How many units are sold at the price rho: to the highest values above it."""
-        # At the right end, which belongs to the last piece, who has exactly this value buys.
+        """Return how many units are sold at the price rho: to the highest values above it."""
+        # The right end belongs to the last piece: a buyer with exactly this value buys.
         point = before_end(self.space, rho)
         return min(int((self.values > point).sum()), self.supply)
 
     def revenue(self, rho: float) -> float:
-        """What the sale brings in at the price rho. O(n)."""
-        return self.sold(rho) * self._pays(self.space.check(rho))
+        """Return the revenue at the price rho. O(n)."""
+        return self.sold(rho) * max(self.space.check(rho), self._least)
 
     def loss(self, rho: float) -> float:
-        """The loss at rho (bandit feedback): one sale. O(n)."""
+        """Return the loss at rho (bandit feedback): one sale. O(n)."""
         return self.loss_of(self.revenue(rho))
 
     def reveal(self, rho: float) -> PiecewiseLinear:
-        """The loss on the interval around rho where as many are sold (semi-bandit feedback). O(log n)."""
-        return self._function.piece(self.space.check(rho))
+        """Return the loss on the interval around rho with the same number sold (semi-bandit feedback)."""
+        drops = self._drops
+        k = int(np.searchsorted(drops, before_end(self.space, rho), side="right"))
+        return self.losses().restrict(drops[k - 1], drops[k])
 
     def losses(self) -> PiecewiseLinear:
-        """The loss at every price (full information). O(n log n)."""
+        """Return the loss at every price (full information). O(n log n)."""
         return self._function
 
-    # -- inside ----------------------------------------------------------------------------------
+    @cached_property
+    def _drops(self) -> FloatArray:
+        """The prices at which the number sold falls, between the ends of the space."""
+        lo, hi = self.space.lo, self.space.hi
+        inner = np.unique(self.values[: self.supply])
+        return np.concatenate(([lo], inner[(inner > lo) & (inner < hi)], [hi]))
 
     @cached_property
     def _function(self) -> PiecewiseLinear:
-        lo, hi = self.space.lo, self.space.hi
-        inner = np.unique(self._kinks())
-        edges = np.concatenate(([lo], inner[(inner > lo) & (inner < hi)], [hi]))
+        edges = self._drops
+        if self.space.lo < self._least < self.space.hi:  # a kink
+            edges = np.union1d(edges, [self._least])
         sold = np.minimum(np.searchsorted(-self.values, -edges[:-1], side="left"), self.supply)
         left, right = (
-            [self.loss_of(n * self._pays(x)) for n, x in zip(sold.tolist(), ends.tolist(), strict=True)]
+            [self.loss_of(n * max(x, self._least)) for n, x in zip(sold.tolist(), ends.tolist(), strict=True)]
             for ends in (edges[:-1], edges[1:])
         )
         return PiecewiseLinear(edges, left, right)
 
-    def _kinks(self) -> FloatArray:
-        """The prices where the number sold, or what a buyer pays for, changes."""
-        raise NotImplementedError
-
-    def _pays(self, price: float) -> float:
-        """What a buyer who gets a unit pays."""
-        raise NotImplementedError
+    @property
+    def _least(self) -> float:
+        """The least that a buyer who gets a unit pays, whatever the price."""
+        return 0.0
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.values.size} buyers, supply {self.supply}, {self.space})"
 
 
 class PostedPrice(_Sale):
-    """Buyers come to a posted price ρ; those who value a unit above it buy, while there are any.
+    """A sale at a posted price ρ: buyers who value a unit above it buy, as long as there are units.
 
     A buyer whose value equals the price does not buy, except at the right end of the space.
 
     Parameters
     ----------
     values
-        What a unit is worth to each buyer, >= 0.
+        The value of a unit to each buyer, >= 0.
     space
         The prices; [0, 1] by default.
     supply
-        How many units there are; as many as buyers by default.
+        The number of units; as many as buyers by default.
     loss
         "normalised": 1 - revenue / bound in [0, 1], where the bound is the highest price (or value) times
         the units that can be sold; "utility": the revenue itself, to be maximised.
@@ -134,13 +136,6 @@ class PostedPrice(_Sale):
         n = np.size(values) if supply is None else supply
         super().__init__(values, max(n, 1) if supply is None else n, space, loss, "values")
 
-    def _kinks(self) -> FloatArray:
-        # With fewer units than buyers, it is only the values of the highest ones that matter.
-        return self.values[: self.supply]
-
-    def _pays(self, price: float) -> float:
-        return price
-
 
 class SecondPrice(_Sale):
     """An auction of `supply` units with a reserve ρ: winners pay the highest losing bid or the reserve.
@@ -151,11 +146,11 @@ class SecondPrice(_Sale):
     Parameters
     ----------
     bids
-        What each bidder offers for a unit, >= 0.
+        The offer of each bidder for a unit, >= 0.
     space
         The reserves; [0, 1] by default.
     supply
-        How many units there are; a bidder gets at most one.
+        The number of units; a bidder gets at most one.
     loss
         The loss, as in `PostedPrice`.
 
@@ -166,6 +161,8 @@ class SecondPrice(_Sale):
     (0.3, 0.7, 0.0)
     >>> auction.losses()
     PiecewiseLinear([0.0, 0.3, 0.8, 1.0], [0.3, 0.3, 0.0], [0.3, 0.8, 0.0])
+    >>> auction.reveal(0.5)
+    PiecewiseLinear([0.0, 0.3, 0.8], [0.3, 0.3], [0.3, 0.8])
     """
 
     def __init__(
@@ -178,9 +175,6 @@ class SecondPrice(_Sale):
     ) -> None:
         super().__init__(bids, supply, space, loss, "bids")
 
-    def _kinks(self) -> FloatArray:
-        return self.values[: self.supply + 1]
-
-    def _pays(self, price: float) -> float:
-        losing = float(self.values[self.supply]) if self.supply < self.values.size else 0.0
-        return max(price, losing)
+    @property
+    def _least(self) -> float:
+        return float(self.values[self.supply]) if self.supply < self.values.size else 0.0

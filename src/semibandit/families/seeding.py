@@ -21,10 +21,10 @@ __all__ = ["Seeding"]
 
 
 class Seeding:
-    """One set of points to seed: each next centre is drawn with probability ∝ (distance to centres)^α.
+    """Seeding of k-means: each next centre is drawn with probability ∝ (distance to the centres)^α.
 
-    α = 0 draws uniformly, α = 2 is k-means++, large α takes the farthest point. The uniform numbers behind
-    the draws are fixed, so that the centres are a piecewise constant function of α. The first centre is
+    α = 0 draws uniformly, α = 2 is k-means++, large α takes the farthest point. The uniform numbers of
+    the draws are fixed, so the centres are a piecewise constant function of α. The first centre is
     uniform for every α; points that coincide with a centre are never drawn.
 
     Parameters
@@ -41,7 +41,7 @@ class Seeding:
         Steps of Lloyd's algorithm after the seeding.
     partition
         The feedback sets: the maximal intervals with the same "output", the centres in the order in which
-        they are picked, or with the same "loss", where different centres end in the same clusters.
+        they are picked, or with the same "loss".
     seed
         The seed of the uniforms.
 
@@ -77,7 +77,7 @@ class Seeding:
         seed: int = 0,
     ) -> None:
         self.points = _points(points)
-        # Only ratios of distances matter; squares of these must neither overflow nor vanish.
+        # Only ratios of distances matter; their squares must neither overflow nor underflow.
         self._scaled = np.ldexp(self.points, -math.frexp(float(np.abs(self.points).max()))[1])
         self.n_clusters = _validate.integer("n_clusters", n_clusters, low=1)
         if self.n_clusters > len(self.points):
@@ -97,26 +97,26 @@ class Seeding:
     # -- feedback --------------------------------------------------------------------------------
 
     def centers(self, rho: float) -> IntArray:
-        """The indices of the points picked at α = rho, in order. O(k·n·(log n + d))."""
+        """Return the indices of the points picked at α = rho, in order. O(k·n·(log n + d))."""
         return self._run(before_end(self.space, rho), False)[0]
 
     def loss(self, rho: float) -> float:
-        """The loss at rho (bandit feedback): one seeding."""
+        """Return the loss at rho (bandit feedback): one seeding."""
         return self._loss_of(self.centers(rho))
 
     def reveal(self, rho: float) -> PiecewiseConstant:
-        """The loss on the interval around rho with the same centres, or loss (semi-bandit feedback)."""
+        """Return the loss on the feedback set around rho (semi-bandit feedback)."""
         return level_set(self._piece, rho, self.space) if self.partition == "loss" else self._piece(rho)
 
     def _piece(self, rho: float) -> PiecewiseConstant:
-        """The loss on the interval around rho with the same centres."""
+        """Return the loss on the interval around rho with the same centres."""
         centers, left, right = self._run(before_end(self.space, rho), True)
         return PiecewiseConstant.constant(left, right, self._loss_of(centers))
 
     def losses(self) -> PiecewiseConstant:
-        """The loss everywhere (full information), its pieces the intervals that `reveal` shows.
+        """Return the loss everywhere (full information), its pieces the intervals that `reveal` shows.
 
-        Pieces that begin with the same centres share the work for these.
+        Pieces that begin with the same centres share their computation.
         """
         first, squares = self._run(self.space.lo, False)[0][0], np.full(len(self.points), math.inf)
         pieces = list(self._pieces([first], squares, self.space.lo, self.space.hi))
@@ -127,7 +127,7 @@ class Seeding:
     def _pieces(
         self, centers: list[int], squares: FloatArray, lo: float, hi: float
     ) -> Iterator[tuple[float, list[int]]]:
-        """What is picked after `centers` on [lo, hi): where each piece begins, and all of its centres."""
+        """Yield the pieces of [lo, hi) that begin with `centers`: the left end, and all centres."""
         from semibandit.families import _seeding_kernels as k
 
         if len(centers) == self.n_clusters:
@@ -169,7 +169,7 @@ class Seeding:
 
     @cached_property
     def _alone(self) -> float:
-        """The cost of the first centre alone."""
+        """The cost with the first centre only."""
         first = min(int(self.uniforms[0] * len(self.points)), len(self.points) - 1)
         return float(_squares(self._scaled, self._scaled[[first]]).sum())
 
@@ -179,7 +179,7 @@ class Seeding:
 
 
 def _squares(points: FloatArray, places: FloatArray) -> FloatArray:
-    """The squared distances, one row per point."""
+    """Return the squared distances, one row per point."""
     return np.asarray(((points[:, None, :] - places[None, :, :]) ** 2).sum(axis=2))
 
 

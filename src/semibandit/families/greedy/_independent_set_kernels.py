@@ -1,7 +1,7 @@
-"""Kernels of the greedy independent set: the two runs, and where they choose the same.
+"""Kernels of the greedy independent set: the two runs, and the intervals with the same set.
 
-A vertex v is the line log w - ρ·log(1 + deg), as an item of a knapsack is with its value and size, and two
-vertices swap at the same kind of critical value, rounded in the same way (see `order`). A graph comes as
+A vertex is the line log w - ρ·log(1 + deg), like an item of a knapsack of value w and size 1 + deg, with the
+same critical values (see `order`). A graph comes as
 `start` and `near`: the neighbours of v are near[start[v]:start[v + 1]].
 """
 
@@ -44,7 +44,7 @@ def interval_static(
     ends: tuple[float, float, float],
     margin: float,
 ) -> tuple[float, float]:
-    """The maximal [left, right) around rho on which the same set is taken; ends = (lo, rho, hi). O(n + m).
+    """Return the maximal interval around rho on which the same set is taken; ends = (lo, rho, hi). O(n + m).
 
     The run takes S exactly where every other vertex x has a neighbour of S before it. Those of larger
     degree are before x left of their critical value, those of smaller degree from theirs on: x is content
@@ -81,7 +81,7 @@ def interval_static(
 def _surely_behind(
     items: Any, start: Any, near: Any, taken: Any, x: int, left: float, right: float, margin: float
 ) -> bool:
-    """Whether some neighbour that is taken is clearly ahead of x at both ends, and so all between."""
+    """Return whether some neighbour that is taken is clearly ahead of x at both ends, and so all between."""
     for k in range(start[x], start[x + 1]):
         y = near[k]
         if taken[y]:
@@ -170,7 +170,7 @@ def _tighten(
     ends: tuple[float, float, float],
     margin: float,
 ) -> tuple[float, float]:
-    """The part of [left, right) on which `best` stays ahead of all that are alive."""
+    """Return the part of [left, right) on which `best` stays ahead of all that are alive."""
     left, rho, right = ends
     for v in alive:
         slope = log_size[best] - log_size[v]

@@ -1,7 +1,10 @@
 """The greedy run, and the interval on which it tries the items in the same order (Algorithm 2).
 
-Items come as rows (log v, log s, v, s) with v > 0, and as integer sizes (`weights`), so that sums are exact
-and what fits does not depend on the order of additions. An item is a line log v - ρ log s.
+Items are rows (log v, log s, v, s) with v > 0: lines log v - ρ log s. `weights` are their sizes as sums of
+two doubles: a multiple of q, about room / 2^51, and a remainder below q. The multiples add up exactly, since
+no sum exceeds twice the room. The remainders do because they are rounded to multiples of about n q / 2^53,
+which changes a size only if it has bits below n · room / 2^102. So what fits does not depend on the order
+of additions.
 """
 
 import math
@@ -13,46 +16,62 @@ from semibandit._validate import FloatArray, IntArray
 from semibandit.families.greedy.order import arrange, critical
 from semibandit.families.greedy.solution import FEW, BoolArray
 
-# -- before the first run --------------------------------------------------------------------------------
+# -- preparation -----------------------------------------------------------------------------------------
 
 
 @kernel
 def prepare(
-    values: FloatArray, sizes: FloatArray, capacity: float, items: FloatArray, weights: IntArray
-) -> tuple[bool, int, int, float, float, float]:
-    """Write rows and integer sizes of the items of some value, by index.
+    values: FloatArray, sizes: FloatArray, capacity: float, items: FloatArray, weights: FloatArray
+) -> tuple[bool, int, float, float, float, float]:
+    """Write items and weights of the items with some value, by index.
 
-    Integer sizes are in units of about capacity / 2^61. Returns whether values and sizes are fit for use, the
-    number of rows, the capacity as an integer, the largest |log v| and |log s|, and how far apart logarithms
-    of sizes are.
+    Returns whether values and sizes are valid, the number of rows, the room (the capacity, or twice what all
+    items that fit into it need, if that is less), the largest |log v| and |log s|, and the largest difference
+    of log s.
     """
-    _, exponent = math.frexp(capacity)
-    room = int(math.ldexp(capacity, 61 - exponent))
-    n, total = 0, 0.0
+    n, total, needed = 0, 0.0, 0.0
     largest_v, lowest_s, highest_s = 0.0, math.inf, -math.inf
     for i in range(values.size):
         v, s = values[i], sizes[i]
         total += v
+        needed += s if s <= capacity else 0.0
         if not (0.0 <= v < math.inf and 0.0 < s < math.inf):
-            return False, i, room, 0.0, 0.0, 0.0
+            return False, i, 0.0, 0.0, 0.0, 0.0
         if v > 0.0:
             log_v, log_s = math.log(v), math.log(s)
             items[n, 0], items[n, 1], items[n, 2], items[n, 3] = log_v, log_s, v, s
-            # Twice the capacity is too large as well, and stays within 64 bits.
-            capped = min(s, 2.0 * capacity)
-            weights[n] = int(np.rint(math.ldexp(capped, 61 - exponent))) if capacity > 0.0 else 1
             largest_v = max(largest_v, abs(log_v))
             lowest_s, highest_s = min(lowest_s, log_s), max(highest_s, log_s)
             n += 1
+    room = min(capacity, 2.0 * needed)
     if n == 0:
-        return True, 0, room, 0.0, 0.0, 0.0
+        return total < math.inf, 0, room, 0.0, 0.0, 0.0
+    weigh(items[:n, 3], room, values.size, weights)
     largest_s = max(abs(lowest_s), abs(highest_s))
     return total < math.inf, n, room, largest_v, largest_s, highest_s - lowest_s
 
 
 @kernel
+def weigh(sizes: FloatArray, room: float, n: int, weights: FloatArray) -> None:
+    """Write the weights of sizes, in units of a power of two near the room, for sums of up to n of them."""
+    _, exponent = math.frexp(room)
+    step = 2.0 ** (math.frexp(float(n))[1] - 104)
+    for i in range(sizes.size):
+        # Twice the room is too large to fit as well.
+        share = math.ldexp(min(sizes[i], 2.0 * room), -exponent) if room > 0.0 else 1.0
+        weights[i, 0] = math.floor(share * 2.0**51) * 2.0**-51
+        weights[i, 1] = np.rint((share - weights[i, 0]) / step) * step
+
+
+@inner
+def all_room(room: float) -> tuple[float, float]:
+    """Return the whole room, as a sum like those of weights."""
+    return math.frexp(room)[0], 0.0
+
+
+@kernel
 def relaxation(items: FloatArray, capacity: float, order: IntArray, margin: float) -> float:
-    """The value of the fractional relaxation: fill up by value per size, with a part of what is first out.
+    """Return the value of the fractional relaxation: fill up by v / s, with a part of the first item out.
 
     Makes `order` that of the greedy run at 1.
     """
@@ -71,7 +90,7 @@ def relaxation(items: FloatArray, capacity: float, order: IntArray, margin: floa
 
 @inner
 def _part(value: float, room: float, size: float) -> float:
-    """The value times room / size, which is at most the value, where the quotient alone might vanish."""
+    """Return value · room / size, at most the value; the quotient alone might underflow."""
     v, ev = math.frexp(value)
     r, er = math.frexp(room)
     s, es = math.frexp(size)
@@ -83,7 +102,7 @@ def _part(value: float, room: float, size: float) -> float:
 
 @inner
 def rate(items: FloatArray, order: IntArray, rho: float) -> FloatArray:
-    """The scores at rho, by position."""
+    """Return the scores at rho, by position."""
     scores = np.empty(order.size)
     for p in range(order.size):
         scores[p] = items[order[p], 0] - rho * items[order[p], 1]
@@ -92,17 +111,17 @@ def rate(items: FloatArray, order: IntArray, rho: float) -> FloatArray:
 
 @inner
 def sort(items: FloatArray, order: IntArray, rho: float, margin: float) -> None:
-    """Make `order` that at rho: whatever it was for a few items, quick where it was nearly so for many."""
+    """Sort `order` at rho: from any order for up to FEW items, from a nearly right one for more."""
     scores = rate(items, order, rho)
     if order.size <= FEW:
-        count_places(scores, order)
+        _count_places(scores, order)
         scores = rate(items, order, rho)
     arrange(items, order, scores, rho, margin)
 
 
 @inner
-def count_places(scores: FloatArray, order: IntArray) -> None:
-    """Sort by decreasing score: O(n²), and yet the quickest for a few, as nothing depends on a comparison."""
+def _count_places(scores: FloatArray, order: IntArray) -> None:
+    """Sort by decreasing score in O(n²) without branches, which is fastest for a few items."""
     n = order.size
     sorted_ = np.empty(n, np.int64)
     for p in range(n):
@@ -116,21 +135,29 @@ def count_places(scores: FloatArray, order: IntArray) -> None:
         order[p] = sorted_[p]
 
 
+@inner
+def fits(weights: FloatArray, item: int, room: tuple[float, float]) -> bool:
+    """Return whether an item fits into some room. The sign of the rounded difference is exact."""
+    return bool((room[0] - weights[item, 0]) + (room[1] - weights[item, 1]) >= 0.0)
+
+
 @kernel
-def fill(order: IntArray, weights: IntArray, capacity: int) -> tuple[BoolArray, int]:
-    """Add what fits, in this order: which items are taken (by item), and the capacity left."""
+def fill(
+    order: IntArray, weights: FloatArray, room: tuple[float, float]
+) -> tuple[BoolArray, tuple[float, float]]:
+    """Take what fits, in this order; return a mask by item and the room left."""
     taken = np.zeros(order.size, np.bool_)
     for p in range(order.size):
         item = order[p]
-        if weights[item] <= capacity:
+        if fits(weights, item, room):
             taken[item] = True
-            capacity -= weights[item]
-    return taken, capacity
+            room = (room[0] - weights[item, 0], room[1] - weights[item, 1])
+    return taken, room
 
 
 @inner
 def worth(items: FloatArray, taken: BoolArray) -> float:
-    """The value of a set, added up by index: the same set has the same value, however it was found."""
+    """Return the value of a set, added up by index: equal sets have equal values."""
     total = 0.0
     for item in range(taken.size):
         total += items[item, 2] if taken[item] else 0.0
@@ -139,14 +166,16 @@ def worth(items: FloatArray, taken: BoolArray) -> float:
 
 @kernel
 def run(
-    items: FloatArray, weights: IntArray, capacity: int, order: IntArray, rho: float, margin: float
-) -> tuple[BoolArray, int, float]:
-    """The greedy run, which makes `order` that at rho (see `sort`).
-
-    Returns what is taken (by item), the capacity left, and the value.
-    """
+    items: FloatArray,
+    weights: FloatArray,
+    room: float,
+    order: IntArray,
+    rho: float,
+    margin: float,
+) -> tuple[BoolArray, tuple[float, float], float]:
+    """Sort `order` at rho (see `sort`) and take what fits; return a mask, the room left, and the value."""
     sort(items, order, rho, margin)
-    taken, rest = fill(order, weights, capacity)
+    taken, rest = fill(order, weights, all_room(room))
     return taken, rest, worth(items, taken)
 
 
@@ -157,11 +186,11 @@ def run(
 def order_interval(
     items: FloatArray, order: IntArray, lo: float, rho: float, hi: float, spread: float, margin: float
 ) -> tuple[float, float]:
-    """The maximal [left, right) in [lo, hi) around rho on which the items keep `order`, that at rho.
+    """Return the maximal [left, right) in [lo, hi) around rho on which the items keep `order`, that at rho.
 
     Neighbours are enough: the next two items to swap are neighbours. Logarithms of sizes differ by at most
-    `spread`, so that neighbours whose scores are further apart than that times the distance of the best ends
-    so far need no look at the items.
+    `spread`, so neighbours whose scores are further apart than `spread` times the distance of the best ends
+    so far need no critical value.
     """
     left, right = lo, hi
     scores = rate(items, order, rho)
@@ -183,7 +212,7 @@ def order_interval(
 
 @kernel
 def all_critical(items: FloatArray, lo: float, hi: float) -> FloatArray:
-    """The critical values of all pairs in (lo, hi), unsorted, with repetitions: O(n²)."""
+    """Return the critical values of all pairs in (lo, hi), unsorted, with repetitions: O(n²)."""
     n = len(items)
     found = np.empty(n * (n - 1) // 2)
     count = 0

@@ -1,16 +1,15 @@
-"""Where the greedy run selects the same set: the interval around ρ, and the whole function.
+"""The interval around ρ on which the greedy run selects the same set, and the whole function.
 
-An item is a line log v - ρ log s; the larger its size the faster it falls, so to the right of ρ small items
-gain and to the left large ones do. Let S be the selected set, r the capacity left, and A(x) the weight of
-the selected items behind a rejected item x. The run selects S at another ρ exactly if every rejected x still
-finds too little room there:
+An item is a line log v - ρ log s. The larger its size the faster it falls, so small items gain to the right
+of ρ and large ones to the left. Let S be the selected set, r the room left, and A(x) the total size of the
+selected items behind a rejected item x. The run selects S at another ρ exactly if no rejected x fits there:
 
-    weight(x) > r + A(x).
+    size(x) > r + A(x).
 
 Swaps inside S, and among the rejected, change nothing. Going right, a rejected x can only overtake a larger
-selected y, and then A(x) >= weight(y) >= weight(x): the first such swap is the end. Going left, x can only
-overtake smaller ones (one that is larger and behind x would have broken the inequality already), so that
-A(x) grows, and the end is where some A(x) has grown too far. Hence neither end needs a simulated sweep.
+selected y, and then A(x) >= size(y) >= size(x): the first such swap is the end. Going left, x can only
+overtake smaller ones (a larger one behind x would have broken the inequality already), so A(x) grows, and the
+end is where some x fits. Neither end needs a simulated sweep.
 """
 
 import math
@@ -19,27 +18,30 @@ import numpy as np
 
 from semibandit._jit import inner, kernel
 from semibandit._validate import FloatArray, IntArray
-from semibandit.families.greedy._knapsack_kernels import fill, rate, run, sort, worth
+from semibandit.families.greedy._knapsack_kernels import all_room, fill, fits, rate, run, sort, worth
 from semibandit.families.greedy.order import ahead, arrange, before, critical
 from semibandit.families.greedy.solution import BoolArray
 
 _GROWTH = 4.0
-_MOST_STEPS = 8
+_MOST_STEPS = 8  # per item, of looking back
+_PICK = 2654435761  # picks without order: Knuth's multiplicative hash
 
 
 @kernel
 def reveal(
     items: FloatArray,
-    weights: IntArray,
-    capacity: int,
+    weights: FloatArray,
+    room: float,
     order: IntArray,
-    lo: float,
-    rho: float,
-    hi: float,
+    ends: tuple[float, float, float],
     margin: float,
 ) -> tuple[float, float, float]:
-    """A run at rho: the maximal [left, right) around rho with its output, and its value."""
-    taken, rest, value = run(items, weights, capacity, order, rho, margin)
+    """Run at rho; return the maximal interval around rho with its output, and its value.
+
+    ends = (lo, rho, hi).
+    """
+    lo, rho, hi = ends
+    taken, rest, value = run(items, weights, room, order, rho, margin)
     lines, chosen = _by_position(items, order, taken)
     right = _right_end(items, order, lines, chosen, (rho, hi, hi), margin)
     left = _left_end(items, weights, order, lines, chosen, rest, (lo, rho, right), margin)
@@ -65,10 +67,10 @@ def _right_end(
     ends: tuple[float, float, float],
     margin: float,
 ) -> float:
-    """The first swap right of rho of a selected item with a rejected one behind it; ends = (rho, try, hi).
+    """Return the first swap right of rho of a selected item and a rejected one; ends = (rho, guess, hi).
 
-    Newton's method on the convex function "how far is a rejected item above a selected one that led it at
-    rho": a handful of steps of O(n), each of which ends on an exact critical value.
+    Newton's method on a convex function of ρ, the largest lead of a rejected item over a selected one that
+    was ahead of it at rho: a handful of steps of O(n), each of which ends on an exact critical value.
     """
     rho, guess, hi = ends
     last = np.nextafter(hi, -math.inf)
@@ -92,8 +94,8 @@ def _right_end(
 def _overtaking(
     items: FloatArray, order: IntArray, lines: FloatArray, chosen: BoolArray, point: float, margin: float
 ) -> tuple[int, int]:
-    """Positions (x, y): the rejected x is ahead, at `point`, of a selected y in front of it; the widest."""
-    rear, rear_score = -1, math.inf  # the selected item so far that is hindmost at `point`
+    """Return positions (x, y): at `point` the rejected x leads the selected y before it, by the most."""
+    rear, rear_score = -1, math.inf  # the last of the selected items so far, at `point`
     x, y, lead = -1, -1, -math.inf
     for p in range(order.size):
         score = lines[p, 0] - point * lines[p, 1]
@@ -112,132 +114,131 @@ def _overtaking(
 @inner
 def _left_end(
     items: FloatArray,
-    weights: IntArray,
+    weights: FloatArray,
     order: IntArray,
     lines: FloatArray,
     chosen: BoolArray,
-    rest: int,
+    rest: tuple[float, float],
     ends: tuple[float, float, float],
     margin: float,
 ) -> float:
-    """Where, going left from rho, some rejected item first finds room; ends = (lo, rho, right end).
+    """Return where, going left from rho, a rejected item first fits; ends = (lo, rho, right end).
 
-    The bound starts at a guess (as far as the right end is) and is raised by every rejected item that finds
-    room before it; a guess that nobody raises is a lower bound, and the next one lies further out.
+    The bound starts at a guess, as far from rho as the right end is, and is raised by rejected items that fit
+    left of rho. A guess that no item raises is a lower bound, and the next one is farther out.
     """
     lo, rho, right = ends
-    need = _needs(weights, order, chosen, rest)
+    behind = _rooms(weights, order, chosen, rest)
     reach = right - rho
     while True:
         guess = max(lo, rho - reach)
-        bound = _raise_bound(items, weights, order, lines, chosen, need, guess, margin)
+        bound = _raise_bound(items, weights, order, lines, chosen, behind, guess, margin)
         if bound > guess or guess == lo:
             return bound
         reach *= _GROWTH
 
 
 @inner
-def _needs(weights: IntArray, order: IntArray, chosen: BoolArray, rest: int) -> IntArray:
-    """By position: the weight that a rejected item must yet overtake to find room, weight(x) - r - A(x)."""
-    need = np.empty(order.size, np.int64)
-    room = rest
+def _rooms(weights: FloatArray, order: IntArray, chosen: BoolArray, rest: tuple[float, float]) -> FloatArray:
+    """Return by position the room that a rejected item finds there, r + A(x)."""
+    behind = np.empty((order.size + 1, 2))
+    behind[order.size, 0], behind[order.size, 1] = room = rest
     for p in range(order.size - 1, -1, -1):
-        room += weights[order[p]] if chosen[p] else 0
-        need[p] = weights[order[p]] - room
-    return need
+        if chosen[p]:
+            room = (room[0] + weights[order[p], 0], room[1] + weights[order[p], 1])
+        behind[p, 0], behind[p, 1] = room
+    return behind
 
 
 @inner
 def _raise_bound(
     items: FloatArray,
-    weights: IntArray,
+    weights: FloatArray,
     order: IntArray,
     lines: FloatArray,
     chosen: BoolArray,
-    need: IntArray,
+    behind: FloatArray,
     bound: float,
     margin: float,
 ) -> float:
-    """The largest critical value above `bound` left of which a rejected item finds room, or `bound`.
+    """Return the largest critical value above `bound` left of which a rejected item fits, or `bound`.
 
-    Each rejected item looks back over the items in front for those that it has overtaken at the bound. This
-    is short where few have changed places; otherwise sorting is cheaper.
+    Each rejected item looks back over the items before it for those that it has passed at the bound. This is
+    fast if few items have swapped; otherwise sorting is.
     """
     n = order.size
     scores, rear = np.empty(n), np.empty(n)
-    met = np.empty(n, np.int64)
+    passed = np.empty(n, np.int64)
     steps = 0
     _score(lines, chosen, bound, scores, rear)
     for p in range(1, n):
         if chosen[p]:
             continue
-        count, gained = 0, 0
+        count, room = 0, (behind[p, 0], behind[p, 1])
         q = p - 1
         while q >= 0 and rear[q] <= scores[p] + margin:
             if chosen[q] and ahead(items, order[p], scores[p], order[q], scores[q], bound, margin):
-                met[count] = order[q]
-                gained += weights[order[q]]
+                passed[count] = item = order[q]
+                room = (room[0] + weights[item, 0], room[1] + weights[item, 1])
                 count += 1
             q -= 1
-        if gained >= need[p]:
-            bound = _room_at(items, weights, order[p], met[:count], need[p])
+        if fits(weights, order[p], room):
+            bound = _fits_from(items, weights, order[p], passed[:count], (behind[p, 0], behind[p, 1]))
             _score(lines, chosen, bound, scores, rear)
         steps += p - q
         if steps > _MOST_STEPS * n:
-            return _raise_bound_sorted(items, weights, order, lines, chosen, need, bound, margin)
+            return _raise_bound_sorted(items, weights, order, chosen, behind, bound, margin)
     return bound
 
 
 @inner
 def _raise_bound_sorted(
     items: FloatArray,
-    weights: IntArray,
+    weights: FloatArray,
     order: IntArray,
-    lines: FloatArray,
     chosen: BoolArray,
-    need: IntArray,
+    behind: FloatArray,
     bound: float,
     margin: float,
 ) -> float:
-    """The same by sorting at the bound: what a rejected item has gained is a difference of sums.
+    """Do the same by sorting at the bound, where a pass from the back finds the rejected items that fit.
 
-    Of those with room one is picked blindly, which halves their number on average.
+    One of them, picked without order, raises the bound; this halves their number on average.
     """
     n = order.size
-    place = np.empty(n, np.int64)  # item -> position at rho
-    behind = np.zeros(n + 1, np.int64)  # weight of the selected items from a position on, at rho
-    for p in range(n - 1, -1, -1):
+    place = np.empty(n, np.int64)  # of an item at rho
+    for p in range(n):
         place[order[p]] = p
-        behind[p] = behind[p + 1] + (weights[order[p]] if chosen[p] else 0)
-    roomy, met = np.empty(n, np.int64), np.empty(n, np.int64)
+    rest = (behind[n, 0], behind[n, 1])
+    fitting, passed = np.empty(n, np.int64), np.empty(n, np.int64)
     picks = 1
     while True:
         now = order.copy()
         sort(items, now, bound, margin)
-        count, weight = 0, 0
+        count, room = 0, rest
         for k in range(n - 1, -1, -1):
-            p = place[now[k]]
-            if chosen[p]:
-                weight += weights[now[k]]
-            elif weight - behind[p] >= need[p]:
-                roomy[count] = k
+            item = now[k]
+            if chosen[place[item]]:
+                room = (room[0] + weights[item, 0], room[1] + weights[item, 1])
+            elif fits(weights, item, room):
+                fitting[count] = k
                 count += 1
         if count == 0:
             return bound
-        k = roomy[(picks * 2654435761) % count]
+        k = fitting[(picks * _PICK) % count]
         picks += 1
         p = place[now[k]]
         count = 0
         for l in range(k + 1, n):
             if place[now[l]] < p and chosen[place[now[l]]]:
-                met[count] = now[l]
+                passed[count] = now[l]
                 count += 1
-        bound = _room_at(items, weights, now[k], met[:count], need[p])
+        bound = _fits_from(items, weights, now[k], passed[:count], (behind[p, 0], behind[p, 1]))
 
 
 @inner
 def _score(lines: FloatArray, chosen: BoolArray, point: float, scores: FloatArray, rear: FloatArray) -> None:
-    """Scores at `point` by position, and the smallest score of a selected item up to each position."""
+    """Write scores at `point` by position, and the smallest score of a selected item up to each position."""
     lowest = math.inf
     for p in range(scores.size):
         scores[p] = lines[p, 0] - point * lines[p, 1]
@@ -246,40 +247,38 @@ def _score(lines: FloatArray, chosen: BoolArray, point: float, scores: FloatArra
 
 
 @inner
-def _room_at(items: FloatArray, weights: IntArray, x: int, met: IntArray, need: int) -> float:
-    """Left of which critical value the items that x has overtaken weigh `need`; sorts these."""
-    swaps = np.empty(met.size)
-    for k in range(met.size):
-        swaps[k] = critical(items[x, 2], items[x, 3], items[met[k], 2], items[met[k], 3])
-    _sort_down(swaps, met)
-    for k in range(met.size):
-        need -= weights[met[k]]
-        if need <= 0:
-            return float(swaps[k])
-    return -math.inf
+def _fits_from(
+    items: FloatArray, weights: FloatArray, x: int, passed: IntArray, behind: tuple[float, float]
+) -> float:
+    """Return the largest critical value left of which x has passed enough items to fit.
 
-
-@inner
-def _sort_down(keys: FloatArray, items: IntArray) -> None:
-    """Sort keys, and the items that they belong to, downwards: a heap, which is short to compile."""
-    count = keys.size
-    for end in range(count + count // 2 - 1, 0, -1):
-        # First sift down the upper half, then what takes the place of each smallest key.
-        start, size = 0, end
-        if end >= count:
-            start, size = end - count, count
+    `behind` is the room for x before it passes any. Quickselect: O(m) for m items on average.
+    """
+    swaps = np.empty(passed.size)
+    for k in range(passed.size):
+        swaps[k] = critical(items[x, 2], items[x, 3], items[passed[k], 2], items[passed[k], 3])
+    best, above, picks = -math.inf, math.inf, 1
+    while True:
+        count = 0
+        for swap in swaps:
+            count += 1 if best < swap < above else 0
+        if count == 0:
+            return best
+        skip, pivot = (picks * _PICK) % count, best
+        picks += 1
+        for swap in swaps:
+            if best < swap < above:
+                if skip == 0:
+                    pivot = swap
+                skip -= 1
+        room = behind
+        for k in range(passed.size):
+            if swaps[k] >= pivot:
+                room = (room[0] + weights[passed[k], 0], room[1] + weights[passed[k], 1])
+        if fits(weights, x, room):
+            best = pivot
         else:
-            keys[0], keys[end] = keys[end], keys[0]
-            items[0], items[end] = items[end], items[0]
-        child = 2 * start + 1
-        while child < size:
-            if child + 1 < size and keys[child + 1] < keys[child]:
-                child += 1
-            if keys[start] <= keys[child]:
-                break
-            keys[start], keys[child] = keys[child], keys[start]
-            items[start], items[child] = items[child], items[start]
-            start, child = child, 2 * child + 1
+            above = pivot
 
 
 # -- the whole function ----------------------------------------------------------------------------------
@@ -288,14 +287,14 @@ def _sort_down(keys: FloatArray, items: IntArray) -> None:
 @kernel
 def sweep(
     items: FloatArray,
-    weights: IntArray,
-    capacity: int,
+    weights: FloatArray,
+    room: float,
     order: IntArray,
     lo: float,
     hi: float,
     margin: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """From lo to hi, output by output: the edges, and the value between them.
+    """Go from lo to hi, output by output; return the edges, and the values between them.
 
     O(n) for each piece besides the swaps, all of which together are at most n².
     """
@@ -307,7 +306,7 @@ def sweep(
     while True:
         if count == values.size:
             edges, values = _longer(edges), _longer(values)
-        taken, _ = fill(order, weights, capacity)
+        taken, _ = fill(order, weights, all_room(room))
         edges[count], values[count] = rho, worth(items, taken)
         count += 1
         lines, chosen = _by_position(items, order, taken)
@@ -323,7 +322,7 @@ def sweep(
 
 @inner
 def _longer(array: FloatArray) -> FloatArray:
-    """The same with room for as much again."""
+    """Return a copy of twice the length."""
     longer = np.empty(2 * array.size)
     for i in range(array.size):
         longer[i] = array[i]

@@ -20,7 +20,7 @@ __all__ = ["IndependentSet"]
 
 
 class IndependentSet(Valued):
-    """One graph: take vertices by decreasing w / (1 + deg)^ρ, leaving out the neighbours of those taken.
+    """Greedy independent set: take vertices by decreasing w / (1 + deg)^ρ, and remove their neighbours.
 
     Ties go to the vertex that leads just right of ρ (the one of smaller degree), then to the one of smaller
     index. At the right end of the space, which is closed, the run is the one just left of it.
@@ -41,12 +41,11 @@ class IndependentSet(Valued):
         vertex from each of some cliques that cover the graph); "utility": the weight, to be maximised.
     partition
         The feedback sets: the maximal intervals with the same "output", the set that is taken, or with the
-        same "loss", where sets of equal weight follow each other.
+        same "loss".
 
     Notes
     -----
-    Ends of intervals are exact in the sense of `Knapsack`: the critical value of two vertices, rounded
-    correctly to 43 bits, whoever asks.
+    Ends of intervals are exact as in `Knapsack`: critical values, correctly rounded to 43 bits.
 
     Examples
     --------
@@ -77,7 +76,7 @@ class IndependentSet(Valued):
         self._prepare()
 
     def _prepare(self) -> None:
-        """The graph as neighbours in a row, and the margin below which scores may mislead."""
+        """Compute the adjacency arrays, and the margin within which scores are not reliable."""
         n = self.weights.size
         both = np.concatenate((self.edges, self.edges[:, ::-1]))
         both = both[np.lexsort((both[:, 1], both[:, 0]))]
@@ -88,30 +87,26 @@ class IndependentSet(Valued):
         largest_v, largest_s = np.abs(self._items[:, :2]).max(axis=0, initial=0.0).tolist()
         self._margin = margin_of(largest_v, largest_s, self.space)
 
-    # -- what the learner needs to know ----------------------------------------------------------
-
     @cached_property
     def bound(self) -> float:
-        """No independent set weighs more than this. O(n log n + m)."""
+        """An upper bound on the weight of independent sets. O(n log n + m)."""
         from semibandit.families.greedy import _independent_set_kernels as k
 
         order = np.argsort(-self.weights, kind="stable")
         return k.clique_bound(self.weights, self._start, self._near, order)
 
-    # -- feedback --------------------------------------------------------------------------------
-
     def solve(self, rho: float) -> Solution:
-        """One greedy run: the set (a mask) and its weight, with `.order`, in which vertices were taken."""
+        """Run once; return the set (a mask) and its weight, with `.order`, in which vertices were taken."""
         point = before_end(self.space, rho)
         taken, order, _, _ = self._run(point, plain=True)
         return Solution(taken, self._worth(taken), order[taken[order]])
 
     def loss(self, rho: float) -> float:
-        """The loss at rho (bandit feedback): one run. O(n log n + m), adaptive O(n·|set| + m)."""
+        """Return the loss at rho (bandit feedback): one run. O(n log n + m), adaptive O(n·|set| + m)."""
         return self.loss_of(self.solve(rho).value)
 
     def reveal(self, rho: float) -> PiecewiseConstant:
-        """The loss on the maximal interval around rho with the same set, or loss (semi-bandit feedback).
+        """Return the loss on the feedback set around rho (semi-bandit feedback).
 
         Static: O(m) on top of one run. Adaptive: one run shows where the same vertices are taken in the same
         order; runs just beyond its ends go on from there while they take the same set in another order.
@@ -119,7 +114,7 @@ class IndependentSet(Valued):
         return level_set(self._piece, rho, self.space) if self.partition == "loss" else self._piece(rho)
 
     def _piece(self, rho: float) -> PiecewiseConstant:
-        """The loss on the maximal interval around rho with the same set."""
+        """Return the loss on the maximal interval around rho with the same set."""
         point = before_end(self.space, rho)
         taken, _, left, right = self._run(point)
         while self.adaptive and right < self.space.hi:
@@ -135,7 +130,7 @@ class IndependentSet(Valued):
         return PiecewiseConstant.constant(left, right, self.loss_of(self._worth(taken)))
 
     def losses(self) -> PiecewiseConstant:
-        """The loss everywhere (full information), its pieces the intervals that `reveal` shows.
+        """Return the loss everywhere (full information), its pieces the intervals that `reveal` shows.
 
         This takes one run for each interval, from left to right.
         """
@@ -156,7 +151,7 @@ class IndependentSet(Valued):
     def _run(
         self, rho: float, order: IntArray | None = None, *, plain: bool = False
     ) -> tuple[BoolArray, IntArray, float, float]:
-        """The set, the order, and (unless `plain`) the interval on which this run certainly takes it.
+        """Return the set, the order, and (unless `plain`) the interval on which this run certainly takes it.
 
         `order` is one that may be nearly right already (static only).
         """
@@ -187,7 +182,7 @@ class IndependentSet(Valued):
 
 
 def _pairs(edges: npt.ArrayLike, n: int) -> IntArray:
-    """Each edge once, the smaller vertex first."""
+    """Return each edge once, the smaller vertex first."""
     pairs = np.asarray(edges)
     if pairs.size == 0:
         return np.empty((0, 2), np.int64)

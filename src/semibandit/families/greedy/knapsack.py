@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cache, cached_property, partial
 from typing import Any
 
@@ -23,7 +22,7 @@ _PARTITIONS = ("output", "loss", "order")
 
 
 class Knapsack(Valued):
-    """One instance of the greedy family: try the items by decreasing v / s^ρ, add what fits.
+    """Greedy knapsack: try the items by decreasing v / s^ρ, add each that fits.
 
     Ties go to the item that leads just right of ρ (the smaller one), then to the one given first. Items
     without value come last for every ρ; items of the same size never swap. At the right end of the space,
@@ -32,29 +31,29 @@ class Knapsack(Valued):
     Parameters
     ----------
     values
-        What each item is worth, >= 0.
+        The value of each item, >= 0.
     sizes
-        How much capacity each takes, > 0. One may be too large to fit at all; one that takes none has no
-        place in the order, and fits anyway: take it out, and add its value to the result.
+        The size of each item, > 0. Leave out items of size zero, which always fit, and add their values.
     capacity
-        How much there is, >= 0.
+        The capacity, >= 0.
     space
-        The parameters ρ that may be played.
+        The parameters ρ; [0, 10] by default.
     loss
         "normalised": 1 - value / bound in [0, 1], where the bound is that of the fractional (LP) relaxation;
-        "paper": capacity - value in [0, capacity], for instances that promise it (values <= 1 <= sizes do);
+        "paper": capacity - value, for instances where it is never negative (such as values <= 1 <= sizes);
         "utility": the value itself, to be maximised.
     partition
         The feedback sets of `reveal` and the pieces of `losses`. "output": the maximal intervals with the
-        same selected set. "loss": those with the same loss, where sets of equal value follow each other; a
-        few runs each. "order": those with the same order of the items (Algorithm 2 of the paper).
+        same selected set. "loss": those with the same loss, which take several runs. "order": those with the
+        same order of the items (Algorithm 2 of the paper).
 
     Notes
     -----
     Items i and j swap at the double nearest, to 43 significant bits, to
-    log(v_i / v_j) / log(s_i / s_j). `solve`, `loss`, `reveal` and `losses` agree about it to the bit. Sizes
-    are added up exactly (in units of capacity / 2^61), so that what fits does not depend on the order in
-    which sizes were added. Decimal fractions are the doubles that they are: ten sizes of 0.1 overfill 1.0.
+    log(v_i / v_j) / log(s_i / s_j). `solve`, `loss`, `reveal` and `losses` agree about it to the bit.
+
+    Sizes are added exactly, as the doubles that they are: ten sizes of 0.1 do not fit into 1.0. Only bits of
+    a size below n · capacity / 2^102 are rounded off, so an item smaller than that always fits.
 
     Examples
     --------
@@ -93,19 +92,16 @@ class Knapsack(Valued):
             )
 
     def _prepare(self, values: npt.ArrayLike, sizes: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """What every run needs: logarithms, integer sizes, and the margin below which scores may mislead.
-
-        Returns frozen copies of the arguments, or raises an error.
-        """
+        """Compute what every run needs; return frozen copies of the arguments, or raise an error."""
         k, _ = _kernels()
         v, s = np.array(_validate.floats("values", values)), np.array(_validate.floats("sizes", sizes))
         if v.ndim != 1 or v.shape != s.shape or v.size == 0:
             raise _fault(v, s)
-        items, weights = np.empty((v.size, 4)), np.empty(v.size, np.int64)
-        fit, n, self._room, largest_v, largest_s, self._spread = k.prepare(
+        items, weights = np.empty((v.size, 4)), np.empty((v.size, 2))
+        valid, n, self._room, largest_v, largest_s, self._spread = k.prepare(
             v, s, self.capacity, items, weights
         )
-        if not fit:
+        if not valid:
             raise _fault(v, s)
         self._items, self._weights = (
             (items, weights) if n == v.size else (items[:n].copy(), weights[:n].copy())
@@ -119,8 +115,6 @@ class Knapsack(Valued):
     def _worthy(self) -> IntArray:
         """The items of some value, which are the rows of `_items`."""
         return np.flatnonzero(self.values)
-
-    # -- what the learner needs to know ----------------------------------------------------------
 
     @property
     def bound(self) -> float:
@@ -136,13 +130,13 @@ class Knapsack(Valued):
         return self.capacity if self.kind == "paper" else super().high
 
     def loss_of(self, value: float) -> float:
-        """The loss of a run with this value."""
+        """Return the loss of a run with this value."""
         if self.kind == "paper":
             return self.capacity - min(value, self.bound)
         return super().loss_of(value)
 
     def _losses_of(self, values: FloatArray) -> FloatArray:
-        """The losses of many runs, each as `loss_of` has it."""
+        """Return the losses of many runs, each as `loss_of` has it."""
         bound = self.bound
         values = np.minimum(values, bound)
         if self.kind == "utility":
@@ -151,10 +145,8 @@ class Knapsack(Valued):
             return np.asarray(self.capacity - values)
         return np.asarray(1.0 - values / bound) if bound > 0.0 else np.zeros_like(values)
 
-    # -- feedback --------------------------------------------------------------------------------
-
     def solve(self, rho: float) -> Solution:
-        """One greedy run: the selected items (a mask) and their value, with `.order`. O(n log n).
+        """Run once; return the selected items (a mask) and their value, with `.order`. O(n log n).
 
         >>> mask, value = Knapsack([6, 5, 4], [5, 4, 3], 7).solve(0.0)
         >>> mask, value
@@ -166,20 +158,21 @@ class Knapsack(Valued):
         worthless = np.flatnonzero(self.values == 0.0)
         if worthless.size:
             k, _ = _kernels()
-            weights = _integer_sizes(self.capacity, self.sizes[worthless])
+            weights = np.empty((worthless.size, 2))
+            k.weigh(self.sizes[worthless], self._room, self.values.size, weights)
             mask[worthless] = k.fill(np.arange(worthless.size), weights, rest)[0]
         return Solution(mask, value, np.concatenate((self._worthy[order], worthless)))
 
     def loss(self, rho: float) -> float:
-        """The loss at rho (bandit feedback): one greedy run, O(n log n)."""
+        """Return the loss at rho (bandit feedback): one greedy run, O(n log n)."""
         return self.loss_of(self._run(before_end(self.space, rho))[-1])
 
     def reveal(self, rho: float, partition: str | None = None) -> PiecewiseConstant:
-        """The loss on the interval around rho (semi-bandit feedback), from a single run.
+        """Return the loss on the interval around rho (semi-bandit feedback), from a single run.
 
         With partition="order" this is Algorithm 2 of the paper (Lemma 7), O(n log n). With "output" the
-        interval is the widest on which the selected set is the same, often by orders of magnitude wider,
-        for a handful of steps of O(n) on top of the run; with "loss", one of these after the other.
+        interval is the maximal one with the same selected set, for a handful of steps of O(n) on top of the
+        run. With "loss", several of these are joined.
         """
         partition = self._partition(partition)
         k, sets = _kernels()
@@ -189,15 +182,15 @@ class Knapsack(Valued):
         if partition == "output":
             order = self._order(point)
             lo, hi, value = sets.reveal(
-                self._items, self._weights, self._room, order, lo, point, hi, self._margin
+                self._items, self._weights, self._room, order, (lo, point, hi), self._margin
             )
         else:
-            order, _, _, value = self._run(point)
+            order, *_, value = self._run(point)
             lo, hi = k.order_interval(self._items, order, lo, point, hi, self._spread, self._margin)
         return PiecewiseConstant.constant(lo, hi, self.loss_of(value))
 
     def losses(self, partition: str | None = None) -> PiecewiseConstant:
-        """The loss everywhere (full information), its pieces the intervals that `reveal` shows.
+        """Return the loss everywhere (full information), its pieces the intervals that `reveal` shows.
 
         With partition="output", O(n) for each piece and at most O(n²) for all swaps; with "order", which has
         up to n² / 2 pieces, O(n² log n).
@@ -217,13 +210,13 @@ class Knapsack(Valued):
         return losses
 
     def _order(self, point: float) -> IntArray:
-        """An order for a run to start from: that of the scores, but for a few items, which kernels sort."""
+        """Return the order of the scores for a run to start from; kernels sort a few items themselves."""
         if len(self._items) <= FEW:
             return np.arange(len(self._items))
         return np.argsort(point * self._items[:, 1] - self._items[:, 0])
 
-    def _run(self, point: float) -> tuple[IntArray, BoolArray, int, float]:
-        """One run over the items of some value: (order, taken, capacity left, value)."""
+    def _run(self, point: float) -> tuple[IntArray, BoolArray, tuple[float, float], float]:
+        """Run on the items of some value; return (order, taken, room left, value)."""
         k, _ = _kernels()
         order = self._order(point)
         return order, *k.run(self._items, self._weights, self._room, order, point, self._margin)
@@ -237,23 +230,14 @@ class Knapsack(Valued):
 
 @cache
 def _kernels() -> tuple[Any, Any]:
-    """The modules of kernels, imported when first needed; the statement would cost more each time."""
+    """Return the modules of kernels, imported when first needed; the statement would cost more each time."""
     from semibandit.families.greedy import _knapsack_kernels, _knapsack_output
 
     return _knapsack_kernels, _knapsack_output
 
 
-def _integer_sizes(capacity: float, sizes: FloatArray) -> IntArray:
-    """Sizes in the units of `_room`, to be added without error."""
-    if capacity == 0.0:
-        return np.ones(sizes.size, np.int64)
-    # Twice the capacity is too large as well, and stays within 64 bits.
-    capped = np.minimum(sizes, 2.0 * capacity)
-    return np.rint(np.ldexp(capped, 61 - math.frexp(capacity)[1])).astype(np.int64)
-
-
 def _fault(values: FloatArray, sizes: FloatArray) -> ValueError:
-    """What is wrong with values or sizes."""
+    """Return the error for invalid values or sizes."""
     try:
         values = _validate.vector("values", values, low=0.0)
         sizes = positive("sizes", sizes, values.size)

@@ -8,8 +8,8 @@ to 43 significant bits (a relative error of at most 2^-43 = 1.2e-13). Correct ro
 exact c, and from that everything else follows:
 
 - the order at a double ρ is the exact order at a real number just right of it, so it is transitive;
-- critical values that coincide in truth coincide in the program;
-- whether a run, a sweep or a sort asks for the pair, the answer is the same to the bit.
+- critical values that are equal in exact arithmetic are equal in the program;
+- a run, a sweep and a sort agree about each pair to the bit.
 
 Double precision decides nearly all roundings. The others are decided in double-double arithmetic, with an
 error near 2^-100: too small to be met by chance, and a c that is a short dyadic number (0, 1/2, 1, 2, ...)
@@ -49,7 +49,7 @@ for _k, _odd in enumerate(_ODD):
 
 @kernel
 def critical(vi: float, si: float, vj: float, sj: float) -> float:
-    """The ρ at which two items of different sizes swap, rounded to 43 bits. Symmetric in the items."""
+    """Return the ρ at which two items of different sizes swap, rounded to 43 bits. Symmetric in the items."""
     if vi == vj:
         return 0.0
     rough = _log_ratio(vi, vj) / _log_ratio(si, sj)
@@ -64,7 +64,7 @@ def critical(vi: float, si: float, vj: float, sj: float) -> float:
 
 @inner
 def leads(vi: float, si: float, i: int, vj: float, sj: float, j: int, rho: float) -> bool:
-    """Whether item i comes before item j at rho: ties go to who leads just right of rho, then by index."""
+    """Return whether item i comes before item j at rho; ties are broken right of rho, then by index."""
     if si == sj:
         return bool(vi > vj or (vi == vj and i < j))
     swap = critical(vi, si, vj, sj)
@@ -73,20 +73,20 @@ def leads(vi: float, si: float, i: int, vj: float, sj: float, j: int, rho: float
 
 @inner
 def before(items: FloatArray, i: int, j: int, rho: float) -> bool:
-    """Whether the item in row i comes before the one in row j at rho."""
+    """Return whether the item in row i comes before the one in row j at rho."""
     return leads(items[i, 2], items[i, 3], i, items[j, 2], items[j, 3], j, rho)
 
 
 @inner
 def _round(c: float) -> float:
-    """`c` to 43 significant bits, to nearest."""
+    """Round c to 43 significant bits, to nearest."""
     shifted = c * _SPLITTER
     return shifted - (shifted - c)
 
 
 @inner
 def _log_ratio(x: float, y: float) -> float:
-    """log(x / y) to a few units in the last place, also where x and y are close."""
+    """Return log(x / y) to a few units in the last place, also where x and y are close."""
     if x < y:
         return -_log_ratio_up(y, x)
     return _log_ratio_up(x, y)
@@ -103,7 +103,7 @@ def _log_ratio_up(x: float, y: float) -> float:
 
 @inner
 def _log_ratio_exact(x: float, y: float) -> tuple[float, float]:
-    """log(x / y) as a double-double: log(x / y) = k log 2 + 2 artanh((x' - y) / (x' + y))."""
+    """Return log(x / y) as a double-double: log(x / y) = k log 2 + 2 artanh((x' - y) / (x' + y))."""
     mx, ex = math.frexp(x)
     my, ey = math.frexp(y)
     k = float(ex - ey)
@@ -129,7 +129,7 @@ def _log_ratio_exact(x: float, y: float) -> tuple[float, float]:
 
 @inner
 def ahead(items: FloatArray, i: int, zi: float, j: int, zj: float, rho: float, margin: float) -> bool:
-    """Whether item i with score zi comes before item j with score zj."""
+    """Return whether item i with score zi comes before item j with score zj."""
     if abs(zi - zj) > margin:
         return zi > zj
     return before(items, i, j, rho)
@@ -162,7 +162,7 @@ def arrange(items: FloatArray, order: IntArray, scores: FloatArray, rho: float, 
 def _merge_sort(
     items: FloatArray, order: IntArray, scores: FloatArray, done: int, rho: float, margin: float
 ) -> None:
-    """Sort what comes after the first `done` positions, bottom up, then merge both."""
+    """Sort the positions from `done` on, bottom up, then merge both parts."""
     n = order.size
     width = 1
     while width < n - done:

@@ -1,4 +1,4 @@
-"""What a greedy run returns, and what every greedy run needs of its items."""
+"""The result of a greedy run, and checks and constants that greedy families share."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["FEW", "BoolArray", "Solution", "frozen", "margin_of", "positive"]
 BoolArray = npt.NDArray[np.bool_]
 
 FEW = 64
-"""So few items are quicker to sort in a kernel than by numpy."""
+"""Up to this many items, a kernel sorts faster than numpy."""
 
 
 class Solution(tuple[BoolArray, float]):
-    """What a run selects: the pair (mask, value), and the order in which the items were tried.
+    """The result of a run: the pair (mask, value), and the order in which the items were tried.
 
     >>> mask, value = Solution(np.array([True, False]), 3.0, np.array([1, 0]))
     """
@@ -32,7 +32,7 @@ class Solution(tuple[BoolArray, float]):
 
     @property
     def mask(self) -> BoolArray:
-        """Which items are selected, one bool for each."""
+        """The selected items, one bool for each."""
         return self[0]
 
     @property
@@ -42,7 +42,7 @@ class Solution(tuple[BoolArray, float]):
 
 
 def positive(name: str, values: npt.ArrayLike, length: int | None = None) -> FloatArray:
-    """A frozen copy of numbers that must be > 0."""
+    """Return a frozen copy of numbers that must be > 0."""
     array = frozen(_validate.vector(name, values, length=length))
     if not (array > 0.0).all():
         where = int(np.flatnonzero(~(array > 0.0))[0])
@@ -51,14 +51,14 @@ def positive(name: str, values: npt.ArrayLike, length: int | None = None) -> Flo
 
 
 def frozen(array: FloatArray) -> FloatArray:
-    """A copy that cannot be written to."""
+    """Return a copy that cannot be written to."""
     array = np.array(array)
     array.flags.writeable = False
     return array
 
 
 def margin_of(largest_v: float, largest_s: float, space: Interval) -> float:
-    """The difference of scores log v - ρ·log s up to which these may mislead, and `order.before` decides.
+    """Return the difference of scores log v - ρ·log s up to which `order.before` must decide.
 
     Takes the largest |log v| and |log s|. Rounding moves a critical value, and with it the point where two
     scores are equal, by 2^-43.

@@ -37,17 +37,17 @@ class Bilinear(NamedTuple):
     rho_alpha: Fraction
 
     def __call__(self, rho: float, alpha: float) -> Fraction:
-        """The exact value."""
+        """Return the exact value."""
         r, a = Fraction(rho), Fraction(alpha)
         return self.constant + self.rho * r + self.alpha * a + self.rho_alpha * r * a
 
 
 class CriticalCurve:
-    """Where two pairs of clusters are equally close: q(ρ, α) = d(A, B) - d(C, D) = 0 (Theorem 14).
+    """The curve on which two pairs of clusters are equally close (Theorem 14): q(ρ, α) = 0.
 
-    With d the mix (1 - ρ)·min + ρ·max of the mixed distances. Which points are nearest and farthest changes
-    with α; in between q is quadratic, linear in each of its parameters. Everything is computed in rational
-    numbers, and rounded at the end.
+    q = d(A, B) - d(C, D), where d is the mix (1 - ρ)·min + ρ·max of the mixed distances. Between the α at
+    which the nearest or the farthest points change, q is quadratic, and linear in each of its parameters. All
+    is computed in rational numbers, and rounded at the end.
 
     Parameters
     ----------
@@ -82,18 +82,18 @@ class CriticalCurve:
         return f"CriticalCurve({self.first} against {self.second}, {len(self.pieces)} pieces)"
 
     def __call__(self, rho: float, alpha: float) -> float:
-        """q(ρ, α): negative where the first pair is closer."""
+        """Return q(ρ, α): negative where the first pair is closer."""
         rho = _validate.number("rho", rho, low=0.0, high=1.0)
         return float(self._piece(_validate.number("alpha", alpha, low=0.0, high=1.0))(rho, alpha))
 
     def along_row(self, alpha: float) -> list[float]:
-        """The ρ in [0, 1] at which the pairs tie, α fixed; at most one, none if they tie everywhere."""
+        """Return the ρ in [0, 1] at which the pairs tie for this α: at most one, none for equal lines."""
         alpha = _validate.number("alpha", alpha, low=0.0, high=1.0)
         q = self._piece(alpha)
         return _floats(_roots(q(0.0, alpha), q(1.0, alpha), Fraction(0), Fraction(1)))
 
     def along_column(self, rho: float) -> list[float]:
-        """The α in [0, 1] at which the pairs tie, ρ fixed; a stretch on which they all do is left out."""
+        """Return the α in [0, 1] at which the pairs tie for this ρ, without intervals of ties."""
         rho = _validate.number("rho", rho, low=0.0, high=1.0)
         roots: set[Fraction] = set()
         for q in self.pieces:
@@ -119,7 +119,7 @@ def _clusters(name: str, pair: Any, n: int) -> tuple[tuple[int, ...], tuple[int,
 
 
 def _ends(d0: FloatArray, d1: FloatArray, pair: tuple[tuple[int, ...], tuple[int, ...]]) -> list[_Line]:
-    """The distances between two clusters, each as a line in α; equal ones once."""
+    """Return the distances between two clusters, each as a line in α; equal ones once."""
     lines = set()
     for i, j in product(*pair):
         a, b = Fraction(float(d0[i, j])), Fraction(float(d1[i, j]))
@@ -128,7 +128,7 @@ def _ends(d0: FloatArray, d1: FloatArray, pair: tuple[tuple[int, ...], tuple[int
 
 
 def _crossings(lines: list[_Line]) -> set[Fraction]:
-    """The α in (0, 1) at which the smallest or the largest of the lines may become another one."""
+    """Return the α in (0, 1) at which the smallest or the largest of the lines may become another one."""
     found = set()
     for i, p in enumerate(lines):
         for q in lines[:i]:
@@ -153,7 +153,7 @@ def _bilinear(lo: Fraction, hi: Fraction, first: list[_Line], second: list[_Line
 
 
 def _roots(left: Fraction, right: Fraction, lo: Fraction, hi: Fraction) -> set[Fraction]:
-    """Where a linear function with these values at lo and hi is zero; nowhere if it is zero throughout."""
+    """Return the zero of a linear function with these values at lo and hi; none if it is zero throughout."""
     if left == right or left * right > 0:
         return set()
     return {lo + (hi - lo) * left / (left - right)}

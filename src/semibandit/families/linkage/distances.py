@@ -1,4 +1,4 @@
-"""Distances as clusterings use them: square, exactly symmetric, and close enough for exact comparisons."""
+"""Matrices of distances: square, exactly symmetric, and in a range that allows exact comparisons."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Distances(NamedTuple):
 
     @classmethod
     def of(cls, square: FloatArray) -> Distances:
-        """With the extremes of a matrix that is known to be one of distances. O(n²)."""
+        """Return a valid matrix with its extremes. O(n²)."""
         from semibandit.families.linkage._kernels.matrices import extremes
 
         return cls(square, *extremes(square.ravel())[1:])
 
     @classmethod
     def read(cls, name: str, values: Any) -> Distances:
-        """A fresh matrix from what a user gave: a square one, or scipy's condensed form. O(n²).
+        """Return a new matrix from a square one or scipy's condensed form. O(n²).
 
         Asymmetries and diagonals within rounding (1e-12 of the largest distance) are evened out.
         """
@@ -70,7 +70,7 @@ def _n_points(name: str, size: int) -> int:
 
 
 def _symmetric(name: str, array: FloatArray, slack: float) -> FloatArray:
-    """A symmetric copy of a matrix that is symmetric, and zero on the diagonal, up to some slack."""
+    """Return a symmetric copy of a matrix that is symmetric, and zero on the diagonal, up to some slack."""
     from semibandit.families.linkage._kernels.matrices import asymmetry
 
     if (np.diagonal(array) > slack).any():
@@ -88,7 +88,7 @@ def _symmetric(name: str, array: FloatArray, slack: float) -> FloatArray:
 
 
 def power_of_two(*distances: Distances, exponent: int = EXACT) -> float:
-    """The power of two that brings distances between 2^-exponent and 2^exponent; 1 if they are there."""
+    """Return the power of two that scales distances into 2^±exponent; 1 if they are in that range."""
     largest = max(d.largest for d in distances)
     smallest = min(d.smallest for d in distances)
     if largest == 0.0 or (smallest >= 2.0**-exponent and largest <= 2.0**exponent):

@@ -13,6 +13,7 @@ from semibandit.functions.constant import PiecewiseConstant
 
 __all__ = ["LINKAGES", "PARTITIONS", "Linkage"]
 
+UNIT = 2.0**-53  # the spacing of parameters: that of doubles below 1
 LINKAGES = ("single-complete", "average-complete", "single-average")
 PARTITIONS = ("tree", "loss", "sequence")
 
@@ -20,26 +21,25 @@ PARTITIONS = ("tree", "loss", "sequence")
 class Linkage:
     """Hierarchical clustering by the linkage (1 - ρ)·a + ρ·b, as a function of ρ in [0, 1].
 
-    Repeatedly merges the two clusters that are closest, where a and b are two of the single, average and
-    complete linkages. Ties go to the pair that is closer just right of ρ, then to the one whose clusters
-    come first; a cluster is named by its largest point.
+    Each step merges the two closest clusters, where a and b are two of the single, average and complete
+    linkages. Ties go to the pair that is closer just right of ρ (at 1: just left), then to the pair of
+    smaller names, where a cluster is named by its largest point.
 
     Parameters
     ----------
     distances
         Symmetric, non-negative, zero on the diagonal: an (n, n) matrix, or scipy's condensed form.
     cost
-        A callable (distances, Z) -> [0, 1], such as those of `semibandit.clustering`; the distances come as a
-        square matrix. It must depend on the tree alone. The Z that it gets therefore has the clusters'
-        diameters for heights, and its rows are sorted by them; with partition="sequence" they keep the order
-        of the merges. It is called once per tree (per sequence), and the result kept.
+        A callable (distances, Z) -> [0, 1], such as those of `semibandit.clustering`. The distances are a
+        square matrix. The cost must depend on the tree alone, so the heights in Z are the diameters of the
+        clusters, and its rows are sorted by them; with partition="sequence" rows keep the order of the
+        merges. The cost is called once per tree (per sequence).
     linkage
         "single-complete" (the paper's), "average-complete" or "single-average": a and b.
     partition
-        What `reveal` and `losses` keep together: "tree", the maximal interval with the same cluster tree;
-        "loss", the one with the same cost (equal as doubles), which is wider where many trees cost the same,
-        and takes a walk over these trees; or "sequence", the one with the same sequence of merges
-        (Algorithm 3), which is narrower.
+        The feedback sets of `reveal` and the pieces of `losses`. "tree": the maximal intervals with the same
+        cluster tree. "loss": those with the same cost (equal as doubles), found by a walk over their trees.
+        "sequence": those with the same sequence of merges (Algorithm 3), which are narrower.
 
     Attributes
     ----------
@@ -48,17 +48,16 @@ class Linkage:
 
     Notes
     -----
-    Everything is exact on doubles: `tree` compares exactly where rounding might decide, and an edge is the
-    smallest double with the tree to its right (1 - 2^-53 counts as 1). So reveal(rho) is the piece of
-    losses() around rho, edge by edge. This asks that the non-zero distances are within a factor of 2^400 of
-    each other, and for averages that n² times the ratio of the largest distance to the spacing of doubles
-    at the smallest is below 2^106.
+    Parameters are multiples of 2^-53; other doubles are rounded down, and 1 - 2^-53 counts as 1. On these
+    everything is exact: `tree` compares exactly where rounding might decide, and an edge is the first
+    parameter with the tree to its right. So reveal(rho) is the piece of losses() around rho, edge by edge.
+    The non-zero distances must be within a factor of 2^400 of each other. For averages, n² times the ratio of
+    the largest distance to the spacing of doubles at the smallest must be below 2^106.
 
-    Cost: a tree takes O(n²) (single-average: as a rule), `reveal` some four times that, `losses` O(n²) per
-    piece; `reveal` with partition="loss" O(n²) for each tree of the interval and for one beyond either end.
-    With single-average, whose pieces are found sequence by sequence, a `reveal` took the time of 15, 25 and
-    96 trees in the median on 60, 120 and 250 random points, of 207 at worst. Memory: that of the square
-    matrix twice, with averages 2.5 times.
+    Cost: O(n²) for a tree, some four times that for `reveal`, O(n²) per piece for `losses`. `reveal` with
+    partition="loss" takes O(n²) for each tree of the interval and one beyond either end. Single-average finds
+    pieces sequence by sequence: a `reveal` takes the time of tens of trees. Memory: twice that of the square
+    matrix, with averages 2.5 times.
 
     Examples
     --------
@@ -91,7 +90,7 @@ class Linkage:
         costs = TreeCosts(cost, in_order=partition == "sequence")
         read = Distances.read("distances", distances)
         require_comparable("distances", "average" in linkage, read)
-        self._trees = Trees(read, linkage, costs)
+        self._trees = Trees(read, linkage, costs, UNIT)
 
     @property
     def distances(self) -> FloatArray:
@@ -107,20 +106,17 @@ class Linkage:
         return f"Linkage({len(self.distances)} points, {self.cost!r}, {self.linkage!r})"
 
     def tree(self, rho: float) -> FloatArray:
-        """Scipy's linkage matrix Z at rho: rows (cluster, cluster, height, size). O(n²).
-
-        At ρ = 0 and ρ = 1 this is the tree of the one and of the other linkage.
-        """
+        """Return scipy's linkage matrix Z at rho: rows (cluster, cluster, height, size). O(n²)."""
         return self._trees.matrix(self.space.check(rho))
 
     def loss(self, rho: float) -> float:
-        """The cost of the tree at rho (bandit feedback): one plain run."""
+        """Return the cost of the tree at rho (bandit feedback): one plain run."""
         return self._trees.cost(self.space.check(rho))
 
     def reveal(self, rho: float) -> PiecewiseConstant:
-        """The loss on the interval around rho that `partition` names (semi-bandit feedback, Algorithm 3)."""
+        """Return the loss on the feedback set around rho (semi-bandit feedback, Algorithm 3)."""
         return self._trees.reveal(self.space.check(rho), self.partition)
 
     def losses(self) -> PiecewiseConstant:
-        """The loss everywhere (full information): the pieces from 0 to 1, one after the other."""
+        """Return the loss everywhere (full information)."""
         return self._trees.losses(self.partition)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,14 +34,14 @@ _EXACT = 390
 class MetricLinkage:
     """Hierarchical clustering by ρ-linkage of the distances (1 - α)·d0 + α·d1.
 
-    α says how much to trust which metric, ρ how to measure the distance of clusters; see `Linkage`. The
-    space is a row for each of several α, continuous in ρ.
+    α weighs the metrics, ρ the linkages; see `Linkage`. The space has a row for each of several α, and is
+    continuous in ρ.
 
     Parameters
     ----------
     d0, d1
-        The distances by either metric, each as `Linkage` takes them. Only their ratio matters: bring them to
-        the same scale first, so that α = 1/2 trusts both alike.
+        The distances by either metric, each as `Linkage` takes them. Bring them to the same scale first, so
+        that α = 1/2 gives both the same weight.
     cost
         The cost of a tree, as for `Linkage`; the distances that it gets are the mixed ones.
     linkage
@@ -48,25 +49,28 @@ class MetricLinkage:
     space
         The rows: `Strips` of [0, 1] over a range of α in [0, 1].
     partition
-        What `reveal` keeps together: what has the same "tree", or the same "loss" (equal as doubles), which
-        is wider and takes more trees.
+        The feedback sets: connected sets with the same "tree", or with the same "loss" (equal as doubles),
+        which are larger and take more trees.
 
     Attributes
     ----------
     n_runs
         How many trees were built so far.
+    unit
+        The spacing of the parameters ρ.
 
     Notes
     -----
-    What `reveal` sees is a connected set: all of the maximal interval with the same tree (or loss) around ρ,
-    then all intervals with this tree (this loss) in neighbouring rows that overlap it, and so on. From
-    wherever one starts in it, it is the same set, so these sets are a partition of the space.
+    `reveal` returns the loss on a connected set: the maximal interval with the same tree (or loss) around ρ,
+    then all intervals with this tree (loss) in neighbouring rows that overlap it, and so on. The set is the
+    same from every point in it, so these sets are a partition of the space.
 
-    In a row everything is as exact as `Linkage`. The trees of rows in between are not looked at.
+    Parameters ρ are multiples of `unit`, the spacing of doubles at the end of the line on which `Strips` lays
+    the rows; a point of that line is rounded down. On these a row is as exact as `Linkage`.
 
-    Cost: `reveal` takes O(n²) for each interval of the set, with partition="loss" for each tree of the set
-    and of what its intervals meet in neighbouring rows; `losses` O(n²) for each piece of each row.
-    Memory: three times that of the square matrix, however many rows there are.
+    Cost: `reveal` takes O(n²) for each interval of the set; with partition="loss" for each tree of the set
+    and of what its intervals meet in neighbouring rows. `losses` takes O(n²) for each piece of each row.
+    Memory: three times that of the square matrix, for any number of rows.
 
     Examples
     --------
@@ -106,48 +110,52 @@ class MetricLinkage:
             )
         require_comparable("d0 and d1", "average" in linkage, *both)
         self.cost = cost
-        # Where the cost looks at the tree alone, what it says of a tree holds in all rows.
+        # A cost that depends on the tree alone is the same in all rows.
         self._shared = None if getattr(cost, "needs_distances", True) else TreeCosts(cost)
         scale = power_of_two(*both, exponent=_EXACT)
         self._scaled = (self._d0, self._d1) if scale == 1.0 else (self._d0 * scale, self._d1 * scale)
-        self._first = self._at(self._alphas[0])  # this checks that the cost fits the points
+        end = self.space.span[1]
+        self.unit = end - math.nextafter(end, 0.0)
+        self._first = self._at(self._alphas[0])  # checks that the cost fits the points
         self.n_runs = 0
 
     def __repr__(self) -> str:
         return f"MetricLinkage({self._d0.shape[0]} points, {self.cost!r}, {len(self.space)} rows)"
 
     def distances(self, alpha: float) -> FloatArray:
-        """(1 - α)·d0 + α·d1, for any α in [0, 1]."""
+        """Return (1 - α)·d0 + α·d1 for any α in [0, 1]."""
         from semibandit.families.linkage.search import mixed
 
         return mixed(self._d0, self._d1, _validate.number("alpha", alpha, low=0.0, high=1.0))
 
     def tree(self, rho: float, alpha: float) -> FloatArray:
-        """Scipy's linkage matrix Z at (rho, alpha), which need not be on a row. O(n²)."""
-        matrix = self._at(alpha).matrix(self.space.interval.check(rho))
+        """Return scipy's linkage matrix Z at (rho, alpha), which need not be on a row. O(n²)."""
+        matrix = self._at(alpha).matrix(self._placed(rho, alpha))
         self.n_runs += 1
         return matrix
 
     def loss(self, rho: float, alpha: float) -> float:
-        """The cost of the tree at (rho, alpha), on a row or not (bandit feedback): one plain run."""
-        loss = self._at(alpha).cost(self.space.interval.check(rho))
+        """Return the cost of the tree at (rho, alpha), on a row or not (bandit feedback)."""
+        loss = self._at(alpha).cost(self._placed(rho, alpha))
         self.n_runs += 1
         return loss
 
     def reveal(self, rho: float, alpha: float) -> PiecewiseConstant:
-        """The loss on all that is connected to (rho, alpha), on a row, by having the same tree or loss.
+        """Return the loss on the connected set around (rho, alpha) (semi-bandit feedback, Theorem 14).
 
-        This is semi-bandit feedback (Theorem 14), as a function on the line of the rows: see `Strips`, whose
-        `row` takes it apart.
+        alpha must be that of a row. The function is on the line of the rows; `Strips.row` splits it.
         """
-        from semibandit.families.linkage.pieces import snap
-        from semibandit.families.linkage.search import LossSearch, TreeSearch
+        from semibandit.families.linkage.search import LossSearch, MixedDistances, TreeSearch
 
-        rho, row = snap(self.space.interval.check(rho)), self.space.row_of(alpha)
-        instance = *self._scaled, self._alphas, LINKAGES.index(self.linkage)
+        row, rho = self.space.row_of(alpha), self._placed(rho, alpha)
+        distances, kind = MixedDistances(*self._scaled, self._alphas), LINKAGES.index(self.linkage)
         cost = self._costs()
         by_loss = self.partition == "loss"
-        search = LossSearch(*instance, cost) if by_loss else TreeSearch(*instance)
+        search = (
+            LossSearch(distances, kind, self.unit, cost)
+            if by_loss
+            else TreeSearch(distances, kind, self.unit)
+        )
         run, pieces = search.connected(row, rho)
         self.n_runs += search.n_trees
         rows, lo, hi = (np.array(column) for column in zip(*pieces, strict=True))
@@ -158,14 +166,14 @@ class MetricLinkage:
         return self.space.lay_pieces(rows, lo, np.minimum(hi, 1.0), values)
 
     def losses(self) -> PiecewiseConstant:
-        """The loss on all rows (full information), as a function on their line."""
+        """Return the loss on all rows (full information), as a function on their line."""
         rows = [self._at(alpha) for alpha in self._alphas]
         whole = self.space.lay_rows({i: trees.losses(self.partition) for i, trees in enumerate(rows)})
         self.n_runs += sum(trees.n_trees for trees in rows)
         return whole
 
     def curve(self, a: Any, b: Any, c: Any, d: Any) -> CriticalCurve:
-        """The curve in (ρ, α) on which merging clusters a and b ties with merging c and d (points each)."""
+        """Return the curve in (ρ, α) on which merging a and b ties with merging c and d (clusters)."""
         from semibandit.families.linkage.curves import CriticalCurve
 
         if self.linkage != "single-complete":
@@ -178,12 +186,20 @@ class MetricLinkage:
     def _alphas(self) -> tuple[float, ...]:
         return self.space.axes[0]
 
+    def _placed(self, rho: float, alpha: float) -> float:
+        """Return rho, checked; on a row as its point on the line of the rows stands for it."""
+        rho = self.space.interval.check(rho)
+        if alpha not in self._alphas:
+            return rho
+        return self.space.line.read(self.space.place(rho, alpha))[1]
+
     def _at(self, alpha: float) -> Trees:
-        """The trees at a fixed alpha."""
-        return Trees(Distances.of(self.distances(alpha)), self.linkage, self._shared or TreeCosts(self.cost))
+        """Return the trees at a fixed alpha."""
+        costs = self._shared or TreeCosts(self.cost)
+        return Trees(Distances.of(self.distances(alpha)), self.linkage, costs, self.unit)
 
     def _costs(self) -> Callable[[Run, int], float]:
-        """The cost of a tree in a row, by the distances of that row where the cost looks at them."""
+        """Return the function (run, row) -> cost."""
         if (shared := self._shared) is not None:
             return lambda run, row: shared(run, self._first.distances)
         rows: dict[int, Trees] = {}

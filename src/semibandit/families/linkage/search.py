@@ -1,4 +1,4 @@
-"""Across rows: every interval of ρ with one tree, or one cost, that is connected to where we stand."""
+"""Search across the rows of two metrics for the connected set with one tree, or one cost."""
 
 from __future__ import annotations
 
@@ -9,24 +9,34 @@ from typing import NamedTuple
 import numpy as np
 
 from semibandit._validate import FloatArray
-from semibandit.families.linkage._kernels.certificate import merge_order
-from semibandit.families.linkage._kernels.refutation import new_tree, refuted, tree_lines
-from semibandit.families.linkage._kernels.rows import new_rows, pool_size
-from semibandit.families.linkage.pieces import END, Reducible, Run, level_piece, maximal_piece, snap
+from semibandit.families.linkage._kernels.certificate import merge_order, tree_interval
+from semibandit.families.linkage._kernels.refutation import refuted_interval, tree_lines
+from semibandit.families.linkage._kernels.rows import new_rows
+from semibandit.families.linkage.pieces import END, Reducible, Run, level_piece, maximal_piece
 
-__all__ = ["LossSearch", "Piece", "TreeSearch", "mixed"]
+__all__ = ["LossSearch", "MixedDistances", "Piece", "TreeSearch", "mixed"]
+
+_Intervals = list[tuple[float, float]]
 
 
 class Piece(NamedTuple):
-    """A maximal interval [lo, hi) of a row with one tree, or one cost; hi is END where it reaches 1."""
+    """A maximal interval [lo, hi) of a row with one tree, or one cost; hi is END if it holds 1."""
 
     row: int
     lo: float
     hi: float
 
 
+class MixedDistances(NamedTuple):
+    """The distances of all rows: (1 - α)·d0 + α·d1 for each α of a row."""
+
+    d0: FloatArray
+    d1: FloatArray
+    alphas: tuple[float, ...]
+
+
 def mixed(d0: FloatArray, d1: FloatArray, alpha: float, out: FloatArray | None = None) -> FloatArray:
-    """(1 - α)·d0 + α·d1, rounded so that it is exact at both ends and where d0 = d1."""
+    """Return (1 - α)·d0 + α·d1, rounded so that it is exact at both ends and where d0 = d1."""
     near, far, step = (d0, d1, alpha) if alpha < 0.5 else (d1, d0, 1.0 - alpha)
     result = np.subtract(far, near, out=out)
     result *= step
@@ -35,23 +45,27 @@ def mixed(d0: FloatArray, d1: FloatArray, alpha: float, out: FloatArray | None =
 
 
 class _Search(ABC):
-    """The rows of one instance: the same points, with the distances mixed by α.
+    """Searches the rows of one instance. It holds the distances of one row at a time.
 
-    It stands in one row at a time and holds the distances of that one alone.
+    Parameters
+    ----------
+    distances
+        The distances of the rows.
+    kind
+        0 for single-complete linkage, 1 for average-complete.
+    unit
+        The spacing of parameters, the same in all rows.
 
     Attributes
     ----------
     missed
-        How often a row was looked at in vain since the last search began.
+        How many visits of a row found nothing since the last search began.
     """
 
-    def __init__(self, d0: FloatArray, d1: FloatArray, alphas: tuple[float, ...], kind: int) -> None:
-        n = d0.shape[0]
-        self._ends = d0, d1
-        self._alphas = alphas
-        self._rows = new_rows(np.empty((n, n)), kind, np.empty(pool_size(n, kind)))
-        self._engine = Reducible(self._rows)
-        self._here = -1
+    def __init__(self, distances: MixedDistances, kind: int, unit: float) -> None:
+        self._distances = distances
+        self._engine = Reducible(new_rows(np.empty(distances.d0.shape), kind), unit)
+        self._row = -1
         self.missed = 0
 
     @property
@@ -60,102 +74,99 @@ class _Search(ABC):
         return self._engine.n_trees
 
     def connected(self, row: int, rho: float) -> tuple[Run, list[Piece]]:
-        """The tree at (rho, row), and all pieces of what it stands for that are connected to that point.
+        """Return the tree at (rho, row), and all pieces with this tree (cost) that are connected to it.
 
         Pieces of neighbouring rows are connected where they overlap.
         """
         self._go(row)
         self.missed = 0
+        rho = self._engine.parameter(rho)
         run = self._engine.run(rho)
         found = [Piece(row, *self._begin(run, rho))]
-        looked: dict[int, _Intervals] = {row: [found[0][1:]]}  # by row: where it is known what is there
+        known: dict[int, _Intervals] = {row: [found[0][1:]]}  # where a row was searched
         todo = list(found)
         while todo:
             piece = todo.pop()
             for neighbour in (piece.row - 1, piece.row + 1):
-                if not 0 <= neighbour < len(self._alphas):
-                    continue
-                known = looked.setdefault(neighbour, [])
-                before = len(known)
-                new = self._pieces(neighbour, piece, known)
-                self.missed += not new and len(known) > before
-                found += new
-                todo += new
+                if 0 <= neighbour < len(self._distances.alphas):
+                    new = self._pieces(neighbour, piece, known.setdefault(neighbour, []))
+                    found += new
+                    todo += new
         return run, found
 
     @abstractmethod
     def _begin(self, run: Run, rho: float) -> tuple[float, float]:
-        """Look for what this run stands for from now on; its maximal interval around rho in this row."""
+        """Take the run at rho for the target; return its maximal interval around rho in this row."""
 
     @abstractmethod
     def _look(self, rho: float) -> tuple[bool, float, float]:
-        """Whether what we look for is at rho in this row.
+        """Return whether the target is at rho in this row.
 
-        With the maximal interval of it, or some interval around rho without it.
+        With its maximal interval there, or else some interval around rho without it.
         """
 
     def _go(self, row: int) -> None:
-        if row != self._here:
-            mixed(*self._ends, self._alphas[row], out=self._rows.D)
-            self._here = row
+        if row != self._row:
+            d0, d1, alphas = self._distances
+            mixed(d0, d1, alphas[row], out=self._engine.rows.D)
+            self._row = row
 
     def _pieces(self, row: int, reach: Piece, known: _Intervals) -> list[Piece]:
-        """The maximal pieces in a row that overlap `reach` and are not known; now they are."""
+        """Return the maximal pieces in a row that overlap `reach`, and add them to the known ones."""
         found = []
-        gap = _first_gap(reach.lo, reach.hi, known)
-        while gap is not None:
+        visited = False
+        while (gap := _first_gap(reach.lo, reach.hi, known)) is not None:
             self._go(row)
-            is_there, lo, hi = self._look(snap(gap))
+            visited = True
+            is_there, lo, hi = self._look(self._engine.parameter(gap))
             if is_there:
                 found.append(Piece(row, lo, hi))
             known.append((lo, hi))
-            gap = _first_gap(gap, reach.hi, known)
+        self.missed += visited and not found
         return found
 
 
 class TreeSearch(_Search):
-    """What has the same tree. O(n²) for each piece, and for each time that it is not in a piece's reach."""
+    """Search for one tree. O(n²) for each piece, and for each visit of a row without it."""
 
     def _begin(self, run: Run, rho: float) -> tuple[float, float]:
-        self._run, self._tree = run, new_tree(run.into, run.size)
-        self._lines = {self._here: run.lines}
+        self._target, self._by_size = run, np.argsort(run.size, kind="stable")
+        self._lines = {self._row: run.lines}
         return maximal_piece(self._engine, run, rho)
 
     def _look(self, rho: float) -> tuple[bool, float, float]:
-        run, tree = self._run, self._tree
-        if self._here not in self._lines:
-            self._lines[self._here] = tree_lines(self._rows, tree)
-        lines = self._lines[self._here]
-        order = merge_order(tree.into, lines, rho)
-        wrong, lo, hi = refuted(self._rows, tree, lines, order, rho)
-        if not wrong:
-            here = Run(run.into, run.part, run.size, lines, order)
-            lo, hi = maximal_piece(self._engine, here, rho)
-        return not wrong, lo, hi
+        engine, target = self._engine, self._target
+        if self._row not in self._lines:
+            self._lines[self._row] = tree_lines(engine.rows, target.into, self._by_size)
+        lines = self._lines[self._row]
+        run = Run(target.into, target.part, target.size, lines, merge_order(target.into, lines, rho))
+        beyond = END if rho == 1.0 else np.nextafter(rho, END)
+        right, _, _, doubts = tree_interval(engine.rows, run.tree, run.order, rho, rho, beyond)
+        if right:
+            return True, *maximal_piece(engine, run, rho)
+        lo, hi = refuted_interval(run.tree, doubts[0], rho)
+        return False, engine.end(lo), engine.end(hi)
 
 
 class LossSearch(_Search):
-    """What has the same cost. O(n²) for each tree of the pieces, and for the others in their reach.
+    """Search for one cost. O(n²) for each tree of the pieces, and for the others in their reach.
 
     Parameters
     ----------
+    distances, kind, unit
+        As for trees.
     cost
-        The cost of a run, called with the row that it is in.
+        The cost of a run in a row.
     """
 
     def __init__(
-        self,
-        d0: FloatArray,
-        d1: FloatArray,
-        alphas: tuple[float, ...],
-        kind: int,
-        cost: Callable[[Run, int], float],
+        self, distances: MixedDistances, kind: int, unit: float, cost: Callable[[Run, int], float]
     ) -> None:
-        super().__init__(d0, d1, alphas, kind)
+        super().__init__(distances, kind, unit)
         self._cost = cost
 
     def _begin(self, run: Run, rho: float) -> tuple[float, float]:
-        self._sought = self._cost(run, self._here)
+        self._target = self._cost(run, self._row)
         return level_piece(self._engine, run, rho, self._same)
 
     def _look(self, rho: float) -> tuple[bool, float, float]:
@@ -165,14 +176,11 @@ class LossSearch(_Search):
         return False, *self._engine.certificate(run, rho, 0.0, END)[:2]
 
     def _same(self, run: Run) -> bool:
-        return self._cost(run, self._here) == self._sought
-
-
-_Intervals = list[tuple[float, float]]
+        return self._cost(run, self._row) == self._target
 
 
 def _first_gap(lo: float, hi: float, known: _Intervals) -> float | None:
-    """The first point of [lo, hi) that lies in no known interval."""
+    """Return the first point of [lo, hi) that lies in no known interval."""
     known.sort()
     for a, b in known:
         if a <= lo < b:

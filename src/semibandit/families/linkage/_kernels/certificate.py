@@ -1,9 +1,9 @@
-"""Where a tree stays the tree: a certificate in O(n²), and the order of its merges.
+"""Certificates: an interval on which a tree stays the same, in O(n²), and the order of its merges.
 
-Let the merges be sorted as they come at ρ. A merge of A and B is right wherever the two are each other's
-nearest, so wherever their line comes before that of A, or B, with any cluster C that is there. So each pair
-of clusters that are there together must come after the earlier of the merges that end one of them. A pair
-arises when the later of the two does: then it is checked, in one pass over the row of the new cluster.
+Let the merges be sorted in their order at ρ. A merge of A and B is right where the two are nearest neighbours
+of each other: where their line comes before that of A, or B, with any other existing cluster C. So each pair
+of clusters that exist together must come after the earlier of the merges that end one of them. A pair is
+checked when the later of its clusters arises, in one pass over the row of the new cluster.
 """
 
 from typing import NamedTuple
@@ -37,7 +37,7 @@ from semibandit.families.linkage._kernels.rows import (
 
 
 def merge_order(into: IntArray, lines: FloatArray, rho: float) -> IntArray:
-    """The merges in their exact order at rho, as the slots that they empty. O(n log n) away from ties."""
+    """Return the merges, as the slots that they empty, in exact order at rho. O(n log n) without ties."""
     a, b = (lines[:, 0] + lines[:, 1]) / lines[:, 4], (lines[:, 2] + lines[:, 3]) / lines[:, 4]
     slopes = a - b if rho >= LAST else b - a
     order = np.lexsort((slopes, (1.0 - rho) * a + rho * b))
@@ -47,7 +47,7 @@ def merge_order(into: IntArray, lines: FloatArray, rho: float) -> IntArray:
 
 @inner
 def merge_before(into: IntArray, lines: FloatArray, rho: float, x: int, y: int, e: FloatArray) -> bool:
-    """Whether merge x comes before merge y at rho."""
+    """Return whether merge x comes before merge y at rho."""
     n = into.size + 1
     return before(rho, lines[x], pair_index(x, into[x], n), lines[y], pair_index(y, into[y], n), e)
 
@@ -56,7 +56,7 @@ def merge_before(into: IntArray, lines: FloatArray, rho: float, x: int, y: int, 
 def merge_span(
     into: IntArray, lines: FloatArray, x: int, y: int, rho: float, lo: float, hi: float, e: FloatArray
 ) -> tuple[float, float]:
-    """The part of [lo, hi) around rho where merge x comes before merge y, as it does at rho."""
+    """Return the part of [lo, hi) around rho where merge x comes before merge y, as it does at rho."""
     n = into.size + 1
     index_x, index_y = pair_index(x, into[x], n), pair_index(y, into[y], n)
     _, lo, hi = narrow(lines[x], index_x, lines[y], index_y, rho, lo, hi, e)
@@ -65,9 +65,7 @@ def merge_span(
 
 @kernel
 def mend_order(into: IntArray, lines: FloatArray, rho: float, order: IntArray) -> None:
-    """Sort the merges, by insertion: for an order that is nearly right, as one with rounding errors is. O(n)
-    and what is moved.
-    """
+    """Sort the merges by insertion, for an order that is nearly right. O(n) and the moves."""
     e = np.empty(64)
     for t in range(1, order.size):
         x = order[t]
@@ -85,7 +83,7 @@ def mend_order(into: IntArray, lines: FloatArray, rho: float, order: IntArray) -
 
 @kernel
 def linkage_matrix(into: IntArray, size: IntArray, order: IntArray, heights: FloatArray) -> FloatArray:
-    """Scipy's Z of a tree, with its merges in this order and with these heights (by slot). O(n)."""
+    """Return scipy's Z of a tree, with its merges in this order and these heights (by slot). O(n)."""
     n = into.size + 1
     node = np.arange(n)
     Z = np.empty((n - 1, 4))
@@ -101,12 +99,12 @@ def linkage_matrix(into: IntArray, size: IntArray, order: IntArray, heights: Flo
 def order_interval(
     into: IntArray, lines: FloatArray, order: IntArray, rho: float, lo: float, hi: float
 ) -> tuple[float, float]:
-    """The part of [lo, hi) around rho on which the merges stay in this order: neighbours keep theirs."""
+    """Return the part of [lo, hi) around rho on which neighbours in the order of merges stay in order."""
     e = np.empty(64)
     for t in range(1, order.size):
         x, y = order[t - 1], order[t]
         last = top(hi)
-        # Where the rounded values at both ends are well apart, the exact look is not needed.
+        # Rounded values that are well apart at both ends need no exact comparison.
         if (
             value_at(lines[x], lo) * (1.0 + SLACK) >= value_at(lines[y], lo)
             or value_at(lines[x], last) * (1.0 + SLACK) >= value_at(lines[y], last)
@@ -119,9 +117,9 @@ def order_interval(
 def following(
     into: IntArray, part: IntArray, size: IntArray, order: IntArray
 ) -> tuple[bool, IntArray, IntArray]:
-    """The ranks of the merges that end each point, and each merged cluster (by the rank of its own merge).
+    """Return whether this order builds this tree, and the ranks of the merges that end points and clusters.
 
-    -1 for the last cluster, which nothing ends. The first result is whether this order builds this tree.
+    A cluster is named by the rank of its merge. The rank is -1 for the last cluster.
     """
     count = into.size
     of_point = np.full(count + 1, -1, np.int64)
@@ -160,7 +158,7 @@ class _Check(NamedTuple):
 
 @inner
 def _set_ends(lines: FloatArray, order: IntArray, ends: FloatArray) -> None:
-    """The rounded a and b of the merges by rank."""
+    """Return the rounded a and b of the merges by rank."""
     for t in range(order.size):
         line = lines[order[t]]
         ends[0, t], ends[1, t] = value_at(line, 0.0), value_at(line, 1.0)
@@ -168,7 +166,7 @@ def _set_ends(lines: FloatArray, order: IntArray, ends: FloatArray) -> None:
 
 @inner
 def _set_values(a: FloatArray, b: FloatArray, rho: float, out: FloatArray) -> None:
-    """The values of lines at rho, raised by the rounding error."""
+    """Return the values of lines at rho, raised by the rounding error."""
     stay = 1.0 - rho
     for t in range(out.size):
         out[t] = (stay * a[t] + rho * b[t]) * (1.0 + SLACK)
@@ -192,12 +190,19 @@ def _set_ending(ending: IntArray, limits: FloatArray, values: FloatArray, slot: 
 
 @inner
 def _close_pairs(
-    a: FloatArray, b: FloatArray, ending: IntArray, limits_lo: FloatArray, limits_hi: FloatArray,
-    own: int, own_lo: float, own_hi: float, lo: float, last: float,
-) -> int:  # fmt: skip
-    """How often a pair of a row may come before the merge that ends it, at lo or at `last`, the two ends of
-    the span. The earlier merge of a pair's two decides, the row's (`own`) or the other's.
+    a: FloatArray,
+    b: FloatArray,
+    ending: IntArray,
+    limits: tuple[FloatArray, FloatArray],
+    own: int,
+    own_limits: tuple[float, float],
+    span: tuple[float, float],
+) -> int:
+    """Count the pairs of a row that may come before the merge that ends them, at either end of the span.
+
+    The earlier of the two merges that end a pair decides: that of the row (`own`) or of the other.
     """
+    (limits_lo, limits_hi), (own_lo, own_hi), (lo, last) = limits, own_limits, span
     stay_lo, stay_hi = 1.0 - lo, 1.0 - last
     close = 0
     for i in range(a.size):
@@ -209,21 +214,27 @@ def _close_pairs(
 
 
 @inner
+def _set_doubt(doubt: FloatArray, rows: Rows, slot: int, other: int, line: FloatArray) -> None:
+    doubt[0], doubt[1], doubt[2], doubt[3] = slot, rows.sizes[slot], other, rows.sizes[other]
+    copy_line(line, doubt[4:])
+
+
+@inner
 def _check_closely(
     check: _Check,
     rows: Rows,
-    a: FloatArray,
-    b: FloatArray,
+    row: tuple[FloatArray, FloatArray],
     r: int,
     slot: int,
     own: int,
     start: int,
     rho: float,
 ) -> bool:
-    """Shrink the span to where the pairs of a cluster are right; False if they are not at rho.
+    """Shrink the span to where the pairs of a cluster are right; return False if they are wrong at rho.
 
-    r is the cluster's row. A look with rounded values has found that some pair is close.
+    r is the cluster's row, with rounded ends `row`. Rounded values could not decide for some pair.
     """
+    a, b = row
     lo, hi = check.span[0], check.span[1]
     last = top(hi)
     n = a.size
@@ -241,11 +252,10 @@ def _check_closely(
         merge, this = pair_index(x, check.into[x], n), pair_index(slot, i, n)
         right, new_lo, new_hi = narrow(check.lines[x], merge, line, this, rho, lo, hi, check.e)
         if not right:
+            _set_doubt(check.doubts[0], rows, slot, i, line)
             return False
         if new_lo != lo or new_hi != hi:
-            doubt = check.doubts[0 if new_lo != lo else 1]
-            doubt[0], doubt[1], doubt[2], doubt[3] = slot, rows.sizes[slot], i, rows.sizes[i]
-            copy_line(line, doubt[4:])
+            _set_doubt(check.doubts[0 if new_lo != lo else 1], rows, slot, i, line)
             lo, hi, last = new_lo, new_hi, top(new_hi)
             _set_span(check, lo, hi)
     return True
@@ -253,9 +263,9 @@ def _check_closely(
 
 @inner
 def _check_all(check: _Check, rows: Rows, of_merge: IntArray, rho: float) -> bool:
-    """Shrink the span to where all pairs are right; False if they are not at rho.
+    """Shrink the span to where all pairs are right; return False if they are wrong at rho.
 
-    One loop in one function: to hand all these arrays to another one takes as long as a short row.
+    One loop in one function: a call with all these arrays takes as long as a short row.
     """
     into, order, ending, limits, values = check.into, check.order, check.ending, check.limits, check.values
     n = ending.size
@@ -271,19 +281,24 @@ def _check_all(check: _Check, rows: Rows, of_merge: IntArray, rho: float) -> boo
             set_averages(rows.kind, rows.pool[r], rows.inverse, slot, check.averages)
             a = check.averages if rows.kind == 1 else rows.pool[r, 0]
             b = check.averages if rows.kind == 2 else rows.pool[r, 1]
-        # Leave out the cluster itself, and the one that it will be merged with if that is there.
+        # Leave out the cluster itself, and the one that it is merged with if that exists.
         mate = into[order[own]] if slot == order[own] else order[own]
         mate_is_there = ending[mate] == own
         _set_ending(ending, limits, values, slot, NONE)
         if mate_is_there:
             _set_ending(ending, limits, values, mate, NONE)
         if _close_pairs(
-            a[start:], b[start:], ending[start:], limits[0, start:], limits[1, start:],
-            own, values[0, own], values[1, own], check.span[0], top(check.span[1]),
-        ):  # fmt: skip
+            a[start:],
+            b[start:],
+            ending[start:],
+            (limits[0, start:], limits[1, start:]),
+            own,
+            (values[0, own], values[1, own]),
+            (check.span[0], top(check.span[1])),
+        ):
             if r < 0:
                 r = fetch(rows, slot, FIRST, NO_MERGES)
-            if not _check_closely(check, rows, a, b, r, slot, own, start, rho):
+            if not _check_closely(check, rows, (a, b), r, slot, own, start, rho):
                 return False
         _set_ending(ending, limits, values, slot, own)
         if mate_is_there:
@@ -295,10 +310,10 @@ def _check_all(check: _Check, rows: Rows, of_merge: IntArray, rho: float) -> boo
 def tree_interval(
     rows: Rows, tree: TreeArrays, order: IntArray, rho: float, lo: float, hi: float
 ) -> tuple[bool, float, float, FloatArray]:
-    """Whether the tree is that of rho, and an interval around rho inside [lo, hi) on which it stays so.
+    """Return whether rho has this tree, and an interval around rho inside [lo, hi) that has it.
 
-    `order` is that of the merges at rho. On the doubles of the interval the answer is exact. O(n²). The last
-    result are the pairs that set lo and hi, for `refutes`.
+    `order` is that of the merges at rho. Exact on doubles. O(n²). The last result are the pairs that set lo
+    and hi, as (slot, size, slot, size, line), or first the pair that refutes the tree.
     """
     into, part, size, lines = tree
     n = into.size + 1
@@ -319,10 +334,10 @@ def tree_interval(
 
 @kernel
 def refutes(doubt: FloatArray, tree: TreeArrays, order: IntArray, rho: float) -> bool:
-    """Whether a single pair shows that rho has another tree: it comes before the merge that ends it.
+    """Return whether a single pair refutes the tree at rho: it comes before the merge that ends it.
 
-    `order` is that of the merges at rho. Where a certificate ends, the pair that ended it nearly always does
-    this, and the whole check is not needed. O(n).
+    `order` is that of the merges at rho. The pair that ended a certificate nearly always refutes the tree
+    beyond it. O(n).
     """
     into, _, size, lines = tree
     n = into.size + 1

@@ -6,7 +6,6 @@ from semibandit._jit import inner, kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.exact import CLOSE, SLACK, before, copy_line, pair_index, value_at
 from semibandit.families.linkage._kernels.matrices import INF_BITS
-from semibandit.families.linkage._kernels.points import nearest_to_point, single_points, unite
 from semibandit.families.linkage._kernels.rows import (
     FIRST,
     Rows,
@@ -14,14 +13,16 @@ from semibandit.families.linkage._kernels.rows import (
     fetch,
     join,
     read_line,
+    set_line,
     start_rows,
 )
 
 
 @inner
 def smallest(values: FloatArray) -> float:
-    """The smallest of non-negative values. Their bits are ordered as they are, and the minimum of integers
-    is vectorised.
+    """Return the smallest of non-negative values.
+
+    Their bits have the same order, and the minimum of integers is vectorised.
     """
     bits = values.view(np.int64)
     low = INF_BITS
@@ -37,10 +38,10 @@ def _row_values(
     kind: int, p: FloatArray, q: FloatArray, inverse: FloatArray, share: float, rho: float,
     penalty: FloatArray, out: FloatArray,
 ) -> int:  # fmt: skip
-    """The rounded values of the lines of a row, plus the penalty; the bits of the smallest one.
+    """Return the rounded values of the lines of a row, plus the penalty; the bits of the smallest one.
 
-    `share` is the inverse size of the row's cluster. The bits of values that are not negative are ordered as
-    these, and the minimum of integers is vectorised.
+    `share` is the inverse size of the row's cluster. Bits of non-negative values have the same order, and the
+    minimum of integers is vectorised.
     """
     low, stay = INF_BITS, 1.0 - rho
     if kind == 0:
@@ -62,7 +63,7 @@ def _row_values(
 
 @inner
 def _only_one(bits: IntArray, limit: int) -> int:
-    """The index of the only value up to a limit, both by their bits; or -1."""
+    """Return the index of the only value up to a limit, both by their bits; or -1."""
     close, best = 0, 0
     for i in range(bits.size):
         near = bits[i] <= limit
@@ -73,7 +74,7 @@ def _only_one(bits: IntArray, limit: int) -> int:
 
 @inner
 def _nearest_of(rows: Rows, r: int, x: int, rho: float, bits: IntArray, limit: int) -> int:
-    """The cluster nearest to x among those with values up to a limit, exactly."""
+    """Return the cluster nearest to x among those with values up to a limit, exactly."""
     n = bits.size
     e, lines = np.empty(64), np.empty((2, 5))
     best = -1
@@ -90,7 +91,7 @@ def _nearest_of(rows: Rows, r: int, x: int, rho: float, bits: IntArray, limit: i
 def nearest(
     rows: Rows, r: int, x: int, rho: float, penalty: FloatArray, values: FloatArray, line: FloatArray
 ) -> int:
-    """The cluster nearest to x, whose row is r, and their line.
+    """Return the cluster nearest to x, whose row is r, and their line.
 
     `penalty` is infinite at empty slots; `values` is room for the row's.
     """
@@ -105,9 +106,25 @@ def nearest(
     return best
 
 
+@inner
+def _nearest_single(rows: Rows, x: int, penalty: FloatArray) -> int:
+    """Return the point nearest to x if both are still clusters of their own, else -1.
+
+    A merge brings no cluster closer to x, nor ahead of others in the order of pairs.
+    """
+    if rows.sizes[x] > 1:
+        return -1
+    row = rows.D[x]
+    low = min(smallest(row[:x]), smallest(row[x + 1 :]))
+    y = 0
+    while y == x or row[y] != low:
+        y += 1
+    return y if rows.sizes[y] == 1 and penalty[y] == 0.0 else -1
+
+
 @kernel
 def below(lines: FloatArray, order: IntArray, rho: float, line: FloatArray) -> IntArray:
-    """The merges of an order whose lines are clearly below another one at rho."""
+    """Return the merges of an order whose lines are clearly below another one at rho."""
     limit = value_at(line, rho) * (1.0 - 4.0 * SLACK)
     found = np.empty(order.size, np.int64)
     count = 0
@@ -120,7 +137,7 @@ def below(lines: FloatArray, order: IntArray, rho: float, line: FloatArray) -> I
 
 @kernel
 def chain_tree(rows: Rows, rho: float) -> TreeArrays:
-    """The tree at rho as (into, part, size, lines), for a reducible linkage. O(n²)."""
+    """Return the tree at rho as (into, part, size, lines), for a reducible linkage. O(n²)."""
     n = rows.sizes.size
     into, part, size = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1, np.int64)
     return chain_on(rows, rho, (into, part, size, np.empty((n - 1, 5))), into[:0])
@@ -128,22 +145,21 @@ def chain_tree(rows: Rows, rho: float) -> TreeArrays:
 
 @kernel
 def chain_on(rows: Rows, rho: float, tree: TreeArrays, made: IntArray) -> TreeArrays:
-    """The tree at rho that begins with merges of another tree, `made` in this order, and overwrites it.
+    """Build the tree at rho from the merges `made` of another tree, in this order, and overwrite that tree.
 
-    From the first of them that cannot be made there, the tree is built anew.
+    From the first of them that cannot be made, the tree is built anew.
 
-    A cluster's nearest neighbour's nearest neighbour and so on ends in a pair that are each other's nearest.
-    For a reducible linkage, d(A ∪ B, C) ≥ min(d(A, C), d(B, C)), no merge elsewhere parts such a pair, so
-    it can be merged at once. The same must hold for the whole order, ties included, and it does. By value
-    just right of ρ: the inequality holds for every ρ. By index where the lines are equal: A ∪ B is named by
-    its largest point, at least the names of A and of B, so that its pair with C has no smaller an index.
+    The chain of nearest neighbours ends in a pair of mutual nearest neighbours. For a reducible linkage,
+    d(A ∪ B, C) ≥ min(d(A, C), d(B, C)), no other merge separates such a pair, so it is merged at once. This
+    holds for the whole order, ties included: the inequality holds for every ρ, hence just right of ρ, and for
+    equal lines the index decides; A ∪ B is named by its largest point, so its pair with C has no smaller
+    index.
     """
     n = rows.sizes.size
     into, part, size, lines = tree
     penalty, values = np.zeros(n), np.empty(n)
-    members, line, e = single_points(n), np.empty((2, 5)), np.empty(64)
-    chain = np.empty(n, np.int64)
-    length = search = 0
+    line, chain = np.empty(5), np.empty(n, np.int64)
+    length = 0
     start_rows(rows)
     n_made = 0
     for x in made:
@@ -151,7 +167,6 @@ def chain_on(rows: Rows, rho: float, tree: TreeArrays, made: IntArray) -> TreeAr
         if rows.sizes[x] != part[x] or rows.sizes[x] + rows.sizes[y] != size[x]:
             break
         join(rows, x, y, n_made)
-        unite(members, x, y)
         penalty[x] = np.inf
         n_made += 1
     for now in range(n_made, n - 1):
@@ -160,21 +175,20 @@ def chain_on(rows: Rows, rho: float, tree: TreeArrays, made: IntArray) -> TreeAr
             length = 1
         while True:
             x = chain[length - 1]
-            if rows.sizes[x] == 1:
-                search += 1
-                y = nearest_to_point(rows, members, x, search, rho, line, e)
+            y = _nearest_single(rows, x, penalty)
+            if y >= 0:
+                set_line(line, rows.kind, rows.D[x, y], rows.D[x, y], rows.D[x, y], 0.0, 1.0)
             else:
-                y = nearest(rows, fetch(rows, x, FIRST, now), x, rho, penalty, values, line[0])
+                y = nearest(rows, fetch(rows, x, FIRST, now), x, rho, penalty, values, line)
             if length > 1 and chain[length - 2] == y:
                 break
             chain[length] = y
             length += 1
         length -= 2
         x, y = min(x, y), max(x, y)
-        copy_line(line[0], lines[x])
+        copy_line(line, lines[x])
         into[x], part[x] = y, rows.sizes[x]
         join(rows, x, y, now)
-        unite(members, x, y)
         size[x] = rows.sizes[y]
         penalty[x] = np.inf
     return into, part, size, lines

@@ -78,32 +78,32 @@ def _exact_sign(p: FloatArray, q: FloatArray, value: bool, rho: float, e: FloatA
 
 @inner
 def copy_line(line: FloatArray, to: FloatArray) -> None:
-    """Write a line over another one, which numba takes much longer to find out that it can do."""
+    """Copy a line; slice assignment takes numba longer to compile."""
     for k in range(5):
         to[k] = line[k]
 
 
 @inner
 def same(p: FloatArray, q: FloatArray) -> bool:
-    """Whether two lines are written alike (then they are equal)."""
+    """Return whether two lines are written alike (then they are equal)."""
     return bool(p[0] == q[0] and p[1] == q[1] and p[2] == q[2] and p[3] == q[3] and p[4] == q[4])
 
 
 @inner
 def slope_sign(p: FloatArray, q: FloatArray, e: FloatArray) -> int:
-    """The sign of the slope of p minus that of q, exactly."""
+    """Return the sign of the slope of p minus that of q, exactly."""
     return 0 if same(p, q) else _exact_sign(p, q, False, 1.0, e)
 
 
 @inner
 def value_at(line: FloatArray, rho: float) -> float:
-    """The value of a line at rho, rounded."""
+    """Return the value of a line at rho, rounded."""
     return float(((1.0 - rho) * (line[0] + line[1]) + rho * (line[2] + line[3])) / line[4])
 
 
 @inner
 def _quotient(high: float, low: float, count: float) -> float:
-    """(high + low) / count, with the rounding error of the division mended: a double comes back as it was."""
+    """Return (high + low) / count with the error of the division corrected: a double is returned exactly."""
     x = high / count
     p, e = two_product(x, count)
     return x + (((high - p) - e) + low) / count
@@ -111,7 +111,7 @@ def _quotient(high: float, low: float, count: float) -> float:
 
 @kernel
 def values_at(lines: FloatArray, rho: float) -> FloatArray:
-    """The values of many lines at rho, with the ends correctly rounded."""
+    """Return the values of many lines at rho, with the ends correctly rounded."""
     out = np.empty(lines.shape[0])
     for i in range(out.size):
         line = lines[i]
@@ -123,13 +123,13 @@ def values_at(lines: FloatArray, rho: float) -> FloatArray:
 
 @inner
 def pair_index(x: int, y: int, n: int) -> int:
-    """Orders pairs of slots: by the smaller slot, then by the larger."""
+    """Return a number that orders pairs of slots, by the smaller slot, then by the larger."""
     return min(x, y) * n + max(x, y)
 
 
 @inner
 def before(rho: float, p: FloatArray, p_index: int, q: FloatArray, q_index: int, e: FloatArray) -> bool:
-    """Whether p comes before q at rho: by value, then just right of rho (at 1: just left), then by index.
+    """Return whether p comes before q at rho: by value, then right of rho (at 1: left), then by index.
 
     `e` is room for an expansion: 64 doubles.
     """
@@ -157,7 +157,7 @@ def _first(
     hi: float,
     e: FloatArray,
 ) -> float:
-    """The smallest double in (lo, hi] at which the flatter line comes first; at hi it does, at lo not.
+    """Return the smallest double in (lo, hi] at which the flatter line comes first; at hi it does, at lo not.
 
     Steps of growing length from the rounded crossing bracket it, bisection over the doubles finds it.
     """
@@ -190,7 +190,7 @@ def _first(
 
 @inner
 def top(hi: float) -> float:
-    """The largest parameter below hi; 1 for END."""
+    """Return the largest parameter below hi; 1 for END."""
     return 1.0 if hi > 1.0 else np.nextafter(min(hi, LAST), 0.0)
 
 

@@ -1,7 +1,7 @@
 """ρ-linkage where the linkage is not reducible (single-average): a merge may bring clusters closer.
 
 Then the order of merges matters and heights may fall. The tree is built by always merging the closest pair,
-with each cluster's nearest neighbour kept; the certificate is that of the merge sequence.
+with each cluster's nearest neighbour cached; the certificate is that of the merge sequence.
 """
 
 import numpy as np
@@ -17,7 +17,6 @@ from semibandit.families.linkage._kernels.rows import (
     Rows,
     TreeArrays,
     fetch,
-    fetch_to_keep,
     join,
     read_line,
     start_rows,
@@ -26,7 +25,7 @@ from semibandit.families.linkage._kernels.rows import (
 
 @inner
 def _closest(near: IntArray, values: FloatArray, lines: FloatArray, rho: float) -> int:
-    """The slot whose pair with its nearest neighbour comes first."""
+    """Return the slot whose pair with its nearest neighbour comes first."""
     n = near.size
     e = np.empty(64)
     threshold = smallest(values) * (1.0 + 2.0 * SLACK)
@@ -44,7 +43,7 @@ def _closest(near: IntArray, values: FloatArray, lines: FloatArray, rho: float) 
 
 @kernel
 def greedy_tree(rows: Rows, rho: float) -> tuple[TreeArrays, IntArray]:
-    """The tree at rho as (into, part, size, lines), and the order of its merges.
+    """Return the tree at rho as (into, part, size, lines), and the order of its merges.
 
     O(n²) as a rule, O(n³) at worst.
     """
@@ -60,7 +59,7 @@ def greedy_tree(rows: Rows, rho: float) -> tuple[TreeArrays, IntArray]:
     for now in range(n - 1):
         for i in range(n):
             if stale[i]:
-                r = fetch_to_keep(rows, i, now)
+                r = fetch(rows, i, FIRST, now)
                 near[i] = nearest(rows, r, i, rho, penalty, values, near_lines[i])
                 near_values[i] = value_at(near_lines[i], rho)
                 stale[i] = False
@@ -87,7 +86,7 @@ def greedy_tree(rows: Rows, rho: float) -> tuple[TreeArrays, IntArray]:
 
 @inner
 def _highest(lines: FloatArray, order: IntArray, start: int, at: float, out: FloatArray) -> None:
-    """out[t]: the largest value at a parameter of the merges from rank `start` to t, raised by rounding."""
+    """Write to out[t] the largest value of the merges from rank `start` to t, raised by rounding."""
     highest = 0.0
     for t in range(start, order.size):
         highest = max(highest, value_at(lines[order[t]], at) * (1.0 + SLACK))
@@ -98,10 +97,10 @@ def _highest(lines: FloatArray, order: IntArray, start: int, at: float, out: Flo
 def sequence_interval(
     rows: Rows, tree: TreeArrays, order: IntArray, rho: float, lo: float, hi: float
 ) -> tuple[float, float]:
-    """The interval around rho inside [lo, hi) with the same merge sequence (Algorithm 3), for any linkage.
+    """Return the interval around rho in [lo, hi) with the same merge sequence (Algorithm 3).
 
-    A pair must come after every merge that is made while both its clusters are there. At an end of the
-    interval that is one comparison with the highest of these merges. O(n²) but for pairs that decide.
+    A pair must come after every merge that is made while both its clusters exist. At an end of the interval,
+    one comparison with the highest of these merges is enough. O(n²) besides pairs that decide.
     """
     into, part, size, lines = tree
     n = into.size + 1

@@ -1,8 +1,7 @@
-"""The tree beyond a critical value, guessed: nearly always three clusters are merged in another order.
+"""A guess of the tree beyond a critical value: usually three clusters are merged in another order.
 
-Where a certificate ends, some pair of clusters P and Q comes before the merge of P and R that was first. If
-what that made was merged with Q next, then P and Q are merged now, and R joins them; all other merges stay
-what they were. Whether this is the tree is for a certificate to say.
+Where a certificate ends, a pair of clusters P and Q comes before the merge of P and R. If P ∪ R was merged
+with Q next, the guess merges P and Q first, then R; all other merges stay. A certificate must confirm it.
 """
 
 import numpy as np
@@ -13,8 +12,8 @@ from semibandit.families.linkage._kernels.rows import TreeArrays
 
 
 @inner
-def _ender(tree: TreeArrays, slot: int, count: int) -> int:
-    """The merge that ends the cluster of `count` points in a slot, by the slot that it empties; or -1."""
+def ender(tree: TreeArrays, slot: int, count: int) -> int:
+    """Return the merge, as the slot it empties, that ends the cluster of `count` points in a slot; or -1."""
     into, part, size, _ = tree
     if slot < into.size and part[slot] == count:
         return slot
@@ -28,7 +27,7 @@ def _ender(tree: TreeArrays, slot: int, count: int) -> int:
 def _extremes_between(
     D: FloatArray, into: IntArray, order: IntArray, last: int, q: int, n_q: int, r: int, n_r: int
 ) -> tuple[float, float]:
-    """The smallest and the largest distance between two clusters that are there before the merge `last`."""
+    """Return the smallest and largest distance between two clusters that exist before the merge `last`."""
     n = into.size + 1
     after, tail = np.empty(n, np.int64), np.empty(n, np.int64)
     for i in range(n):
@@ -51,18 +50,18 @@ def _extremes_between(
 
 @kernel
 def interchange(D: FloatArray, tree: TreeArrays, order: IntArray, doubt: FloatArray) -> bool:
-    """Change the single-complete tree, whose merges come in this order, as the pair in doubt suggests.
+    """Change a single-complete tree as the pair in doubt suggests; return False if it does not apply.
 
-    False, and nothing changed, where the pair does not suggest this. O(n), and the pairs of Q and R.
+    `order` is that of the merges. O(n), and the pairs of Q and R.
     """
     into, part, size, lines = tree
     p, n_p, q, n_q = int(doubt[0]), int(doubt[1]), int(doubt[2]), int(doubt[3])
-    first, second = _ender(tree, p, n_p), _ender(tree, q, n_q)
+    first, second = ender(tree, p, n_p), ender(tree, q, n_q)
     if first < 0 or second < 0 or first == second:
         return False
-    if _ender(tree, into[first], size[first]) != second:
+    if ender(tree, into[first], size[first]) != second:
         p, n_p, q, n_q, first, second = q, n_q, p, n_p, second, first
-        if _ender(tree, into[first], size[first]) != second:
+        if ender(tree, into[first], size[first]) != second:
             return False
     r = into[first] if first == p else first
     n_r = size[first] - n_p

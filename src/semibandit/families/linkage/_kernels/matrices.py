@@ -1,4 +1,4 @@
-"""Distances on their way in: checked and laid out as a square, each entry touched once."""
+"""Kernels that check distances and lay them out as a square, touching each entry once."""
 
 import math
 from typing import Any
@@ -14,10 +14,10 @@ _TILE = 32  # a tile of the matrix and its mirror image fit into the fastest cac
 
 @kernel
 def extremes(flat: Any) -> tuple[int, float, float]:
-    """The first entry that is no distance (-1: none), the smallest one above zero (or inf), the largest.
+    """Return the first invalid entry (-1: none), the smallest one above zero (or inf), and the largest.
 
-    The bits of distances are ordered as they are, and those of others lie outside; the minimum of integers is
-    vectorised. Where something is wrong, and for a negative zero, all is looked at one by one.
+    Bits of distances have the same order, and those of other numbers lie outside; the minimum of integers is
+    vectorised. If an entry is invalid or a negative zero, a slower loop looks at each entry.
     """
     bits = flat.view(np.int64)
     least, positive, most = INF_BITS, INF_BITS, ZERO_BITS
@@ -44,7 +44,7 @@ def extremes(flat: Any) -> tuple[int, float, float]:
 def unfold(condensed: Any, square: Any) -> None:
     """Write scipy's condensed form to both triangles of a square, and zeros to its diagonal.
 
-    Some rows at a time: from these, which are still in the cache, their columns are written row by row.
+    In tiles: the columns of some rows are written while these are in the cache.
     """
     n = square.shape[0]
     at = 0
@@ -61,14 +61,14 @@ def unfold(condensed: Any, square: Any) -> None:
 
 @inner
 def _copy(source: Any, target: Any) -> None:
-    """From 0 on, where indices are known not to be negative, this is vectorised."""
+    """Copy an array. Indices from 0 are known not to be negative, so the loop is vectorised."""
     for k in range(target.size):
         target[k] = source[k]
 
 
 @kernel
 def asymmetry(square: Any) -> tuple[float, int, int]:
-    """The largest difference of two entries that should be the same, and where it is."""
+    """Return the largest difference of two entries that should be the same, and where it is."""
     n = square.shape[0]
     worst, at, beside = 0.0, 0, 0
     for top in range(0, n, _TILE):

@@ -1,10 +1,10 @@
 """The linkages of one cluster to all others, kept up to date lazily.
 
-A row holds what a cluster has for min, max or sum with each slot. When x is merged into y, every row would
-have to change in one place, which costs a cache miss each. Instead the merge is only noted; a row repeats
-the merges that it missed when it is next read, from its own entries: the min to x ∪ y is the min of those to
-x and to y, and likewise for max and sum. Points that were never merged need no row at all: theirs is made
-from the distances in a scratch row. So rows are needed for n/2 clusters at most.
+A row holds the min, max or sum of the distances of a cluster to each slot. When x is merged into y, every
+row would have to change in one place, at a cache miss each. Instead the merge is logged. When a row is next
+read, it takes in the merges that it missed, from its own entries: the min to x ∪ y is the min of those to x
+and to y, and likewise for max and sum. Points that were never merged have no row: theirs is made from the
+distances in a scratch row. So at most n/2 clusters have rows.
 """
 
 from typing import Any, NamedTuple
@@ -43,19 +43,14 @@ class Rows(NamedTuple):
     inverse: FloatArray  # 1 / sizes
 
 
-def pool_size(n: int, kind: int) -> int:
-    """How many doubles the rows of an agglomeration of n points take."""
-    return (n // 2 + 1 + _SCRATCH) * (2 if kind == 0 else 3) * n
-
-
-def new_rows(D: FloatArray, kind: int, memory: FloatArray) -> Rows:
-    """The state of an agglomeration of the points of D, its rows in `memory`."""
+def new_rows(D: FloatArray, kind: int) -> Rows:
+    """Return the state of an agglomeration of the points of D, which `start_rows` initialises."""
     n = D.shape[0]
     height = n // 2 + 1 + _SCRATCH
     return Rows(
         D=D,
         kind=kind,
-        pool=memory[: pool_size(n, kind)].reshape(height, 2 if kind == 0 else 3, n),
+        pool=np.empty((height, 2 if kind == 0 else 3, n)),
         row_of=np.empty(n, np.int64),
         seen=np.empty(n, np.int64),
         free=np.empty(height, np.int64),
@@ -67,7 +62,7 @@ def new_rows(D: FloatArray, kind: int, memory: FloatArray) -> Rows:
 
 @inner
 def start_rows(rows: Rows) -> None:
-    """Back to single points."""
+    """Reset the state to single points."""
     rows.row_of[:] = -1
     rows.seen[:] = 0
     rows.sizes[:] = 1
@@ -80,7 +75,7 @@ def start_rows(rows: Rows) -> None:
 
 @inner
 def fetch(rows: Rows, slot: int, scratch: int, now: int) -> int:
-    """The row of a slot after log[:now], as an index into the pool; that of a point is made in `scratch`."""
+    """Return the index in the pool of a slot's row after log[:now]; that of a point is made in `scratch`."""
     r = rows.row_of[slot]
     if r < 0:
         return _fetch_point(rows.kind, rows.D, rows.pool, rows.log, slot, scratch, now)
@@ -94,7 +89,7 @@ def fetch(rows: Rows, slot: int, scratch: int, now: int) -> int:
 def _fetch_point(
     kind: int, D: FloatArray, pool: FloatArray, log: UnsignedArray, point: int, r: int, now: int
 ) -> int:
-    """The row of a point after log[:now], made in row r."""
+    """Return the row of a point after log[:now], made in row r."""
     for i in range(D.shape[1]):
         pool[r, 0, i] = pool[r, 1, i] = D[point, i]
     if kind > 0:
@@ -105,7 +100,7 @@ def _fetch_point(
 
 @inner
 def _repeat(kind: int, pool: FloatArray, r: int, log: UnsignedArray, start: int, now: int) -> None:
-    """The merges log[start:now] in row r. Minima and maxima may have taken in some of them before."""
+    """Return the merges log[start:now] in row r. Minima and maxima may have taken in some of them before."""
     if kind == 0:
         p, q = pool[r, 0], pool[r, 1]
         for t in range(start, now):
@@ -127,25 +122,15 @@ def _repeat_sums(
 
 
 @inner
-def fetch_to_keep(rows: Rows, slot: int, now: int) -> int:
-    """The same; a point keeps its row, to be brought up to date next time, once there are rows for all."""
-    if rows.row_of[slot] >= 0 or rows.sizes.size - now > rows.free.size - _SCRATCH:
-        return fetch(rows, slot, FIRST, now)
-    rows.seen[slot] = now
-    rows.row_of[slot] = fetch(rows, slot, _pop(rows.free), now)
-    return int(rows.row_of[slot])
-
-
-@inner
 def _pop(free: IntArray) -> int:
-    """An unused row."""
+    """Return an unused row."""
     free[0] -= 1
     return int(free[free[0] + 1])
 
 
 @inner
 def _free_row(rows: Rows, slot: int) -> None:
-    """The row of a slot, if it has one, may be used for another."""
+    """Release the row of a slot, if it has one."""
     if rows.row_of[slot] >= 0:
         rows.free[0] += 1
         rows.free[rows.free[0]] = rows.row_of[slot]
@@ -156,8 +141,8 @@ def _free_row(rows: Rows, slot: int) -> None:
 def join(rows: Rows, x: int, y: int, now: int) -> int:
     """Merge x into y as merge number `now`; the place of the new row. O(n).
 
-    Minima and maxima are joined at once, and the merges that either row has missed are repeated once for
-    both. The new row is another one: loops that write to what they read are not vectorised.
+    Minima and maxima are joined first, and then take in the merges that either row has missed. The result is
+    a third row: loops that write to what they read are not vectorised.
     """
     if rows.kind == 0:
         rx, ry = rows.row_of[x], rows.row_of[y]
@@ -192,7 +177,7 @@ def _maximum(p: FloatArray, q: FloatArray, out: FloatArray) -> None:
 
 @inner
 def _join_sums(rows: Rows, x: int, y: int, now: int) -> int:
-    """Sums can repeat a merge once only, so that both rows are brought up to date before."""
+    """Join rows with sums, which can take in a merge only once: update both rows first."""
     p, q = rows.pool[fetch(rows, x, FIRST, now)], rows.pool[fetch(rows, y, SECOND, now)]
     _free_row(rows, x)
     _free_row(rows, y)
@@ -209,7 +194,7 @@ def _join_sums(rows: Rows, x: int, y: int, now: int) -> int:
 
 @inner
 def read_line(rows: Rows, r: int, slot: int, other: int, line: FloatArray) -> None:
-    """The exact line between a slot, whose row is r, and another."""
+    """Return the exact line between a slot, whose row is r, and another."""
     row = rows.pool[r]
     if rows.kind == 0:
         set_line(line, 0, row[0, other], row[1, other], 0.0, 0.0, 1.0)
@@ -223,7 +208,7 @@ def read_line(rows: Rows, r: int, slot: int, other: int, line: FloatArray) -> No
 def set_line(
     line: FloatArray, kind: int, low: float, high: float, total: float, rest: float, count: float
 ) -> None:
-    """The line of two clusters from what it depends on: the extremes, or the sum, of so many distances."""
+    """Write the line of two clusters, from the extremes, or the sum, of their `count` distances."""
     if kind == 0:
         line[0], line[1], line[2], line[3], line[4] = low, 0.0, high, 0.0, 1.0
     elif kind == 1:
@@ -236,7 +221,7 @@ def set_line(
 
 @inner
 def set_averages(kind: int, row: FloatArray, inverse: FloatArray, slot: int, out: FloatArray) -> None:
-    """The rounded averages of a slot's row, where the linkage has them."""
+    """Return the rounded averages of a slot's row, where the linkage has them."""
     if kind > 0:
         for i in range(out.size):
             out[i] = row[kind - 1, i] * inverse[slot] * inverse[i]
