@@ -65,11 +65,11 @@ def mean_loss(stream: Stream) -> Callable[[float], float]:
 
 
 def median(learner: Any) -> float:
-    return float(learner._rho(learner._standing(learner._epoch.weights.draw(0.5))))
+    return float(learner._rho(learner._played(learner._epoch.weights.draw(0.5))))
 
 
 def tallest(learner: Any) -> float:
-    _, x, _ = at_the_minimum(learner._epoch.weights, learner._line, learner._paid)
+    _, x, _ = at_the_minimum(learner._epoch.weights, learner._line, learner._stats)
     return float(learner._rho(x))
 
 

@@ -14,7 +14,7 @@ from reference.exp3 import exp3, hedge, mixability_gap
 from reference.feedback import part, random_loss
 from reference.flat_exp3_set import FlatExp3Set
 from semibandit import Exp3Grid, Interval, PiecewiseConstant, TheoremRate
-from semibandit.learners.ask_tell import generator
+from semibandit.learners.learner import generator
 
 # Here the weights are an interval tree, with a scalar baseline or none.
 Exp3Set = functools.partial(sb.Exp3Set, baseline="low")
@@ -398,8 +398,8 @@ def bad_feedback(rho):
     yield 1.5, ValueError, r"the loss told must be in \[0, 1\], got 1.5"
     yield True, TypeError, "seen must be a PiecewiseConstant .* that covers rho"
     yield "0.5", TypeError, "seen must be a PiecewiseConstant"
-    yield [], ValueError, "seen must be what each of 1 looks has shown, got 0"
-    yield [0.5, 0.5], ValueError, "seen must be what each of 1 looks has shown, got 2"
+    yield [], ValueError, "seen must hold the feedback of each of 1 looks, got 0"
+    yield [0.5, 0.5], ValueError, "seen must hold the feedback of each of 1 looks, got 2"
     yield PiecewiseConstant.constant(*other, 0.5), ValueError, "must cover rho"
     yield PiecewiseConstant.constant(0, 1, NAN), ValueError, "must cover rho"
     yield PiecewiseConstant.constant(0, 1, 1.0000001), ValueError, r"values told must be in \[0, 1\]"

@@ -30,7 +30,6 @@ from semibandit.studies.operations import ForgottenError, check_info, check_leas
 from semibandit.studies.replica import Lease
 from semibandit.studies.settings import LEARNERS, Settings, check_name
 from semibandit.studies.stores import UnknownStudyError
-from semibandit.weights import ExponentialDensity
 
 __all__ = ["Client"]
 
@@ -237,9 +236,9 @@ class Client:
         path = f"{self._study}/learner?{urlencode({'event': _validate.integer('event', event)})}"
         return saving.loads(self._send("GET", path), "the service's learner")
 
-    def density(self) -> PiecewiseConstant | ExponentialDensity:
+    def density(self) -> PiecewiseConstant:
         """The density that the next parameter is drawn from."""
-        density: PiecewiseConstant | ExponentialDensity = self.learner.density()
+        density: PiecewiseConstant = self.learner.density()
         return density
 
     def recommend(self) -> Recommendation:

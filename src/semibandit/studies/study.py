@@ -27,7 +27,6 @@ from semibandit.studies.operations import Operation
 from semibandit.studies.replica import Lease, Portrait, Replica
 from semibandit.studies.settings import Settings, check_name, first_event
 from semibandit.studies.stores import Store, Turn, UnknownStudyError, missing, open_store, public
-from semibandit.weights import ExponentialDensity
 
 __all__ = ["Study"]
 
@@ -316,9 +315,9 @@ class Study:
         with self._lock:
             return list(self._current().leases.values())
 
-    def density(self) -> PiecewiseConstant | ExponentialDensity:
+    def density(self) -> PiecewiseConstant:
         """The density that the next parameter is drawn from."""
-        density: PiecewiseConstant | ExponentialDensity = self.learner.density()
+        density: PiecewiseConstant = self.learner.density()
         return density
 
     def recommend(self) -> Recommendation:

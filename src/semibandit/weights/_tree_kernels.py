@@ -448,3 +448,16 @@ def group(logs: Any, reach: float) -> npt.NDArray[np.bool_]:
             first[i] = True
             low = high = logs[i]
     return first
+
+
+@kernel
+def add_up(mant: Any, expo: Any, first: Any) -> Any:
+    """Return the sums of the scaled numbers from first[i] to first[i + 1]."""
+    n = first.size - 1
+    sums, exponents = np.empty(n), np.empty(n, np.int64)
+    for g in range(n):
+        m, e = 0.0, 0
+        for i in range(first[g], first[g + 1]):
+            m, e = plus(m, e, mant[i], expo[i])
+        sums[g], exponents[g] = normal(m, e)
+    return sums, exponents
