@@ -117,7 +117,7 @@ class Exp3Grid(Exp3Set):
         if isinstance(seen, Piecewise | Boxes):
             x = call(self.space.place, trial.looks[look])
             seen = self.space.line.on_rows(seen, x)(x)
-        loss = reading.loss(seen, reading.Scale(self.high, self.maximize))
+        loss = reading.loss(seen, self._scale)
         cell = self._cell(trial.positions[look])
         return Feedback.step(cell, cell + 1.0, loss, cell, whole=self.n_arms == 1)
 

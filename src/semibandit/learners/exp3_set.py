@@ -129,6 +129,7 @@ class Exp3Set(Learner):
         self.rate = as_rate(self._default_rate() if rate is None else rate, self.horizon)
         self.high = _validate.number("high", high, low=0.0, open=True)
         self.maximize = _validate.boolean("maximize", maximize)
+        self._scale = reading.Scale(self.high, self.maximize)
         self.exploration: float | str = "auto"
         if not isinstance(exploration, str) or exploration != "auto":
             self.exploration = _validate.number("exploration", exploration, low=0.0)
@@ -230,7 +231,7 @@ class Exp3Set(Learner):
 
     def _feedback(self, trial: Trial, seen: Any) -> Feedback | None:
         """Check the feedback of all looks and lay it on the line; None if all are missing."""
-        if not isinstance(seen, list | tuple):
+        if not isinstance(seen, (list, tuple)):  # faster than a union
             return None if seen is None else self._read(trial, 0, seen)
         if len(seen) > len(trial.positions) or not seen:
             raise ValueError(
@@ -243,13 +244,15 @@ class Exp3Set(Learner):
     def _read(self, trial: Trial, look: int, seen: Any) -> Feedback:
         """Check the feedback of one look and lay it on the line, with losses in [0, 1]."""
         position = self._line.home(trial.positions[look])
-        scale = reading.Scale(self.high, self.maximize)
+        step = reading.step(seen, position, self._line, self._scale)
+        if step is not None:
+            return step
         if reading.is_number(seen):
-            loss = reading.loss(seen, scale)
+            loss = reading.loss(seen, self._scale)
             share_of = self._epoch.weights.log_shares
             lo, hi = reading.cell_around(position, self._cells, self._line, self.n_told, share_of)
             return Feedback.step(lo, hi, loss, position, single=True)
-        return reading.function(seen, position, self._line, scale, lambda: trial.named(look))
+        return reading.function(seen, position, self._line, self._scale, lambda: trial.named(look))
 
     def _learn(self, trial: Trial, epoch: Epoch, feedback: Feedback) -> None:
         """Update weights, statistics and learning rate."""
@@ -283,7 +286,8 @@ class Exp3Set(Learner):
         explore = 0.5 * rate if isinstance(self.exploration, str) else self.exploration
         if self.baseline is None:
             return Rule(0.0, explore, -math.inf, rate)
-        return Rule(self._low_baseline(), explore, -1.0 / rate, rate)
+        shift = self._low_baseline() if self.baseline == "low" else 0.0  # local pieces have their own b
+        return Rule(shift, explore, -1.0 / rate, rate)
 
     def _low_baseline(self) -> float:
         """Return the b of `baseline="low"`: the smaller of mean - σ/2 and 0.8·mean of the losses paid.
@@ -409,8 +413,7 @@ class Exp3Set(Learner):
             raise ValueError(f"learn_from must come before the first round, got {self.n_asked} asked already")
         weight = _validate.number("weight", weight, low=0.0, open=True)
         functions = _validate.iterable("functions", functions, "a sequence of functions")
-        scale = reading.Scale(self.high, self.maximize)
-        laid = [reading.whole_function(i, each, self._line, scale) for i, each in enumerate(functions)]
+        laid = [reading.whole_function(i, each, self._line, self._scale) for i, each in enumerate(functions)]
         if not laid:
             raise ValueError("functions must hold at least one function, got none")
         total = Piecewise.total(laid)

@@ -111,6 +111,8 @@ class Learner(Locked):
     def _trial(self, trial_id: int, positions: tuple[float, ...]) -> Trial:
         rho, alpha = self._parameters(positions[0])
         names = self.space.names
+        if len(positions) == 1:
+            return Trial(trial_id, rho, self._name, positions, alpha, (), names)
         others = [self._parameters(position) for position in positions[1:]]
         if names:
             probes = tuple(parameters_of(names, x, a) for x, a in others)

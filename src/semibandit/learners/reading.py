@@ -15,7 +15,7 @@ from semibandit.functions import Piecewise, PiecewiseConstant
 from semibandit.spaces import Boxes, Line
 from semibandit.weights import COARSE, HALVINGS, Cells, Feedback
 
-__all__ = ["Scale", "cell_around", "function", "is_number", "loss", "whole_function"]
+__all__ = ["Scale", "cell_around", "function", "is_number", "loss", "step", "whole_function"]
 
 _VALID, _OUT_OF_RANGE, _NOT_COVERED = 0, 1, 2
 _CELLS = 32  # of a row, for single losses
@@ -68,13 +68,17 @@ def cell_around(
     return lo, hi
 
 
-def function(seen: Any, position: float, line: Line, scale: Scale, named: Callable[[], str]) -> Feedback:
-    """Check a function that covers the parameter; `named` describes the parameter in errors."""
+def step(seen: Any, position: float, line: Line, scale: Scale) -> Feedback | None:
+    """Read one step around the parameter, the common case; None for all others and for errors."""
     if type(seen) is PiecewiseConstant and seen.values.size == 1 and line.bare:
-        # The common case first; all others, and errors, take the general way.
         (lo, hi), value, (first, last) = seen.edges.tolist(), seen.values.item(), line.ends
         if first <= lo <= position <= hi <= last and 0.0 <= value <= scale.high:
             return Feedback.step(lo, hi, scale.losses(value), position, whole=lo == first and hi == last)
+    return None
+
+
+def function(seen: Any, position: float, line: Line, scale: Scale, named: Callable[[], str]) -> Feedback:
+    """Check a function that covers the parameter; `named` describes the parameter in errors."""
     if not isinstance(seen, Piecewise | Boxes):
         raise TypeError(
             f"seen must be a PiecewiseConstant or PiecewiseLinear that covers {named()}, "

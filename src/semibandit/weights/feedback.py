@@ -19,6 +19,7 @@ __all__ = ["Feedback", "Rule", "Update", "combined"]
 
 _NONE = np.empty(0)
 _ONE_LOOK = np.ones(1, np.int64)
+_ONE_SET = np.zeros(1, np.int64)
 _HEAVY = 1.0 / 64.0  # a piece with a larger share of the mass is halved for losses with a slope
 
 
@@ -65,14 +66,13 @@ class Feedback(msgspec.Struct, frozen=True, gc=False):
         cls, lo: float, hi: float, loss: float, position: float, *, whole: bool = False, single: bool = False
     ) -> Feedback:
         """Return the feedback of most rounds: one loss on [lo, hi)."""
-        sets = np.zeros(1, np.int64)
-        return cls(np.array((lo, hi)), np.array((loss,)), sets, loss, position, whole, single)
+        return cls(np.array((lo, hi)), np.array((loss,)), _ONE_SET, loss, position, whole, single)
 
     def probabilities(self) -> FloatArray:
         """Return a new array for the probability of each set; -1: the kernel computes it."""
         if self.recorded is not None:
             return np.array(self.recorded)
-        return np.full(self.looks.size, 1.0 if self.whole else -1.0)
+        return np.array((1.0 if self.whole else -1.0,) * self.looks.size)
 
     def late_shares(self, edges: FloatArray) -> FloatArray:
         """Return the shares between edges at the time of the ask; an empty array if the tell is prompt."""

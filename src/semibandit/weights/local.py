@@ -26,6 +26,7 @@ _SHORT_GAME = 7.0  # ln of about a thousand rounds
 _ROOM = 24  # spare columns for the pieces that a round may add
 _CHANGING = "_a", "_tree", "_sums"  # arrays that a step changes in place
 _FORGOTTEN = [i for i in range(rules.SUMS) if i != rules.MEAN]
+_PROMPT = np.empty(0)
 _STATE = {"pieces", "tree", "sums", "numbers"}
 
 
@@ -127,7 +128,7 @@ class LocalPieces:
         """Perform one step of Algorithm 1 in place, with the local baseline instead of the shift. O(P)."""
         if feedback.rises is not None:
             feedback = self._in_steps(feedback, rule.explore)
-        asked = np.empty(0)
+        asked = _PROMPT
         if feedback.shares_at_ask is not None:
             asked = feedback.shares_at_ask(self._cut(feedback.edges, feedback.sets))
         self._make_room(feedback.edges.size)
