@@ -382,10 +382,14 @@ def look_factors(surprise: Any, looks: Any, p: Any, explore: float, deviation: f
 @inner
 def log_mixed(values: Any, asked: Any, rate: float) -> float:
     """Return the logarithm of the mean of exp(-rate · value), weighted by the shares at the ask."""
+    least = 0.0
+    for i in range(values.size):
+        least = min(least, values[i])
+    shift = least if -rate * least > 700.0 else 0.0  # against overflow
     mixed = 0.0
     for i in range(values.size):
-        mixed += asked[i] * math.expm1(-rate * values[i])
-    return math.log1p(max(mixed, 2.0**-53 - 1.0))
+        mixed += asked[i] * math.expm1(-rate * (values[i] - shift))
+    return math.log1p(max(mixed, 2.0**-53 - 1.0)) - rate * shift
 
 
 @inner
