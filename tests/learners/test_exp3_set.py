@@ -384,15 +384,6 @@ def test_the_theorem_rate_is_used(make):
 # -- three kinds of feedback ----------------------------------------------------------------------
 
 
-def test_told_whole_functions_it_is_hedge():
-    ours, hedge = (Exp3Set(UNIT, rate=0.5, baseline=b, seed=0) for b in ("local", None))
-    for f in functions(100):
-        for learner in (ours, hedge):
-            learner.tell(learner.ask(), f)
-    assert ours.density() == hedge.density()
-    assert (ours.gap_sum, ours.n_pieces) == (hedge.gap_sum, hedge.n_pieces)
-
-
 def cell_of(learner, x):
     shares = learner._epoch.weights.log_shares
     return reading.cell_around(x, learner._cells, learner._line, learner.n_told, shares)
@@ -439,7 +430,7 @@ def test_cells_of_single_losses_are_a_partition_and_become_fine_where_much_is_pl
 
 @pytest.mark.parametrize("feedback", ["semi-bandit", "bandit", "full"])
 @pytest.mark.parametrize("probes", [0, 3])
-def test_it_learns_from_all_of_them(feedback, probes):
+def test_regret_is_below_a_third_of_uniform_play_with_every_feedback(feedback, probes):
     if feedback == "full" and probes:
         with pytest.raises(ValueError, match="probes must be 0 with full feedback"):
             game(Exp3Set(UNIT, seed=0), functions(3), feedback, probes)
@@ -470,12 +461,12 @@ def test_regret_is_well_below_that_of_the_scalar_baseline():
 
 
 @pytest.mark.slow
-def test_the_needle_is_found():
+def test_a_concentrated_optimum_is_found():
     learner = Exp3Set(UNIT, seed=0)
     assert sb.play(learner, sb.streams.concentrated(3000, seed=0)).regret()[-1] <= 150
 
 
-def test_neither_pieces_nor_memory_grow():
+def test_the_number_of_pieces_is_bounded():
     learner = Exp3Set(UNIT, seed=0)
     sizes = []
     for t, f in enumerate(functions(3000)):
@@ -555,7 +546,7 @@ def test_late_tells_use_the_probability_of_the_ask(space):
     assert learner.n_late > 100
 
 
-def test_a_batch_does_not_collapse_the_rate():
+def test_gaps_of_a_batch_of_late_tells_are_bounded():
     played = functions(600)
     learner = Exp3Set(UNIT, seed=0)
     for start in range(0, 600, 200):
@@ -636,7 +627,7 @@ def test_bad_drift():
 @pytest.mark.parametrize(
     "options", [{}, {"baseline": None}, {"baseline": "low"}, {"baseline": None, "exploration": 0.05}]
 )
-def test_certificates_are_above_the_regret_and_tell_whether_something_was_learned(options):
+def test_certificates_lie_between_regret_and_uniform_play(options):
     played = functions(1200, at=0.5, width=0.4)
     problems = [sb.Explicit(f) for f in played]
     measured = sb.dispersion.measure(problems)
@@ -654,7 +645,7 @@ def test_certificates_are_above_the_regret_and_tell_whether_something_was_learne
     assert np.mean(certificates) < 0.95 * uniform
 
 
-def test_a_certificate_wants_the_dispersion_of_its_own_space():
+def test_a_certificate_refuses_the_dispersion_of_another_space():
     measured = sb.dispersion.measure([PiecewiseConstant([0, 2, 10], [0.1, 0.2])] * 5)
     with pytest.raises(ValueError, match=r"measured on the learner's space, \[0, 1\], got one on \[0, 10\]"):
         Exp3Set(UNIT).certificate(measured)
@@ -669,7 +660,7 @@ def test_a_certificate_scales_with_the_losses():
     assert large.certificate().value == pytest.approx(8.0 * small.certificate().value)
 
 
-def test_a_grid_is_certified_against_its_best_arm_and_takes_no_logs():
+def test_a_grid_is_certified_against_its_best_arm_and_refuses_logs():
     grid = sb.Exp3Grid(Interval(0, 10), 4, rate=0.5, baseline=None, seed=0)
     grid.tell(grid.ask(), 1.0)
     certificate = grid.certificate()
@@ -679,7 +670,7 @@ def test_a_grid_is_certified_against_its_best_arm_and_takes_no_logs():
         grid.learn_from([PiecewiseConstant([0, 10], [0.5])])
 
 
-def test_a_certificate_knows_that_a_prior_or_a_log_may_mislead():
+def test_priors_and_logs_raise_the_certificate():
     even = Exp3Set(UNIT, rate=0.5, seed=0)
     biased = Exp3Set(UNIT, rate=0.5, prior=PiecewiseConstant([0, 0.5, 1], [0.0, 2.0]), seed=0)
     logged = Exp3Set(UNIT, rate=0.5, seed=0)
@@ -772,7 +763,7 @@ def test_saved_learners_have_the_same_future(tmp_path, options, kind):
     assert repr(learner) == repr(again)
 
 
-def test_a_record_is_relearned_to_the_bit():
+def test_a_recorded_game_is_replayed_to_the_bit():
     learner, again = (Exp3Set(UNIT, seed=5) for _ in range(2))
     for f in functions(80):
         trial = learner.ask(probes=1)

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Account", "Certificate", "certify"]
+from semibandit.learners.rates import Rate
+
+__all__ = ["Account", "Certificate", "bound_of", "certify"]
 
 
 class Certificate(NamedTuple):
@@ -75,3 +77,15 @@ def certify(account: Account, high: float, dispersion: Any) -> Certificate:
     value = min(least.value, account.paid)
     value, learning, clips, spread = (min(high * term, sys.float_info.max) for term in (value, *least[1:4]))
     return Certificate(value, learning, clips, spread, least.r)
+
+
+def bound_of(exploration: float | str, rate: Rate) -> str:
+    """Return the regret bound in advance of a learner without a baseline, as text."""
+    if isinstance(exploration, str):
+        return (
+            "with probability 1 - δ a regret of at most ln(|C|/2r)/λ + Σ gaps + ½·Σ λ·loss/(p + λ/2) "
+            "+ ln(J/δ)/λ + T·L·r + f(T, r), for J ≤ 2 + log2(1 + T) values of the rate (Neu 2015)"
+        )
+    if exploration:
+        return "an expected regret of at most (λ/2 + γ)·T·M + d·ln(2R/r)/λ + T·L·r + f(T, r)"
+    return f"an expected regret bounded as in {rate.theorem}"

@@ -57,7 +57,7 @@ class PageTest:
 
     @property
     def state(self) -> list[float]:
-        """The numbers of the test, for saving."""
+        """Numbers of the test, for saving."""
         return [self.rounds, self.mean, self.squares, self.excess, self.shortfall]
 
     @state.setter
@@ -116,7 +116,7 @@ class Drift:
 
     @property
     def state(self) -> list[float]:
-        """The numbers that change, for saving."""
+        """Numbers that change, for saving."""
         return [self.readiness, *self.test.state]
 
     @state.setter

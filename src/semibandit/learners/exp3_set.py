@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from semibandit import _validate
 from semibandit.functions import Piecewise, PiecewiseConstant
 from semibandit.learners import reading
-from semibandit.learners.certificates import Account, Certificate, certify
+from semibandit.learners.certificates import Account, Certificate, bound_of, certify
 from semibandit.learners.drift import Drift
 from semibandit.learners.learner import Learner
 from semibandit.learners.locks import serialized
@@ -37,7 +37,6 @@ from semibandit.weights import (
 __all__ = ["Exp3Set"]
 
 _BUDGET = 512  # pieces with a local baseline; more did not lower the regret of any stream
-_UNIFORM = 0.01  # part of the uniform density in a prior
 
 
 class Exp3Set(Learner):
@@ -349,7 +348,7 @@ class Exp3Set(Learner):
     # -- choice of the weights ---------------------------------------------------------------------
 
     def _initial_weights(self) -> Weights:
-        prior = self._laid_prior()
+        prior = reading.prior(self.prior, self._line)
         if prior is not None:
             self._handicap = -math.log(prior.min() * (self._line.ends[1] - self._line.ends[0]))
         if self.baseline == "local":
@@ -377,26 +376,6 @@ class Exp3Set(Learner):
     @property
     def _budget(self) -> int:
         return self.max_pieces or _BUDGET + (self._cells.leaf.size if self._cells.along_rows else 0)
-
-    def _laid_prior(self) -> PiecewiseConstant | None:
-        """Return the prior as a density on the weights' line."""
-        if self.prior is None:
-            return None
-        if not isinstance(self.prior, PiecewiseConstant):
-            raise TypeError(f"prior must be a density as a PiecewiseConstant, got {self.prior!r}")
-        ends = (float(self.prior.edges[0]), float(self.prior.edges[-1]))
-        if len(self.space.alphas) > 1 and ends not in (self._line.ends, self._line.span):
-            raise ValueError(
-                f"prior must be a density on the {len(self.space.alphas)} rows of the space, from "
-                f"{self._line.ends[0]:g} to {self._line.ends[1]:g}, got one from {ends[0]:g} to {ends[1]:g}"
-            )
-        laid: Any = self.prior if ends == self._line.ends else self._line.lay(self.prior)
-        whole = laid.whole and (float(laid.edges[0]), float(laid.edges[-1])) == self._line.ends
-        if not whole or laid.min() < 0.0 or laid.integral() <= 0.0:
-            raise ValueError(f"prior must be a density on the whole space, got {self.prior!r}")
-        even = 1.0 / (self._line.ends[1] - self._line.ends[0])
-        density = (1.0 - _UNIFORM) * (laid.values / laid.integral()) + _UNIFORM * even
-        return PiecewiseConstant(laid.edges, density)
 
     @serialized
     def learn_from(self, functions: Iterable[Piecewise], weight: float = 1.0) -> None:
@@ -496,21 +475,12 @@ class Exp3Set(Learner):
         """Regret bound of this configuration, in a sentence."""
         if self.baseline is not None:
             return "no regret proof in advance; `certificate` bounds the expected regret as the game goes on"
-        if isinstance(self.exploration, str):
-            bound = (
-                "with probability 1 - δ a regret of at most ln(|C|/2r)/λ + Σ gaps + ½·Σ λ·loss/(p + λ/2) "
-                "+ ln(J/δ)/λ + T·L·r + f(T, r), for J ≤ 2 + log2(1 + T) values of the rate (Neu 2015)"
-            )
-        elif self.exploration:
-            bound = "an expected regret of at most (λ/2 + γ)·T·M + d·ln(2R/r)/λ + T·L·r + f(T, r)"
-        else:
-            bound = f"an expected regret bounded as in {self.rate.theorem}"
         reservations = [f"against the best of {self._comparator()}", "if the sets told form a partition"]
         if self.n_late:
             reservations.append("up to the delay of late tells, which the theorem does not cover")
         if self.join_error:
             reservations.append(f"up to joins, which moved the log-weights by {self.join_error:.2g} at most")
-        return f"{bound}, {', '.join(reservations)}"
+        return f"{bound_of(self.exploration, self.rate)}, {', '.join(reservations)}"
 
     def _comparator(self) -> str:
         rows = len(self.space.alphas)

@@ -17,7 +17,7 @@ _LOG_TERM = 10.0  # without a horizon: ln T for T = 22,000
 
 
 class FixedRate(msgspec.Struct, frozen=True, tag=True):
-    """The same rate in every round."""
+    """Constant rate."""
 
     value: float
 

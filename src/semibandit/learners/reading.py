@@ -15,9 +15,10 @@ from semibandit.functions import Piecewise, PiecewiseConstant
 from semibandit.spaces import Boxes, Line
 from semibandit.weights import COARSE, HALVINGS, Cells, Feedback
 
-__all__ = ["Scale", "cell_around", "function", "is_number", "loss", "step", "whole_function"]
+__all__ = ["Scale", "cell_around", "function", "is_number", "loss", "prior", "step", "whole_function"]
 
 _VALID, _OUT_OF_RANGE, _NOT_COVERED = 0, 1, 2
+_UNIFORM = 0.01  # part of the uniform density in a prior
 _CELLS = 32  # of a row, for single losses
 
 
@@ -113,6 +114,26 @@ def whole_function(i: int, given: Any, line: Line, scale: Scale) -> Piecewise:
     left, right = laid.ends
     scaled = np.array(scale.losses(left))
     return laid.of_ends(laid.edges, scaled, scaled if left is right else np.array(scale.losses(right)))
+
+
+def prior(given: Any, line: Line) -> PiecewiseConstant | None:
+    """Check a prior; return it as a density on the weights' line, with 1 % of the uniform one mixed in."""
+    if given is None:
+        return None
+    if not isinstance(given, PiecewiseConstant):
+        raise TypeError(f"prior must be a density as a PiecewiseConstant, got {given!r}")
+    (lo, hi), ends = line.ends, (float(given.edges[0]), float(given.edges[-1]))
+    if line.n_rows > 1 and ends not in (line.ends, line.span):
+        raise ValueError(
+            f"prior must be a density on the {line.n_rows} rows of the space, from {lo:g} to {hi:g}, "
+            f"got one from {ends[0]:g} to {ends[1]:g}"
+        )
+    laid: Any = given if ends == line.ends else line.lay(given)
+    whole = laid.whole and (float(laid.edges[0]), float(laid.edges[-1])) == line.ends
+    if not whole or laid.min() < 0.0 or laid.integral() <= 0.0:
+        raise ValueError(f"prior must be a density on the whole space, got {given!r}")
+    density = (1.0 - _UNIFORM) * (laid.values / laid.integral()) + _UNIFORM / (hi - lo)
+    return PiecewiseConstant(laid.edges, density)
 
 
 @kernel

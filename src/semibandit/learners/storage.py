@@ -45,7 +45,7 @@ _COUNTERS = (
 
 
 class Array(msgspec.Struct):
-    """A numpy array."""
+    """Numpy array: dtype, shape and little-endian bytes."""
 
     dtype: str
     shape: list[int]
