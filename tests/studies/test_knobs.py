@@ -30,7 +30,6 @@ def test_a_study_of_knobs_is_the_replay_of_its_log(study):
     trial = study.ask()
     seen = sb.Boxes([(P([1e-4, 1], [loss_of(**trial.values)]), {"depth": trial.values["depth"]})])
     assert study.tell(trial, seen)
-    assert len(study.learner.space.alphas) > len(KNOBS.alphas)
     best = study.recommend()
     assert best.values["mode"] == "good"
     assert study.at(event=study.n_events).density() == study.learner.density()
