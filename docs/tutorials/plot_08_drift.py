@@ -1,9 +1,8 @@
 """Drift: when the best value moves
 ================================
 
-So far there was one best value, and the task was to find it. Often it moves: the instances of December
-are not those of June. A learner that trusts everything it has ever seen is then stuck in the past. This
-page shows it, and what to do.
+The best value often moves: the instances of December differ from those of June. A learner that never forgets
+then keeps playing the old value. This page shows the effect, and the remedy.
 """
 
 import matplotlib.pyplot as plt
@@ -15,15 +14,15 @@ import semibandit as sb
 # A year in four seasons
 # ----------------------
 #
-# Losses are random staircases on [0, 1] that are low around some ρ. That ρ stays for 500 rounds, then
-# jumps: to 0.2, 0.75, 0.4, and 0.9 in turn.
+# Losses are random step functions on [0, 1] that are low around 0.2 in the first 500 rounds, then around
+# 0.75, 0.4, and 0.9.
 
 SEASONS, LENGTH = (0.2, 0.75, 0.4, 0.9), 500
 ROUNDS = len(SEASONS) * LENGTH
 
 
 def make(best: float, rng: np.random.Generator) -> sb.Explicit:
-    """A random staircase with a valley around `best`."""
+    """Return a random step function with a valley around `best`."""
     edges = np.concatenate(([0.0], np.sort(rng.random(9)), [1.0]))
     middles = 0.5 * (edges[1:] + edges[:-1])
     mean = 0.65 - 0.5 * np.exp(-0.5 * ((middles - best) / 0.12) ** 2)
@@ -46,9 +45,9 @@ for season, ax in zip((0, 1), axes, strict=True):
 # The learner as it is, and with ``drift``
 # ----------------------------------------
 #
-# ``drift="auto"`` watches what is paid. When losses have risen above their mean beyond chance, or fallen far
-# below it, most of the past is forgotten, and a part of the weight is spread anew. If you know how often the
-# best value moves you may say so instead: ``drift=0.002`` is one move in 500 rounds.
+# ``drift="auto"`` tests whether the losses paid have changed. At an alarm the learner forgets most of its
+# statistics and restarts a quarter of the weight. If you know how often the best value moves, give the share
+# instead: ``drift=0.002`` is one move in 500 rounds.
 
 DRIFTS = {"no drift": None, "drift='auto'": "auto", "drift=0.002": 0.002}
 histories = {
@@ -102,9 +101,9 @@ ax.legend(frameon=False)
 # What it costs where nothing moves
 # ---------------------------------
 #
-# Whoever is ready to forget learns more slowly, and gives no certificate. So ``drift`` is off unless you
-# ask for it. Here is the first season, twice as long. A fixed share forgets all the time; "auto" plays as
-# without drift until there is an alarm, and false ones come in few games.
+# A learner that forgets learns more slowly, and has no certificate. So ``drift`` is off by default. Here is
+# the first season, twice as long. A fixed share forgets in every round; "auto" plays as without drift until
+# an alarm, and false alarms are rare.
 
 rng = np.random.default_rng(1)
 still = [make(SEASONS[0], rng) for _ in range(2 * LENGTH)]
@@ -121,8 +120,7 @@ for name, drift in DRIFTS.items():
 # - A best value that wanders slowly instead of jumping: ``sb.streams.synthetic(2000, drift=True)``.
 # - Knapsacks that drift: ``semibandit play knapsack --kind drifting --drift auto --blocks 8 --png
 #   game.png``.
-# - With full information (``sb.play(..., feedback="full")``) a move is noticed at once. How much is left
-#   to gain?
+# - Full information (``sb.play(..., feedback="full")``): how much faster does the learner follow?
 # - What was measured on nine streams, missed targets included, is in :doc:`/learner`.
 
 plt.show()

@@ -10,7 +10,7 @@ import semibandit as sb
 from reference.feedback import part, random_loss
 from reference.flat_exp3_set import FlatExp3Set
 from semibandit import Exp3Grid, Interval, PiecewiseConstant, load
-from semibandit.learners.ask_tell import generator
+from semibandit.learners.learner import generator
 
 # Here the weights are an interval tree, with a scalar baseline or none.
 Exp3Set = functools.partial(sb.Exp3Set, baseline="low")

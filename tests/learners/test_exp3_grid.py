@@ -122,7 +122,7 @@ def test_many_arms():
         (NAN, ValueError, r"the loss told must be in \[0, 1\]"),
         (math.inf, ValueError, r"the loss told must be in \[0, 1\]"),
         ("0.5", TypeError, "the loss told must be a number"),
-        ([0.5, 0.5], ValueError, "seen must be what each of 1 looks has shown, got 2 of them"),
+        ([0.5, 0.5], ValueError, "seen must hold the feedback of each of 1 looks, got 2"),
         ([[0.5]], TypeError, "the loss told must be a number"),
         ({}, TypeError, "the loss told must be a number"),
         (PiecewiseConstant([0, 1], [NAN]), ValueError, r"the loss told must be in \[0, 1\], got nan"),

@@ -90,7 +90,7 @@ def test_boxes_teach_all_rows_that_they_hold():
         assert row(0.5 * x) < row(x - 1.0 if x > learner.space.line.lo + 1.0 else learner.space.line.lo)
 
 
-def test_a_loss_of_a_whole_number_is_that_number_s_alone():
+def test_a_single_loss_of_an_integer_counts_for_this_integer_only():
     space = sb.Knobs(n=sb.Integer(1, 12))
     learner = sb.Exp3Set(space, seed=0, baseline=None)
     trial = learner.ask()

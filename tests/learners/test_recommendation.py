@@ -8,7 +8,7 @@ import pytest
 
 import semibandit as sb
 from semibandit.learners import Evidence
-from semibandit.learners.evidence import Paid, stretches
+from semibandit.learners.statistics import PlayStats, stretches
 from semibandit.weights import Cells, dyadic_cells
 
 UNIT = sb.Interval(0, 1)
@@ -47,7 +47,7 @@ def test_parts_that_are_worse_are_those_of_the_naive_rule(seed):
     space = sb.Strips(3, UNIT) if seed % 3 == 0 else UNIT
     cells = dyadic_cells(space)
     lo, hi = space.line.ends
-    paid, rounds = Paid(cells), []
+    paid, rounds = PlayStats(cells), []
     for _ in range(int(rng.integers(0, 300))):
         home = float(rng.choice([rng.uniform(lo, hi), cells.edges[rng.integers(cells.edges.size)]]))
         loss = float(np.clip(abs(home - 0.4) + 0.1 * rng.integers(3), 0, 1))
@@ -63,7 +63,7 @@ def test_stretches():
 
 
 def test_evidence_is_the_plain_mean_of_what_was_paid():
-    paid = Paid(CELLS)
+    paid = PlayStats(CELLS)
     assert str(paid.between(0.0, 1.0)) == "never played"
     losses = [0.2, 0.5, 0.3]
     for loss in losses:
@@ -73,7 +73,8 @@ def test_evidence_is_the_plain_mean_of_what_was_paid():
     assert (mean, rounds) == (pytest.approx(1 / 3), 3)
     assert error == pytest.approx(np.std(losses, ddof=1) / math.sqrt(3))
     assert str(paid.between(0.9, 0.9)) == "1 in 1 round"
-    paid.add(0.9, 0.0, kept=0.5)
+    paid.keep(0.5)
+    paid.add(0.9, 0.0)
     assert paid.between(0.9, 0.95).rounds == 1.5
 
 
@@ -145,6 +146,6 @@ def test_evidence_is_saved_and_copied(tmp_path):
 
 def test_where_floats_are_few():
     cells = Cells(np.array([0.0, 0.0, 1.0]), np.array([2, 3]), False)
-    paid = Paid(cells)
+    paid = PlayStats(cells)
     paid.add(0.5, 0.3)
     assert paid.between(0.0, 1.0) == Evidence(0.3, pytest.approx(math.nan, nan_ok=True), 1.0)

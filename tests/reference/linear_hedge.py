@@ -18,15 +18,12 @@ class Learner:
         whole = linear_functions.exponential_integral(self.log, 0, 1)
         return sum(linear_functions.exponential_integral(self.log, a, b) for a, b in intervals) / whole
 
-    def tell(self, seen, p, shift=0.0, floor=None):
-        """Multiply by exp(-rate · max((loss - shift) / p, floor)) where the loss was seen."""
+    def tell(self, seen, p):
+        """Multiply by exp(-rate · loss / p) where the loss was observed."""
         update = []
         for lo, hi, left, right in linear_functions.pieces(seen):
-            if left is None:
-                update.append((lo, hi, Fraction(0), Fraction(0)))
-                continue
-            a, b = ((end - Fraction(shift)) / Fraction(p) for end in (left, right))
-            update += [(c, d, -self.rate * x, -self.rate * y) for c, d, x, y in _raised(lo, hi, a, b, floor)]
+            left, right = (0, 0) if left is None else (left, right)
+            update.append((lo, hi, *(-self.rate * x / Fraction(p) for x in (left, right))))
         start, end = update[0][0], update[-1][1]
         if start > 0:
             update.insert(0, (Fraction(0), start, Fraction(0), Fraction(0)))
@@ -38,13 +35,3 @@ class Learner:
         whole = linear_functions.exponential_integral(self.log, 0, 1)
         value = linear_functions.value(self.log, Fraction(x))
         return mp.exp(mp.mpf(value.numerator) / value.denominator) / whole
-
-
-def _raised(lo, hi, a, b, floor):
-    if floor is None or min(a, b) >= floor:
-        return [(lo, hi, a, b)]
-    floor = Fraction(floor)
-    if max(a, b) <= floor:
-        return [(lo, hi, floor, floor)]
-    kink = lo + (hi - lo) * (floor - a) / (b - a)
-    return [(lo, kink, max(a, floor), floor), (kink, hi, floor, max(b, floor))]

@@ -116,7 +116,7 @@ class FlatLocal:
         return min(max((products + 0.8 * prior) / (squares + prior), 0.0), 1.0) if squares + prior else 0.8
 
     def tell(self, sets, paid, times=(1,), clip=True, single=False):
-        """`sets` are lists of (lo, hi, loss), looked at so many times; returns their chances and the gap."""
+        """`sets` are lists of (lo, hi, loss), looked at so many times; returns their shares and the gap."""
         for pieces in sets:
             for lo, hi, _ in pieces:
                 self.cut(lo)
@@ -167,10 +167,9 @@ class FlatLocal:
                 if others:
                     self.pairs.append((surprise[j] - usual, sum(others) / len(others)))
             self.usual.append(sum(surprise[j] for j in looks) / draws)
-        chances = [1.0 - (1.0 - q) ** draws for q in share]
         mean = sum(s * e for s, e in zip(shares, estimates, strict=True))
         mixed = sum(s * math.expm1(-self.rate * e) for s, e in zip(shares, estimates, strict=True))
         for piece, e in zip(self.pieces, estimates, strict=True):
             piece.total += e
         self.paid.append(paid)
-        return chances, mean + math.log1p(mixed) / self.rate
+        return share, mean + math.log1p(mixed) / self.rate

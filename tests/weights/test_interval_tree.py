@@ -300,7 +300,7 @@ def test_extreme_lines(ends):
 
 
 def fingerprint(tree):
-    return tree.state().tobytes()
+    return tree.state()["nodes"].tobytes()
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -502,21 +502,21 @@ COLUMNS = {
 def test_damaged_states_are_refused(columns, word):
     if columns == [kernels.TAG_TAIL] and word in (1, -(2**63)):
         return  # these are 5e-324 and -0.0, and any small number is a tail
-    state = grown(400, 6)[0].state().copy()
+    state = grown(400, 6)[0].state()["nodes"]
     state[1:, columns] = word
     with pytest.raises(ValueError, match="interval tree is broken"):
-        IntervalTree.from_state(state)
+        IntervalTree.from_state({"nodes": state})
 
 
 @pytest.mark.parametrize("value", [-1, 0, 10**6, 2**61, np.float64(NAN).view(np.int64)])
 @pytest.mark.parametrize("position", range(6))
 def test_damaged_heads_are_refused(position, value):
-    state = grown(400, 6)[0].state().copy()
+    state = grown(400, 6)[0].state()["nodes"]
     if state[kernels.HEAD, position] == value:
         return
     state[kernels.HEAD, position] = value
     with pytest.raises(ValueError, match="interval tree is broken"):
-        IntervalTree.from_state(state)
+        IntervalTree.from_state({"nodes": state})
 
 
 @pytest.mark.parametrize(
@@ -535,7 +535,7 @@ def test_damaged_heads_are_refused(position, value):
 )
 def test_states_of_another_form_are_refused(damage):
     with pytest.raises(ValueError, match="interval tree is broken"):
-        IntervalTree.from_state(damage(grown(400, 6)[0].state()))
+        IntervalTree.from_state({"nodes": damage(grown(400, 6)[0].state()["nodes"])})
 
 
 # -- bad input ------------------------------------------------------------------------------------

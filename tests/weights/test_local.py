@@ -1,20 +1,18 @@
 """Weights with a local baseline, against the slow version and what is promised of them."""
 
-import copy
 import itertools
 from collections import Counter
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 import semibandit as sb
 from reference.local_pieces import FlatLocal
-from semibandit.weights import IntervalTree, LocalPieces, Rule, Seen, WholeSoFar, dyadic_cells, restore
+from semibandit.weights import Feedback, IntervalTree, LocalPieces, Rule, dyadic_cells
 from semibandit.weights import _pieces as k
 
 RATE = 0.7
-RULE = Rule(lambda: 0.0, 0.0, -1.0 / RATE, RATE)
+RULE = Rule(0.0, 0.0, -1.0 / RATE, RATE)
 SPACES = [sb.Interval(0, 1), sb.Strips(3, sb.Interval(0, 2)), sb.Interval(-1, 1, margin=0.25)]
 
 
@@ -45,13 +43,17 @@ def drawn_piece(rng, weights, edges):
     return int(np.searchsorted(edges, weights.draw(rng.random()), side="right")) - 1
 
 
-def seen_part(edges, losses, sets, paid, times=(1,), single=False):
-    """What the sets, lists of pieces, show of a function."""
+def partial(edges, losses, sets, paid, looks=(1,), single=False):
+    """Feedback that observes some sets, lists of pieces, of a function."""
     shown = np.full(losses.size, -1)
     for i, members in enumerate(sets):
         shown[members] = i
     values = np.where(shown >= 0, losses, np.nan)
-    return Seen(edges, (values, values), shown, paid, 0.0, times=np.array(times), single=single)
+    return Feedback(edges, values, shown, paid, 0.0, single=single, looks=np.array(looks))
+
+
+def whole(edges, losses):
+    return Feedback(edges, losses, np.zeros(losses.size, np.int64), 0.5, 0.0, True)
 
 
 @pytest.mark.parametrize("space", SPACES, ids=repr)
@@ -67,12 +69,12 @@ def test_rounds_against_the_flat_version(space, draws, single):
         counts = Counter(drawn)
         groups, times = [np.flatnonzero(sets == i) for i in counts], list(counts.values())
         paid = float(losses[groups[0][0]])
-        learned = weights.learn(seen_part(edges, losses, groups, paid, times, single), RULE)
+        update = weights.learn(partial(edges, losses, groups, paid, times, single), RULE)
         told = [[(edges[i], edges[i + 1], losses[i]) for i in group] for group in groups]
         chances, gap = slow.tell(told, paid, times, single=single)
-        assert list(learned.p) == pytest.approx(chances, rel=1e-9)
-        assert learned.gap == pytest.approx(gap, rel=1e-9, abs=1e-12)
-        weights = learned.weights
+        assert list(update.p) == pytest.approx(chances, rel=1e-9)
+        assert update.gap == pytest.approx(gap, rel=1e-9, abs=1e-12)
+        weights = update.weights
         assert len(weights) == len(slow.pieces)
         masses = weights._pieces[k.MASS, :-1]
         np.testing.assert_allclose(masses / masses.sum(), slow.shares(), rtol=1e-9, atol=1e-300)
@@ -94,10 +96,10 @@ def test_a_long_game_of_single_losses_against_the_flat_version():
         edges, losses = random_partition(rng, weights)
         drawn = drawn_piece(rng, weights, edges)
         loss = float(losses[drawn])
-        learned = weights.learn(seen_part(edges, losses, [np.array([drawn])], loss, single=True), RULE)
+        update = weights.learn(partial(edges, losses, [np.array([drawn])], loss, single=True), RULE)
         _, gap = slow.tell([[(edges[drawn], edges[drawn + 1], loss)]], loss, single=True)
-        assert learned.gap == pytest.approx(gap, rel=1e-9, abs=1e-12)
-        weights = learned.weights
+        assert update.gap == pytest.approx(gap, rel=1e-9, abs=1e-12)
+        weights = update.weights
         masses = weights._a[k.MASS, : len(weights)]
         np.testing.assert_allclose(masses / masses.sum(), slow.shares(), rtol=1e-9)
 
@@ -119,10 +121,10 @@ def test_finer_cells_where_much_is_played_against_the_flat_version(space):
         piece.total += 8.0 * late
     for _ in range(12):
         losses, drawn = 0.5 + 0.1 * rng.random(3), int(rng.integers(3))
-        learned = weights.learn(seen_part(edges, losses, [np.array([drawn])], losses[drawn]), RULE)
+        update = weights.learn(partial(edges, losses, [np.array([drawn])], losses[drawn]), RULE)
         _, gap = slow.tell([[(edges[drawn], edges[drawn + 1], losses[drawn])]], float(losses[drawn]))
-        assert learned.gap == pytest.approx(gap, rel=1e-9, abs=1e-12)
-        weights = learned.weights
+        assert update.gap == pytest.approx(gap, rel=1e-9, abs=1e-12)
+        weights = update.weights
         pieces = weights._pieces
         for row, name in ((k.SUM, "total"), (k.RAISED, "raised")):
             np.testing.assert_allclose(pieces[row, :-1], [getattr(p, name) for p in slow.pieces], atol=1e-9)
@@ -137,7 +139,7 @@ def test_estimates_are_unbiased_but_for_what_clips_have_raised(space, looks):
     """Over all sets that may be seen, sums minus what was raised move by the loss, up to one constant."""
     rng = np.random.default_rng(2)
     weights = fresh(space, rate=3.0)
-    rule = replace(RULE, floor=-1.0 / 3.0, rate=3.0)
+    rule = RULE._replace(floor=-1.0 / 3.0, rate=3.0)
     clipped = 0.0
     for _ in range(25):
         edges, losses = random_partition(rng, weights)
@@ -154,15 +156,15 @@ def test_estimates_are_unbiased_but_for_what_clips_have_raised(space, looks):
         for drawn in itertools.product(range(int(sets.max()) + 1), repeat=looks):
             counts = Counter(drawn)
             groups = [np.flatnonzero(sets == i) for i in counts]
-            seen = seen_part(edges, losses, groups, 0.5, list(counts.values()))
-            learned = weights.apart().learn(seen, rule)
-            mean += shares[list(drawn)].prod() * (unbiased(learned.weights) - unbiased(weights))
-            clipped += learned.clipped
+            seen = partial(edges, losses, groups, 0.5, list(counts.values()))
+            update = weights.detached().learn(seen, rule)
+            mean += shares[list(drawn)].prod() * (unbiased(update.weights) - unbiased(weights))
+            clipped += update.raised_mean
         loss = sb.PiecewiseConstant(edges, losses).spread(grid)[0]
         np.testing.assert_allclose(mean - loss, (mean - loss)[0], atol=1e-9)
         drawn = sets[drawn_piece(rng, weights, edges)]
         weights = weights.learn(
-            seen_part(edges, losses, [np.flatnonzero(sets == drawn)], float(losses[drawn])), rule
+            partial(edges, losses, [np.flatnonzero(sets == drawn)], float(losses[drawn])), rule
         ).weights
     assert clipped > 0.0
 
@@ -175,9 +177,9 @@ def test_a_lead_counts_places_whose_mass_is_rounded_to_nothing():
     pieces[k.RAISED, :-1] += 130.0 * far
     k.weigh(weights._a, len(weights), 40.0)
     assert (pieces[k.MASS, :-1][far] == 0.0).all()
-    assert weights.lead() == pytest.approx(30.0 + np.log(2.0) / 40.0)
+    assert weights.max_advantage() == pytest.approx(30.0 + np.log(2.0) / 40.0)
     pieces[k.RAISED, :-1][far] -= 40.0
-    assert weights.lead() == pytest.approx(np.log(2.0) / 40.0)
+    assert weights.max_advantage() == pytest.approx(np.log(2.0) / 40.0)
 
 
 def test_joins_keep_masses_cells_and_what_is_unbiased():
@@ -185,11 +187,10 @@ def test_joins_keep_masses_cells_and_what_is_unbiased():
     wide, narrow = fresh(SPACES[0]), fresh(SPACES[0], budget=130)
     for _ in range(300):
         lo, hi = np.sort(rng.random(2))
-        seen = Seen(np.array([lo, hi]), (np.array([lo]),) * 2, np.zeros(1, np.int64), lo, lo)
-        seen = replace(seen, losses=(seen.losses[0], seen.losses[0]))
+        seen = Feedback.step(lo, hi, lo, lo)
         wide = wide.learn(seen, RULE).weights
-        learned = narrow.learn(seen, RULE)
-        narrow = learned.weights
+        update = narrow.learn(seen, RULE)
+        narrow = update.weights
         assert len(narrow) <= 130
         narrow._check()
     assert len(wide) > 300
@@ -209,7 +210,7 @@ def test_draws_and_shares_agree_with_the_density(space):
     weights = fresh(space)
     for _ in range(10):
         edges, losses = random_partition(rng, weights)
-        weights = weights.learn(seen_part(edges, losses, [np.array([0])], 0.5), RULE).weights
+        weights = weights.learn(partial(edges, losses, [np.array([0])], 0.5), RULE).weights
     density = weights.density()
     assert density.integral() == pytest.approx(1)
     grid = np.sort(np.concatenate((rng.uniform(*weights.ends, 20), weights.ends)))
@@ -225,8 +226,8 @@ def test_draws_and_shares_agree_with_the_density(space):
 
 def test_powers_follow_the_rate():
     weights = fresh(SPACES[0], rate=2.0)
-    seen = seen_part(np.array([0.0, 0.4, 1.0]), np.array([0.9, 0.1]), [np.array([0])], 0.9)
-    weights = weights.learn(seen, replace(RULE, rate=2.0)).weights
+    seen = partial(np.array([0.0, 0.4, 1.0]), np.array([0.9, 0.1]), [np.array([0])], 0.9)
+    weights = weights.learn(seen, RULE._replace(rate=2.0)).weights
     half = weights.raised_to(0.5)
     np.testing.assert_allclose(half.log().values, 0.5 * weights.log().values, atol=1e-12)
 
@@ -242,78 +243,61 @@ def test_masses_are_exponentials_to_the_last_bits():
     assert a[k.MASS, -1] == pytest.approx(np.exp(-sums).sum())
 
 
-def test_steps_on_a_copy_leave_the_weights_as_they_are():
+def state_bytes(weights):
+    return {name: array.tobytes() for name, array in weights.state().items()}
+
+
+def test_a_step_on_detached_weights_leaves_the_original_unchanged():
     rng = np.random.default_rng(7)
     weights = fresh(SPACES[0])
-    edges, losses = random_partition(rng, weights)
-    seen = seen_part(edges, losses, [np.array([1])], 0.5)
-    before = weights.state().tobytes()
-    for other in (weights.apart(), copy.copy(weights)):
-        assert other.learn(seen, RULE).weights is other
-        assert weights.state().tobytes() == before
-    assert weights.learn(seen, RULE).weights.state().tobytes() == other.state().tobytes() != before
+    seen = partial(*random_partition(rng, weights), [np.array([1])], 0.5)
+    before, other = state_bytes(weights), weights.detached()
+    assert other.learn(seen, RULE).weights is other
+    assert state_bytes(weights) == before
+    assert state_bytes(weights.learn(seen, RULE).weights) == state_bytes(other) != before
 
 
 def test_nothing_is_lost_far_behind():
     """A piece e^-2000 behind comes back when the others have paid as much."""
     weights = fresh(SPACES[0], rate=1.0)
     edges = np.array([0.0, 0.5, 1.0])
-    rule = replace(RULE, floor=-np.inf, rate=1.0)
-    for first, second in ((1.0, 0.0), (0.0, 1.0)):
+    for losses in (np.array([1.0, 0.0]), np.array([0.0, 1.0])):
         for _ in range(2000):
-            losses = np.array([first, second])
-            weights = weights.learn(
-                Seen(edges, (losses, losses), np.zeros(2, np.int64), 0.5, 0.0, True), rule
-            ).weights
+            weights = weights.learn(whole(edges, losses), Rule(0.0, 0.0, -np.inf, 1.0)).weights
     np.testing.assert_allclose(np.exp(weights.log_shares(edges)), 0.5, rtol=1e-6)
 
 
 @pytest.mark.parametrize("space", SPACES, ids=repr)
-def test_whole_functions_are_hedge_on_exact_pieces_until_something_is_seen_in_part(space):
+def test_pieces_of_a_tree_have_its_weights(space):
     rng = np.random.default_rng(5)
-    cells = dyadic_cells(space)
-    weights, tree = WholeSoFar(cells, 512), IntervalTree(*space.line.ends)
-    rule = replace(RULE, floor=-np.inf)
+    tree = IntervalTree(*space.line.ends)
     for _ in range(200):
-        edges, losses = random_partition(rng, fresh(space))
-        seen = Seen(edges, (losses, losses), np.zeros(losses.size, np.int64), 0.5, 0.0, True)
-        assert weights.learn(seen, rule).weights is weights
-        tree.learn(seen, rule)
-    assert (weights.log(), len(weights)) == (tree.log(), len(tree))
-    part = weights.learn(seen_part(edges, losses, [np.array([0])], 0.5), RULE).weights
-    assert isinstance(part, LocalPieces)
-    untouched = part._cells.edges[part._cells.edges >= edges[1]]
-    np.testing.assert_allclose(
-        np.diff(part.log_shares(untouched)), np.diff(tree.log_shares(untouched)), atol=0.5
-    )
+        tree.learn(whole(*random_partition(rng, fresh(space))), RULE._replace(floor=-np.inf))
+    pieces = LocalPieces.of(tree, dyadic_cells(space), RATE, 512)
+    cells = dyadic_cells(space).edges
+    np.testing.assert_allclose(pieces.log_shares(cells), tree.log_shares(cells), atol=0.5)
+    assert len(pieces) <= 512 + cells.size
 
 
 @pytest.mark.parametrize("space", SPACES, ids=repr)
 def test_states_restore_to_the_bit_and_damage_is_refused(space):
     rng = np.random.default_rng(6)
-    weights = fresh(space)
-    edges, losses = random_partition(rng, weights)
-    weights = weights.learn(seen_part(edges, losses, [np.array([1])], 0.5), RULE).weights
-    whole = WholeSoFar(weights._cells, 512)
-    whole.learn(Seen(edges, (losses, losses), np.zeros(losses.size, np.int64), 0.5, 0.0, True), RULE)
-    for original in (weights, whole):
-        for again in (restore(original.state()), copy.deepcopy(original)):
-            assert type(again) is type(original)
-            assert again.state().tobytes() == original.state().tobytes()
-            assert again.draw(0.37) == original.draw(0.37)
-        for damaged in (
-            original.state()[:5],
-            original.state()[:-1],
-            np.append(original.state(), original.state()[:1]),
-        ):
-            with pytest.raises(ValueError, match="broken"):
-                restore(damaged)
-    older = restore(weights.state()[:-4])  # as versions without pairs wrote it
-    assert older.state().tobytes() == weights.state().tobytes()
+    weights, cells = fresh(space), dyadic_cells(space)
+    weights.learn(partial(*random_partition(rng, weights), [np.array([1])], 0.5), RULE)
     state = weights.state()
-    state[state.size - 4 - 2 * weights._tree.shape[1] - 3] = np.nan
-    with pytest.raises(ValueError, match="broken"):
-        restore(state)
+    again = LocalPieces.from_state(state, cells)
+    assert state_bytes(again) == state_bytes(weights)
+    assert again.draw(0.37) == weights.draw(0.37)
+    for damaged in (
+        {name: array for name, array in state.items() if name != "sums"},
+        state | {"pieces": state["pieces"][:, :-1]},
+        state | {"tree": state["tree"][:, 1:]},
+        state | {"sums": state["sums"] * np.nan},
+        state | {"numbers": np.array([-1.0, 4096])},
+        state | {"pieces": state["pieces"][:, ::-1]},
+    ):
+        with pytest.raises(ValueError, match="local weights are broken"):
+            LocalPieces.from_state(damaged, cells)
 
 
 def test_the_kth_smallest_is_that_of_a_sorted_array():
@@ -332,7 +316,7 @@ def test_the_slope_tells_whether_instances_differ(level, noise, least, most):
     for _ in range(300):
         losses = np.clip(0.5 + level * rng.uniform(-1, 1) + noise * rng.normal(size=8), 0, 1)
         first, second = rng.permutation(8)[:2]
-        seen = seen_part(edges, losses, [np.array([first]), np.array([second])], losses[first], (1, 1))
+        seen = partial(edges, losses, [np.array([first]), np.array([second])], losses[first], (1, 1))
         weights = weights.learn(seen, RULE).weights
     products, squares, _, rounds = weights._sums[3:]
     assert rounds == 300

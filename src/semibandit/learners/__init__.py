@@ -1,11 +1,11 @@
-"""Learners: they pick a parameter before an instance is seen, and learn from what its run has shown."""
+"""Learners: choose a parameter before an instance arrives, and learn from its feedback."""
 
-from semibandit.learners.evidence import Evidence
 from semibandit.learners.exp3_grid import Exp3Grid
 from semibandit.learners.exp3_set import Exp3Set
 from semibandit.learners.learner import Learner
 from semibandit.learners.rates import AdaptiveRate, FixedRate, TheoremRate
 from semibandit.learners.recommendation import Recommendation
+from semibandit.learners.statistics import Evidence
 from semibandit.learners.storage import load
 from semibandit.learners.trials import Trial
 

@@ -1,22 +1,25 @@
-"""What a learner can prove of its own regret while it runs."""
+"""Certificate: an upper bound on the expected regret, computed while the learner runs."""
 
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Certificate", "certify"]
+from semibandit.learners.rates import Rate
+
+__all__ = ["Account", "Certificate", "bound_of", "certify"]
 
 
 class Certificate(NamedTuple):
-    """A bound on the expected regret so far, and the terms that it is the sum of.
+    """Bound on the expected regret so far, and the terms of the sum.
 
-    `learning` is ln(1/π(B))/λ + Σ gaps, `clips` what clips, averages over cells and joins have added to
-    estimates beyond that, and `dispersion` T·L·r + f(T, r), for the radius r that makes the sum least. π(B)
-    is what the least likely ball of radius r had to begin with: 2r/|C|, unless there was a prior. Regret is
-    never more than the losses paid, which caps `value`.
+    `learning` is ln(1/π(B))/λ + Σ gaps. `clips` is what clips, averages over cells and joins added to
+    estimates beyond that. `dispersion` is T·L·r + f(T, r), for the radius r that minimises the sum. π(B) is
+    the initial mass of the least likely ball of radius r: 2r/|C| without a prior. `value` is at most the sum
+    of the losses paid.
     """
 
     value: float
@@ -26,54 +29,63 @@ class Certificate(NamedTuple):
     r: float
 
 
-def certify(
-    *,
-    length: float,
-    handicap: float,
-    rounds: int,
-    rate: float,
-    gaps: float,
-    lead: float,
-    clips: float,
-    paid: float,
-    high: float,
-    dispersion: Any,
-) -> Certificate:
-    """The least bound over r, in units of the losses that are told.
+class Account(NamedTuple):
+    """Quantities of a learner that enter its certificate, for losses in [0, 1].
 
     Parameters
     ----------
     length
-        The length of the line, |C|.
+        Length of the line, |C|.
     handicap
-        By how much the logarithm of the prior is below that of an even one, where it is least.
+        Largest amount by which the logarithm of the prior is below that of the uniform density.
     rounds, rate, gaps, paid
-        The number of rounds, the rate after them, the sum of the mixability gaps, and the sum of the losses
-        paid; for losses in [0, 1].
-    lead
-        By how many losses a place is ahead by its weight, and what was added to its estimates: where that is
-        more than ln(1/π(B))/λ, the rest counts as added.
+        Number of rounds, current rate, sum of the mixability gaps, sum of the losses paid.
+    advantage
+        `max_advantage` of the weights: the part above ln(1/π(B))/λ counts as added by clips.
     clips
-        What clips have added further, less what they have added in the mean.
-    high
-        The largest loss.
-    dispersion
-        A `Dispersion`, or None: then r is a hundredth of the line, and the comparator the best ball of this
-        radius.
+        Further sum of what clips added at most, minus what they added in the mean.
     """
+
+    length: float
+    handicap: float
+    rounds: int
+    rate: float
+    gaps: float
+    advantage: float
+    clips: float
+    paid: float
+
+
+def certify(account: Account, high: float, dispersion: Any) -> Certificate:
+    """Return the least bound over r, in units of losses in [0, high].
+
+    Without a `Dispersion`, r is 0.005 of the line, and the comparator is the best ball of this radius.
+    """
+    length, rounds = account.length, account.rounds
     radii = np.array([0.005 * length]) if dispersion is None else length * np.geomspace(1e-9, 0.25, 41)
-    least = None
+    bounds = []
     for r in radii.tolist():
-        learning = (math.log(length / (2.0 * r)) + handicap) / rate
-        added = max(max(lead - learning, 0.0) + clips, 0.0)
-        learning += gaps
+        learning = (math.log(length / (2.0 * r)) + account.handicap) / account.rate
+        added = max(max(account.advantage - learning, 0.0) + account.clips, 0.0)
+        learning += account.gaps
         spread = 0.0
         if dispersion is not None:
             more = max(rounds / dispersion.T, 1.0)
             spread = rounds * dispersion.lipschitz * r / high + more * dispersion.D(2.0 * r)
-        value = learning + added + spread
-        if least is None or value < least.value:
-            least = Certificate(value, learning, added, spread, r)
-    assert least is not None
-    value, learning, added, spread = (high * term for term in least[:4])
-    return Certificate(min(value, high * paid), learning, added, spread, least.r)
+        bounds.append(Certificate(learning + added + spread, learning, added, spread, r))
+    least = min(bounds, key=lambda bound: bound.value)
+    value = min(least.value, account.paid)
+    value, learning, clips, spread = (min(high * term, sys.float_info.max) for term in (value, *least[1:4]))
+    return Certificate(value, learning, clips, spread, least.r)
+
+
+def bound_of(exploration: float | str, rate: Rate) -> str:
+    """Return the regret bound in advance of a learner without a baseline, as text."""
+    if isinstance(exploration, str):
+        return (
+            "with probability 1 - δ a regret of at most ln(|C|/2r)/λ + Σ gaps + ½·Σ λ·loss/(p + λ/2) "
+            "+ ln(J/δ)/λ + T·L·r + f(T, r), for J ≤ 2 + log2(1 + T) values of the rate (Neu 2015)"
+        )
+    if exploration:
+        return "an expected regret of at most (λ/2 + γ)·T·M + d·ln(2R/r)/λ + T·L·r + f(T, r)"
+    return f"an expected regret bounded as in {rate.theorem}"

@@ -1,4 +1,4 @@
-"""Exp3 on a grid: the learner for bandit feedback."""
+"""Exp3 on a grid, a learner for bandit feedback."""
 
 from __future__ import annotations
 
@@ -10,29 +10,30 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit.functions import Piecewise, PiecewiseConstant
+from semibandit.learners import reading
 from semibandit.learners.certificates import Certificate
-from semibandit.learners.learner import Learner
+from semibandit.learners.exp3_set import Exp3Set
 from semibandit.learners.rates import Rate
 from semibandit.learners.trials import Trial
 from semibandit.spaces import Alpha, Boxes, Line, Space, call
-from semibandit.weights import Cells, IntervalTree, Step
+from semibandit.weights import Cells, Feedback, IntervalTree
 
 __all__ = ["Exp3Grid"]
 
 _MOST_CELLS = 4096
 
 
-class Exp3Grid(Learner):
-    """Exp3 on the midpoints of `n_arms` equal cells, O(log N) a round on the same tree (appendix A.2).
+class Exp3Grid(Exp3Set):
+    """Exp3 on the midpoints of `n_arms` equal cells: Exp3-SET with these cells as feedback sets.
 
-    The parameters that `Exp3Set` has mean the same here.
+    A round costs O(log N) on the interval tree (appendix A.2). See `Exp3Set` for the other parameters.
 
     Parameters
     ----------
     n_arms
-        The number of points; by default T^(1/3) for a horizon of T rounds, which balances the cost of
-        learning N arms, √(T·N), with that of being 1/N off, T/N. On `Strips` with R rows a multiple of R,
-        by default (T/R)^(1/3) a row.
+        Number of points N. Default: T^(1/3) for a horizon of T rounds, which balances the regret of N arms,
+        √(T·N), with the discretisation error T/N. On `Strips` with R rows a multiple of R, by default
+        (T/R)^(1/3) per row.
 
     Examples
     --------
@@ -43,6 +44,8 @@ class Exp3Grid(Learner):
     True
     >>> learner.tell(trial, 0.3)
     """
+
+    baselines = ("low", None)
 
     def __init__(
         self,
@@ -75,7 +78,7 @@ class Exp3Grid(Learner):
         )
 
     def _lay_out(self, space: Space) -> Line:
-        # Cells are [i, i + 1) on a line of their own: their ends are then exact, whatever the space.
+        # Cells are [i, i + 1) on a line of their own, so that their ends are exact for any space.
         rows = len(space.alphas)
         if self.n_arms % rows:
             raise ValueError(f"n_arms must be a multiple of the {rows} rows, got {self.n_arms}")
@@ -83,7 +86,7 @@ class Exp3Grid(Learner):
 
     @cached_property
     def _cells(self) -> Cells:
-        """The arms, or groups of neighbours in a row where there are very many of them."""
+        """The arms; groups of neighbours in a row if there are more than 4096."""
         rows = self._line.n_rows
         parts = min(self.n_arms // rows, max(_MOST_CELLS // rows, 1))
         inner = np.round(np.linspace(0.0, self._line.hi, parts + 1))[:-1]
@@ -95,7 +98,7 @@ class Exp3Grid(Learner):
         return IntervalTree.from_pieces(np.arange(self.n_arms + 1.0), np.zeros(self.n_arms))
 
     def _parameters(self, position: float) -> tuple[Any, Alpha | None]:
-        row, x = self._line.read(self._standing(position))
+        row, x = self._line.read(self._played(position))
         return self.space.line.value(self._rho(x)), self.space.alphas[row]
 
     def _rho(self, x: float) -> float:
@@ -104,30 +107,29 @@ class Exp3Grid(Learner):
         return min(max(rho, line.lo), line.hi)
 
     def _cell(self, position: float) -> float:
-        """The left end of the cell that a point of the line lies in."""
+        """Return the left end of the cell of a point of the line."""
         return float(min(int(position), self.n_arms - 1))
 
-    def _standing(self, position: float) -> float:
+    def _played(self, position: float) -> float:
         return self._cell(position) + 0.5
 
-    def _read(self, trial: Trial, look: int, home: float, seen: Any) -> Step:
+    def _read(self, trial: Trial, look: int, seen: Any) -> Feedback:
         if isinstance(seen, Piecewise | Boxes):
             x = call(self.space.place, trial.looks[look])
             seen = self.space.line.on_rows(seen, x)(x)
-        value = _validate.number("the loss told", seen, low=0.0, high=self.high)
-        loss = float(self._scaled(value))
+        loss = reading.loss(seen, self._scale)
         cell = self._cell(trial.positions[look])
-        return Step(cell, cell + 1.0, loss, cell, self.n_arms == 1)
+        return Feedback.step(cell, cell + 1.0, loss, cell, whole=self.n_arms == 1)
 
     def density(self) -> PiecewiseConstant:
-        """The probability of each cell, spread evenly over it. O(N)."""
+        """Return the density that spreads the probability of each arm over its cell. O(N)."""
         lo, hi = self.space.line.span
         shares = super().density().values
         edges = np.linspace(lo, hi, self.n_arms + 1)
         return PiecewiseConstant(edges, shares * (self.n_arms / (hi - lo)))
 
     def certificate(self, dispersion: Any = None) -> Certificate:
-        """A bound on the expected regret so far against the best arm, for which dispersion plays no part."""
+        """Return a bound on the expected regret so far against the best arm; `dispersion` is not used."""
         one_arm = super().certificate()
         learning = (
             one_arm.learning + (math.log(self.n_arms) - math.log(100.0)) * self.high / self.current_rate
@@ -136,7 +138,7 @@ class Exp3Grid(Learner):
         return Certificate(min(learning + one_arm.clips, paid), learning, one_arm.clips, 0.0, 0.5)
 
     def learn_from(self, functions: Any, weight: float = 1.0) -> None:
-        """A grid learns from single losses only: an `Exp3Set` starts from logged functions."""
+        """Raise an error: a grid learns from single losses only."""
         raise ValueError("an Exp3Grid cannot learn from whole functions; an Exp3Set can")
 
     def _comparator(self) -> str:
@@ -144,5 +146,4 @@ class Exp3Grid(Learner):
 
     def _config(self) -> dict[str, Any]:
         config = {"n_arms": self.n_arms} | super()._config()
-        del config["max_pieces"]
-        return config
+        return {name: value for name, value in config.items() if name not in ("max_pieces", "drift", "prior")}

@@ -1,87 +1,89 @@
-"""Continuous Exp3-SET: the learner for semi-bandit feedback, and Hedge where everything is seen."""
+"""Continuous Exp3-SET (Algorithm 1 of the paper), the learner for semi-bandit feedback."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterable, Iterator
+from functools import cached_property, partial
+from typing import Any, ClassVar
 
 import numpy as np
+from msgspec.structs import replace
 
 from semibandit import _validate
 from semibandit.functions import Piecewise, PiecewiseConstant
-from semibandit.learners._survey import NOT_COVERED, OUT_OF_RANGE, survey
+from semibandit.learners import reading
+from semibandit.learners.certificates import Account, Certificate, bound_of, certify
+from semibandit.learners.drift import Drift
 from semibandit.learners.learner import Learner
-from semibandit.learners.rates import AdaptiveRate, Rate
-from semibandit.learners.trials import Trial
-from semibandit.spaces import Boxes, Space
+from semibandit.learners.locks import serialized
+from semibandit.learners.rates import AdaptiveRate, Rate, as_rate
+from semibandit.learners.recommendation import Recommendation, at_the_minimum, by_mass
+from semibandit.learners.statistics import Evidence, PlayStats
+from semibandit.learners.trials import Epoch, Trial
+from semibandit.spaces import Line, Space
 from semibandit.weights import (
-    COARSE,
-    HALVINGS,
-    Drift,
+    Cells,
+    Feedback,
     IntervalTree,
     LocalPieces,
-    Seen,
-    Step,
+    Rule,
+    Update,
     Weights,
-    WholeSoFar,
-    n_nodes,
+    combined,
+    dyadic_cells,
 )
 
 __all__ = ["Exp3Set"]
 
-_BUDGET = 512  # pieces with a local baseline: more of them made no stream better
+_BUDGET = 512  # pieces with a local baseline; more did not lower the regret of any stream
 
 
 class Exp3Set(Learner):
-    """Continuous Exp3-SET (Algorithm 1 of the paper), told whole functions, parts of them, or single losses.
+    """Continuous Exp3-SET (Algorithm 1) for whole functions, parts of functions, and single losses.
 
-    By default it subtracts from each loss what it expects of the parameter, which makes estimates much less
-    noisy (`LocalPieces`); a round costs O(P) for at most some 500 pieces, however many rounds there were.
-    Told whole functions only, it is exactly Hedge on exact pieces. With `baseline="low"` or None its weights
-    are on the interval tree of appendix A.2, and a round costs O(log t).
+    By default, estimates subtract a local baseline: the loss expected at the parameter (`LocalPieces`). A
+    round costs O(P) for P pieces, at most about 500. While all feedback is whole functions, the learner is
+    exactly Hedge on an interval tree. With `baseline="low"` or None the weights are always an interval tree
+    (appendix A.2), and a round costs O(log t).
 
-    A single loss, `tell(trial, 0.3)`, counts for a cell around the parameter, a 32nd of the space or less
-    where much is played: as on any grid, what differs within a cell is averaged. Of a `PiecewiseLinear` seen
-    in part the means over pieces count. Told whole ones, or without a local baseline, the learner goes on
-    with weights that are exp of a piecewise linear function (`ExponentialPieces`) and the scalar baseline.
+    A single loss, `tell(trial, 0.3)`, counts for the cell around the parameter: a 32nd of the space, halved
+    where the mass is. Of a `PiecewiseLinear`, the means over pieces count; pieces are halved where the mass
+    is.
 
     Parameters
     ----------
     space
-        Where the parameter lives. On `Strips` there are two (or more), and what is told is a function on
-        the line of its rows.
+        Space of the parameter. On `Strips`, feedback is a function on the line of its rows.
     rate
         A number, a `TheoremRate`, or an `AdaptiveRate` (default), which needs neither T nor M.
     horizon
-        The number of rounds, where it is known; without a local baseline the default rate uses it.
+        Number of rounds T, if known; the default rate uses it unless the baseline is local.
     high
-        The largest possible loss or utility H; values lie in [0, H] (appendix A.1).
+        Largest possible loss or utility H; values lie in [0, H] (appendix A.1).
     maximize
-        Told values are utilities, to be large, instead of losses.
+        Values are utilities: higher is better.
     baseline
-        "local" (default): estimates are b + 1{seen}·(loss - b)/p, where b(ρ) is what is expected at ρ from
-        the losses seen there and nearby; the correction is averaged over cells, finer where much is played,
-        and clipped below at -1/λ. `certificate` counts what that changes. "low": b is one number, half a
-        standard deviation, and a fifth at least, below the mean of past losses. None: no baseline, nothing is
-        clipped, and there is a proof in advance.
+        The b of the estimates b + 1{observed}·(loss - b)/p. "local" (default): a function of the parameter,
+        the mean of losses observed nearby. The correction is averaged over cells and clipped below at -1/λ;
+        `certificate` accounts for the difference. "low": one number, the smaller of mean - σ/2 and 0.8·mean
+        of the losses paid, also clipped. None: b = 0 without clips, which has a regret bound in advance.
     drift
-        None: the best parameter stays. A number in (0, 1): in each round this share of the weight is spread
-        over the space, and the past is forgotten 16 times as fast (fixed share; Balcan, Dick, Sharma 2020).
-        "auto": it is found out whether anything moves. Told parts of functions, the learner plays as with
-        None until the losses paid have risen beyond chance, and then begins anew with a part of the weight;
-        told whole functions, a long and a short memory are compared. Needs the local baseline.
+        None: the best parameter is fixed. A number in (0, 1): fixed share (Balcan, Dick, Sharma 2020), which
+        mixes this share of the prior into the weights in each round, and forgets statistics 16 times as fast.
+        "auto": drift is detected automatically (`PageTest`); an alarm restarts a quarter of the weight.
+        Requires the local baseline.
     prior
-        A density to start from, such as `density()` of an older learner; one part in a hundred of it is made
-        even, so that no place is lost. In a regret bound ln(1/π(B)) takes the place of ln(|C|/2r).
+        Initial density, for instance `density()` of an older learner; 1 % of the uniform density is mixed in.
+        In the regret bound ln(1/π(B)) replaces ln(|C|/2r).
     exploration
-        γ of implicit exploration: estimates divide by p + γ. Off by default; "auto" is γ = λ/2, which has a
-        bound with high probability (Neu 2015).
+        γ of implicit exploration: estimates divide by p + γ. "auto": γ = λ/2, for which a bound holds with
+        high probability (Neu 2015).
     max_pieces
-        Above this number of pieces, neighbours are joined. On the interval tree down to half of it, and there
-        is no limit by default; `join_error` then bounds by how much all joins have moved the logarithm of the
-        weight anywhere, and twice that the density's.
+        Limit on the number of pieces, above which neighbours are joined. On the interval tree (no limit by
+        default) they are joined down to half of it; `join_error` bounds the total change of log-weights.
     seed
-        For the draws.
+        Seed of the draws.
 
     Examples
     --------
@@ -97,7 +99,7 @@ class Exp3Set(Learner):
     Recommendation(rho=0.75, interval=(0.5, 1.0)): 0.2 ± 0 in 198 rounds
     """
 
-    baselines = ("local", "low", None)
+    baselines: ClassVar[tuple[str | None, ...]] = ("local", "low", None)
 
     def __init__(
         self,
@@ -114,21 +116,59 @@ class Exp3Set(Learner):
         max_pieces: int | None = None,
         seed: int | None = None,
     ) -> None:
-        self.drift = self._checked_drift(drift, baseline)
+        if not isinstance(space, Space):
+            raise TypeError(f"space must be an Interval, Strips or Knobs, got {space!r}")
+        super().__init__(space, self._lay_out(space), seed)
+        self._check_line()
+        if not isinstance(baseline, str | None) or baseline not in self.baselines:
+            names = ", ".join(map(repr, self.baselines[:-1]))
+            raise ValueError(f"baseline must be {names} or {self.baselines[-1]!r}, got {baseline!r}")
+        self.baseline = baseline
+        self.horizon = None if horizon is None else _validate.integer("horizon", horizon, low=1)
+        self.rate = as_rate(self._default_rate() if rate is None else rate, self.horizon)
+        self.high = _validate.number("high", high, low=0.0, open=True)
+        self.maximize = _validate.boolean("maximize", maximize)
+        self._scale = reading.Scale(self.high, self.maximize)
+        self.exploration: float | str = "auto"
+        if not isinstance(exploration, str) or exploration != "auto":
+            self.exploration = _validate.number("exploration", exploration, low=0.0)
+        self.max_pieces = None if max_pieces is None else _validate.integer("max_pieces", max_pieces, low=2)
+        self.drift = _checked_drift(drift, baseline)
         self.prior = prior
-        if prior is not None and not isinstance(prior, PiecewiseConstant):
-            raise TypeError(f"prior must be a density as a PiecewiseConstant, got {prior!r}")
-        super().__init__(
-            space,
-            rate=rate,
-            horizon=horizon,
-            high=high,
-            maximize=maximize,
-            baseline=baseline,
-            exploration=exploration,
-            max_pieces=max_pieces,
-            seed=seed,
-        )
+
+        self.n_told = 0
+        self.n_late = 0
+        self.n_partial = 0  # rounds without full information
+        self.n_logged = 0  # functions of `learn_from`
+        self.gap_sum = 0.0  # of the mixability gaps
+        self.join_error = 0.0
+        self.explore_sum = 0.0  # amount by which implicit exploration lowered the estimates of losses paid
+        self.clip_mean = 0.0  # amounts by which clips raised estimates: in the mean, and at most
+        self.clip_most = 0.0
+        self.head_start = 0.0  # largest advantage of one place over another by `learn_from`, in losses
+        self.last_probabilities: tuple[float, ...] = ()
+        self._loss_mean = 0.0
+        self._loss_squares = 0.0  # Σ (loss - mean)², by Welford's recurrence
+        self._handicap = 0.0  # largest amount by which ln(prior) is below that of the uniform density
+        self._stats = PlayStats(self._cells)
+        share = None if isinstance(self.drift, str) else self.drift
+        self._drift = None if self.drift is None else Drift(share)
+        self.current_rate = self.rate.after(0, 0.0, math.inf)
+        self._epoch = Epoch(self._initial_weights())  # Algorithm 1, step 1: w_1(ρ) = 1
+
+    def _lay_out(self, space: Space) -> Line:
+        """Return the line that carries the weights."""
+        return space.line
+
+    def _check_line(self) -> None:
+        lo, hi = self._line.ends
+        if not math.isfinite(1.0 / (hi - lo)):
+            raise ValueError(f"space must be wider than {np.finfo(float).tiny:g}, got {self.space!r}")
+
+    @cached_property
+    def _cells(self) -> Cells:
+        """Cells of the local baseline and of the play statistics."""
+        return dyadic_cells(self.space)
 
     def _default_rate(self) -> Rate | None:
         if self.baseline != "local":
@@ -136,108 +176,345 @@ class Exp3Set(Learner):
         # Found by experiment; ln T, the usual choice, learns more slowly.
         return AdaptiveRate(log_term=15.0 if len(self.space.alphas) > 1 else 10.0)
 
-    @staticmethod
-    def _checked_drift(drift: Any, baseline: str | None) -> float | str | None:
-        if drift is None:
-            return None
-        if not isinstance(baseline, str) or baseline != "local":
-            raise ValueError(f"drift needs baseline='local', got baseline={baseline!r}")
-        if isinstance(drift, str):
-            if drift != "auto":
-                raise ValueError(f"drift must be 'auto', a number between 0 and 1, or None, got {drift!r}")
-            return drift
-        return _validate.number("drift", drift, low=0.0, high=1.0, open=True)
+    # -- Algorithm 1 -------------------------------------------------------------------------------
+
+    def ask(self, *, probes: int = 0, position: Any = None) -> Trial:
+        """Draw a parameter from the current density. O(log P) on a tree, O(P) with a local baseline.
+
+        Parameters
+        ----------
+        probes
+            Number of further parameters, drawn from the same density, to evaluate on the same instance
+            (`trial.probes`).
+        position
+            `positions` of a recorded trial: the trial gets these instead of the draws, which are made and
+            dropped. A learner that is told the recorded feedback again continues as the recorded one did.
+        """
+        with self._lock:
+            # Algorithm 1, steps 2(a) and 2(b): sample ρ_t from p_t(ρ) = w_t(ρ) / W_t
+            positions = self._draw(probes) if position is None else self._recorded(position)
+            trial = self._trial(self.n_asked, positions)
+            self._register(trial)
+            return trial
+
+    def tell(self, trial: Trial, seen: Any, *, probability: Any = None) -> None:
+        """Learn from the feedback of a trial; None: the run failed, which is counted and nothing else.
+
+        Trials may be told late and in any order: estimates use the probability at the time of the ask. On the
+        interval tree a late tell costs O(k log P) for k tells in between, with a local baseline O(P). A tell
+        that raises an error changes nothing.
+
+        Parameters
+        ----------
+        trial
+            From `ask`.
+        seen
+            A function that covers the parameter, or a single loss. For a trial with probes a list with the
+            feedback of each look, the played parameter first, None for missing ones.
+        probability
+            `last_probabilities` of a recorded tell, to be used again.
+        """
+        with self._lock:
+            epoch = self._epoch_of(trial)
+            feedback = self._feedback(trial, seen)
+            if feedback is None:
+                self.n_failed += 1
+                self._finish(trial, epoch)
+                return
+            if probability is not None:
+                recorded = np.atleast_1d(_validate.floats("probability", probability))
+                length = feedback.looks.size
+                recorded = _validate.vector("probability", recorded, length=length, low=0.0)
+                feedback = replace(feedback, recorded=recorded)
+            self._learn(trial, epoch, feedback)
+
+    def _feedback(self, trial: Trial, seen: Any) -> Feedback | None:
+        """Check the feedback of all looks and lay it on the line; None if all are missing."""
+        if not isinstance(seen, (list, tuple)):  # faster than a union
+            return None if seen is None else self._read(trial, 0, seen)
+        if len(seen) > len(trial.positions) or not seen:
+            raise ValueError(
+                f"seen must hold the feedback of each of {len(trial.positions)} looks, got {len(seen)}"
+            )
+        looks = [(i, one) for i, one in enumerate(seen) if one is not None]
+        observed = [(self._line.home(trial.positions[i]), self._read(trial, i, one)) for i, one in looks]
+        return combined(observed) if observed else None
+
+    def _read(self, trial: Trial, look: int, seen: Any) -> Feedback:
+        """Check the feedback of one look and lay it on the line, with losses in [0, 1]."""
+        position = self._line.home(trial.positions[look])
+        step = reading.step(seen, position, self._line, self._scale)
+        if step is not None:
+            return step
+        if reading.is_number(seen):
+            loss = reading.loss(seen, self._scale)
+            share_of = self._epoch.weights.log_shares
+            lo, hi = reading.cell_around(position, self._cells, self._line, self.n_told, share_of)
+            return Feedback.step(lo, hi, loss, position, single=True)
+        return reading.function(seen, position, self._line, self._scale, lambda: trial.named(look))
+
+    def _learn(self, trial: Trial, epoch: Epoch, feedback: Feedback) -> None:
+        """Update weights, statistics and learning rate."""
+        current = self._epoch
+        late = epoch is not current or epoch.n_updates != epoch.asked_at[trial.id]
+        if late:
+            feedback = replace(feedback, shares_at_ask=partial(epoch.shares_when_asked, trial.id))
+        weights = self._weights_for(feedback)
+        if weights is current.weights and len(current.asked_at) > (epoch is current):
+            weights = weights.detached()  # other trials were asked of these weights
+        # Algorithm 1, steps 2(c) and 2(d): ℓ̂_t(ρ) = 1{ρ ∈ A_t}·ℓ_t(ρ) / p_t(A_t) and
+        # w_{t+1}(ρ) = w_t(ρ)·exp(-λ·ℓ̂_t(ρ))
+        rule = self._rule(feedback.whole)
+        update = weights.learn(feedback, rule)
+        self._finish(trial, epoch)
+        if update.weights is not current.weights:
+            self._replace_weights(update.weights)
+        elif current.asked_at and update.edges is not None and update.factors is not None:
+            current.append(update.edges, update.factors)
+        else:
+            current.n_updates += 1
+        self.n_late += late
+        self._count(feedback, rule.explore, update)
+        self._adjust(self._restart(feedback))
+
+    def _rule(self, whole: bool) -> Rule:
+        """Return the rule by which losses become estimates."""
+        rate = self.current_rate
+        if whole:  # p = 1, and a shift changes all weights alike: Hedge, without clips
+            return Rule(0.0, 0.0, -math.inf, rate)
+        explore = 0.5 * rate if isinstance(self.exploration, str) else self.exploration
+        if self.baseline is None:
+            return Rule(0.0, explore, -math.inf, rate)
+        shift = self._low_baseline() if self.baseline == "low" else 0.0  # local pieces have their own b
+        return Rule(shift, explore, -1.0 / rate, rate)
+
+    def _low_baseline(self) -> float:
+        """Return the b of `baseline="low"`: the smaller of mean - σ/2 and 0.8·mean of the losses paid.
+
+        Without the second, a learner whose losses are all alike would subtract them and never explore.
+        """
+        if self.n_told == 0:
+            return 0.0
+        deviation = math.sqrt(self._loss_squares / self.n_told)
+        return max(0.0, min(self._loss_mean - 0.5 * deviation, 0.8 * self._loss_mean))
+
+    def _count(self, feedback: Feedback, explore: float, update: Update) -> None:
+        """Add a round to the statistics."""
+        paid, mean = feedback.paid, self._loss_mean
+        self.last_probabilities = update.p
+        self.n_told += 1
+        self.n_partial += not feedback.whole
+        self._stats.add(feedback.position, paid)
+        self.gap_sum += update.gap
+        if explore:
+            self.explore_sum += explore * paid / (update.p[0] + explore)
+        self.clip_mean += update.raised_mean
+        self.clip_most += update.raised_most
+        self._loss_mean = mean + (paid - mean) / self.n_told
+        self._loss_squares += (paid - mean) * (paid - self._loss_mean)
+
+    def _restart(self, feedback: Feedback) -> float:
+        """Restart a share of the weight if the best parameter moves; return the speed of the drift."""
+        if self._drift is None:
+            return 0.0
+        # With full information, the mean over the line removes jumps of the level of all losses.
+        widths = np.diff(feedback.edges)
+        level = float(feedback.losses @ widths / widths.sum()) if feedback.whole else 0.0
+        share, statistics, gaps, speed = self._drift.after(feedback.paid - level, feedback.whole)
+        if share:
+            weights = self._epoch.weights
+            if self._epoch.asked_at:
+                weights = weights.detached()
+            self._replace_weights(weights.spread(share, statistics))
+            self._stats.keep(statistics)
+            self.gap_sum *= gaps
+        return speed
+
+    def _adjust(self, speed: float) -> None:
+        """Update the learning rate, and join pieces above the limit."""
+        weights = self._epoch.weights
+        rate = self.rate.after(self.n_told, self.gap_sum, self.current_rate, weights.finest_rate_step, speed)
+        if rate != self.current_rate:
+            power = rate / self.current_rate
+            self._replace_weights(weights.raised_to(power))
+            self.join_error *= power
+            self.current_rate = rate
+        if self.max_pieces is not None and len(self._epoch.weights) > self.max_pieces:
+            # Down to half, so that the cost of a join is spread over many rounds.
+            weights, error = self._epoch.weights.joined(max(self.max_pieces // 2, 1))
+            self._replace_weights(weights)
+            self.join_error += error
+
+    # -- choice of the weights ---------------------------------------------------------------------
 
     def _initial_weights(self) -> Weights:
-        prior = self._laid_prior()
+        prior = reading.prior(self.prior, self._line)
         if prior is not None:
             self._handicap = -math.log(prior.min() * (self._line.ends[1] - self._line.ends[0]))
-        if self.baseline != "local":
-            if prior is None:
-                return super()._initial_weights()
-            return IntervalTree.from_pieces(prior.edges, np.log(prior.values))
-        cells, budget = self._cells, self._budget
-        if prior is None and self.drift is None:
-            return WholeSoFar(cells, budget)
-        share = None if isinstance(self.drift, str) else self.drift
-        drift = None if self.drift is None else Drift.of(share, n_nodes(cells))
-        return LocalPieces(cells, self.current_rate, budget, prior, drift)
+        if self.baseline == "local":
+            return LocalPieces(self._cells, self.current_rate, self._budget, prior)
+        if prior is None:
+            return IntervalTree(*self._line.ends)
+        return IntervalTree.from_pieces(prior.edges, np.log(prior.values))
+
+    def _weights_for(self, feedback: Feedback) -> Weights:
+        """Choose the weights of a local baseline by the feedback.
+
+        An interval tree from the first tell on while all feedback is whole, which is Hedge on exact pieces;
+        local pieces from the first partial feedback on.
+        """
+        weights = self._epoch.weights
+        informed = self.drift is not None or self.prior is not None or self.n_logged > 0
+        if self.baseline != "local" or informed or self.n_partial:
+            return weights
+        if feedback.whole:
+            return weights if self.n_told else IntervalTree(*self._line.ends)
+        if self.n_told == 0:
+            return weights
+        return LocalPieces.of(weights, self._cells, self.current_rate, self._budget)
 
     @property
     def _budget(self) -> int:
         return self.max_pieces or _BUDGET + (self._cells.leaf.size if self._cells.along_rows else 0)
 
-    def _laid_prior(self) -> PiecewiseConstant | None:
-        """The prior on the line that carries weights, as a density."""
-        if self.prior is None:
-            return None
-        ends = (float(self.prior.edges[0]), float(self.prior.edges[-1]))
-        if len(self.space.alphas) > 1 and ends not in (self._line.ends, self._line.span):
+    @serialized
+    def learn_from(self, functions: Iterable[Piecewise], weight: float = 1.0) -> None:
+        """Learn from logged instances before the first round: their whole loss functions. O(N log N).
+
+        Parameters
+        ----------
+        functions
+            Whole loss functions (or utilities), as `losses()` of a problem returns them.
+        weight
+            Number of rounds that each counts for; below 1 if the logs may be of another kind.
+        """
+        if self.n_asked:
+            raise ValueError(f"learn_from must come before the first round, got {self.n_asked} asked already")
+        weight = _validate.number("weight", weight, low=0.0, open=True)
+        functions = _validate.iterable("functions", functions, "a sequence of functions")
+        laid = [reading.whole_function(i, each, self._line, self._scale) for i, each in enumerate(functions)]
+        if not laid:
+            raise ValueError("functions must hold at least one function, got none")
+        total = Piecewise.total(laid)
+        self._epoch = Epoch(self._epoch.weights.with_history(total, len(laid), weight, self.current_rate))
+        self.n_logged += len(laid)
+        self.head_start += weight * (float(np.maximum(*total.ends).max()) - total.min())
+
+    # -- results -----------------------------------------------------------------------------------
+
+    @serialized
+    def recommend(self) -> Recommendation:
+        """Return the parameter to deploy, its interval, and the losses paid there. O(P).
+
+        The median of the density, after parts of the line whose losses are worse than the best by two
+        standard errors are removed, within the remaining part that has the most mass. If all feedback was
+        whole functions: the middle of the widest interval with the least cumulative loss.
+        """
+        choose = by_mass if self.n_partial else at_the_minimum
+        row, x, (lo, hi) = choose(self._epoch.weights, self._line, self._stats)
+        shift, space = self._line.shift(row), self.space
+        rho, interval = space.line.stretch(self._rho(lo), self._rho(hi))
+        if self.n_partial:
+            rho = space.line.value(self._rho(self._played(x)))
+        evidence = self._in_units(self._stats.between(lo + shift, hi + shift))
+        return Recommendation(rho, interval, space.alphas[row], space.names, evidence)
+
+    def _rho(self, x: float) -> float:
+        """Return the parameter at the place x of a row."""
+        return x
+
+    def _played(self, position: float) -> float:
+        """Return the point of the line that is played for a draw."""
+        return position
+
+    def _in_units(self, evidence: Evidence) -> Evidence:
+        """Convert losses in [0, 1] to the user's units."""
+        mean = 1.0 - evidence.mean if self.maximize else evidence.mean
+        return Evidence(self.high * mean, self.high * evidence.error, evidence.rounds)
+
+    @serialized
+    def certificate(self, dispersion: Any = None) -> Certificate:
+        """Return a bound on the expected regret so far, from the learner's own observations. O(P).
+
+        The least over r of ln(|C|/2r)/λ + Σ gaps + clips + T·L·r + f(T, r). The rate never rises, so that the
+        estimated losses of the plays exceed their average over any ball of radius r by at most the first two
+        terms; estimates are unbiased except for clips, averages and joins, which are accounted for. With a
+        prior, ln(1/π(B)) for the least likely ball B replaces the first term. Logged instances add their
+        largest advantage of one place over another.
+
+        Parameters
+        ----------
+        dispersion
+            Result of `sb.dispersion.measure` on the stream, for f and L. Without it the comparator is the
+            best ball of a hundredth of the line, not the best parameter.
+        """
+        if dispersion is not None and not callable(getattr(dispersion, "D", None)):
+            raise TypeError(f"dispersion must be the result of sb.dispersion.measure, got {dispersion!r}")
+        measured, line = getattr(dispersion, "space", None), self.space.line
+        if measured is not None and not self.space.names and (measured.lo, measured.hi) != (line.lo, line.hi):
             raise ValueError(
-                f"prior must be a density on the {len(self.space.alphas)} rows of the space, from "
-                f"{self._line.ends[0]:g} to {self._line.ends[1]:g}, got one from {ends[0]:g} to {ends[1]:g}; "
-                "that of a learner goes with its own space: Exp3Set(older.space, prior=older.density())"
+                f"dispersion must be measured on the learner's space, [{line.lo:g}, {line.hi:g}], "
+                f"got one on [{measured.lo:g}, {measured.hi:g}]; measure(problems, space) takes the space"
             )
-        laid: Any = self.prior if ends == self._line.ends else self._line.lay(self.prior)
-        whole = laid.whole and (float(laid.edges[0]), float(laid.edges[-1])) == self._line.ends
-        if not whole or laid.min() < 0.0 or laid.integral() <= 0.0:
-            raise ValueError(f"prior must be a density on the whole space, got {self.prior!r}")
-        even = 1.0 / (self._line.ends[1] - self._line.ends[0])
-        density = 0.99 * (laid.values / laid.integral()) + 0.01 * even
-        return PiecewiseConstant(laid.edges, density)
+        if self.drift is not None:
+            raise ValueError("a learner with drift has no certificate: its rate may rise")
+        account = Account(
+            length=self._line.extent,
+            handicap=self._handicap,
+            rounds=self.n_told,
+            rate=self.current_rate,
+            gaps=self.gap_sum + self.explore_sum + self.join_error / self.current_rate + self.head_start,
+            advantage=self._epoch.weights.max_advantage(),
+            clips=self.clip_most - self.clip_mean,
+            paid=self._loss_mean * self.n_told,
+        )
+        return certify(account, self.high, dispersion)
+
+    @property
+    def guarantee(self) -> str:
+        """Regret bound of this configuration, in a sentence."""
+        if self.baseline is not None:
+            return "no regret proof in advance; `certificate` bounds the expected regret as the game goes on"
+        reservations = [f"against the best of {self._comparator()}", "if the sets told form a partition"]
+        if self.n_late:
+            reservations.append("up to the delay of late tells, which the theorem does not cover")
+        if self.join_error:
+            reservations.append(f"up to joins, which moved the log-weights by {self.join_error:.2g} at most")
+        return f"{bound_of(self.exploration, self.rate)}, {', '.join(reservations)}"
+
+    def _comparator(self) -> str:
+        rows = len(self.space.alphas)
+        return "all parameters" if rows == 1 else f"all parameters in the {rows} rows"
 
     def _config(self) -> dict[str, Any]:
-        return super()._config() | {"drift": self.drift, "prior": self.prior}
+        names = (
+            "rate", "horizon", "high", "maximize", "baseline", "exploration", "max_pieces", "drift", "prior",
+        )  # fmt: skip
+        return {name: getattr(self, name) for name in names}
 
-    def _read(self, trial: Trial, look: int, home: float, seen: Any) -> Seen | Step:
-        line = self._line
-        if type(seen) is PiecewiseConstant and seen.values.size == 1 and line.bare:
-            # The usual case at the least cost; all others, and what is wrong with them, take the way below.
-            (lo, hi), value, (first, last) = seen.edges.tolist(), seen.values.item(), line.ends
-            if first <= lo <= home <= hi <= last and 0.0 <= value <= self.high:
-                return Step(lo, hi, self._scaled(value), home, lo == first and hi == last)
-        if not isinstance(seen, Piecewise | Boxes):
-            if isinstance(seen, int | float | np.floating | np.integer) and not isinstance(seen, bool):
-                return self._read_point(home, seen)
-            raise TypeError(
-                f"seen must be a PiecewiseConstant or PiecewiseLinear that covers {trial.named(look)}, "
-                f"a single loss, or None for a failed run, got {seen!r}"
-            )
-        laid = line.lay(seen, home)
-        # Copies, as numba takes much longer to look at arrays that are read-only.
-        edges, sets = laid.edges.copy(), np.zeros(len(laid), np.int64)
-        left, right = (end.copy() for end in laid.ends)
-        status, value, whole = survey(edges, left, right, sets, home, self.high, *line.ends)
-        if status == OUT_OF_RANGE:
-            raise ValueError(f"the values told must be in [0, {self.high:g}], got {float(value)!r}")
-        if status == NOT_COVERED:
-            raise ValueError(f"the function told must cover {trial.named(look)}, got {seen!r}")
-        left, value = self._scaled(left), self._scaled(value)
-        right = left if laid.degree == 0 else self._scaled(right)
-        return Seen(edges, (left, right), sets, float(value), home, whole)
+    def __repr__(self) -> str:
+        shown = [repr(self.space), *self._shown()]
+        return (
+            f"{type(self).__name__}({', '.join(shown)}): {self.n_told} rounds told, "
+            f"{len(self._pending)} pending, {self.n_pieces} pieces, rate {self.current_rate:g}; "
+            f"{self.guarantee}"
+        )
 
-    def _read_point(self, home: float, seen: Any) -> Step:
-        """A single loss stands for the cell around its parameter: cells are a partition as well."""
-        loss = float(self._scaled(_validate.number("the loss told", seen, low=0.0, high=self.high)))
-        return Step(*self._cell_around(home), loss, home, single=True)
+    def _shown(self) -> Iterator[str]:
+        defaults = {"rate": as_rate(self._default_rate(), self.horizon), "horizon": None, "high": 1.0}
+        defaults |= {"maximize": False, "exploration": 0.0, "max_pieces": None, "drift": None, "prior": None}
+        for name, value in self._config().items():
+            if name not in defaults or value != defaults[name]:
+                yield f"{name}={value!r}"
 
-    def _cell_around(self, home: float) -> tuple[float, float]:
-        """The cell that a single loss speaks for; it depends on the past alone, not on the draw.
 
-        A 32nd of the line at first, halved while it holds more than a share 4·t^(-1/3) of the mass: fine
-        where much is played, coarse elsewhere, where estimates vary more.
-        """
-        edges = self._cells.edges
-        if not self._cells.along_rows and math.isinf(self._line.size):
-            edges = edges[::2]
-        i = min(max(int(np.searchsorted(edges, home, side="right")) - 1, 0), edges.size - 2)
-        lo, hi = float(edges[i]), float(edges[i + 1])
-        most = math.log(COARSE) - math.log1p(self.n_told) / 3.0
-        if most > 0.0:  # no share is larger
-            return lo, hi
-        for _ in range(HALVINGS):
-            middle = self._line.halfway(lo, hi)
-            if not lo < middle < hi or self._epoch.weights.log_shares(np.array([lo, hi]))[0] <= most:
-                break
-            lo, hi = (middle, hi) if home >= middle else (lo, middle)
-        return lo, hi
+def _checked_drift(drift: Any, baseline: str | None) -> float | str | None:
+    if drift is None:
+        return None
+    if baseline != "local":
+        raise ValueError(f"drift needs baseline='local', got baseline={baseline!r}")
+    if not isinstance(drift, str):
+        return _validate.number("drift", drift, low=0.0, high=1.0, open=True)
+    if drift != "auto":
+        raise ValueError(f"drift must be 'auto', a number between 0 and 1, or None, got {drift!r}")
+    return drift

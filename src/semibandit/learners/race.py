@@ -20,8 +20,8 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit.functions import PiecewiseConstant
-from semibandit.learners.evidence import Evidence
 from semibandit.learners.recommendation import Recommendation
+from semibandit.learners.statistics import Evidence
 from semibandit.learners.trials import Trial
 from semibandit.spaces import Interval
 

@@ -1,4 +1,4 @@
-"""Learning rates: how strongly one estimate moves the weights."""
+"""Learning rates."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from semibandit.dispersion.bounds.regret import step_size
 
 __all__ = ["AdaptiveRate", "FixedRate", "Rate", "TheoremRate"]
 
-_DRIFT_TERM = 15.0  # more of it where the best parameter moves
-_LOG_TERM = 10.0  # of an adaptive rate without a horizon: ln T for a game of some twenty thousand rounds
+_DRIFT_TERM = 15.0  # added to the log-term if the best parameter moves fast
+_LOG_TERM = 10.0  # without a horizon: ln T for T = 22,000
 
 
 class FixedRate(msgspec.Struct, frozen=True, tag=True):
-    """The same rate in every round."""
+    """Constant rate."""
 
     value: float
 
     @property
     def theorem(self) -> str:
-        """What bounds the regret at this rate."""
+        """Name of the theorem that bounds the regret."""
         return "Theorem 3"
 
     def __post_init__(self) -> None:
@@ -32,31 +32,31 @@ class FixedRate(msgspec.Struct, frozen=True, tag=True):
     def after(
         self, rounds: int, gap_sum: float, current: float, step: float = 0.5, speed: float = 0.0
     ) -> float:
-        """The rate for the next round."""
+        """Return the rate of the next round."""
         return self.value
 
 
 class TheoremRate(msgspec.Struct, frozen=True, tag=True):
-    """The rate that minimises the regret bound of Theorem 3.
+    """Rate that minimises the regret bound of Theorem 3.
 
-    That bound is λ/2·T·M + (d/λ)·ln(2R/r) + T·L·r + f(T, r), so λ = √(2·d·ln(2R/r) / (T·M)). The paper states
-    it without the factor √2, and with ln(R/r), which asks for a minimiser inside the space.
+    The bound is λ/2·T·M + (d/λ)·ln(2R/r) + T·L·r + f(T, r), so λ = √(2·d·ln(2R/r) / (T·M)). The paper states
+    it without the factor √2, and with ln(R/r), which requires a minimiser inside the space.
 
     Parameters
     ----------
     T
-        The number of rounds.
+        Number of rounds.
     M
-        The largest number of feedback sets in a round, or their average over the rounds.
+        Largest number of feedback sets in a round, or their mean over the rounds.
     R
-        The radius of a ball that contains the space: half the length of an interval, its margins included.
+        Radius of a ball that contains the space: half the length of an interval with its margins.
     r
-        The radius of the ball around the best parameter that is nearly as good; 1/√T of R by default.
+        Radius of the ball around the best parameter that is nearly as good; R/√T by default.
     d
-        The dimension of the space.
+        Dimension of the space.
     interior
-        The best parameter is at least r inside the space, as an `Interval` with a margin of r makes sure:
-        ln(R/r) instead of ln(2R/r).
+        The best parameter is at least r inside the space, as an `Interval` with a margin of r ensures; then
+        ln(R/r) replaces ln(2R/r).
 
     >>> round(TheoremRate(T=10_000, M=50, R=0.5).after(0, 0.0, 1.0), 5)
     0.0046
@@ -80,27 +80,26 @@ class TheoremRate(msgspec.Struct, frozen=True, tag=True):
 
     @property
     def theorem(self) -> str:
-        """What bounds the regret at this rate."""
+        """Name of the theorem that bounds the regret."""
         return "Theorem 3"
 
     def after(
         self, rounds: int, gap_sum: float, current: float, step: float = 0.5, speed: float = 0.0
     ) -> float:
-        """The rate for the next round."""
-        # 2 instead of 1 for the shortest game keeps the logarithm, and so the rate, positive.
+        """Return the rate of the next round."""
+        # T = 1 counts as 2, which keeps the logarithm and the rate positive.
         r = self.R / math.sqrt(max(self.T, 2)) if self.r is None else self.r
         return step_size(self.T, self.M, self.R, r, d=self.d, interior=self.interior)
 
 
 class AdaptiveRate(msgspec.Struct, frozen=True, tag=True):
-    """A rate that needs neither T nor M, and never rises: λ = c / (1 + Σ δ), in steps.
+    """Rate λ = c / (1 + Σ δ), in steps, which needs neither T nor M and never rises.
 
-    δ is the mixability gap of a round: the expected estimate minus the mixed one, -ln E exp(-λ·estimate)/λ.
-    The proof of Theorem 3 bounds it by λ/2·M; the learner sees it. For one interval δ is at most its loss,
-    so that a single tiny probability cannot make the rate collapse. c is `log_term`, or else ln T where the
-    horizon is given, and 10 where it is not.
+    δ is the mixability gap of a round: the expected estimate minus -ln E exp(-λ·estimate)/λ. The proof of
+    Theorem 3 bounds it by λ/2·M; the learner computes it. For one interval δ is at most the loss, so that a
+    tiny probability cannot make the rate collapse. c is `log_term`; by default ln T with a horizon, else 10.
 
-    For unbiased estimates, told promptly and on partitions into M sets, with steps down to powers of two,
+    For unbiased estimates, prompt tells, partitions into M sets, and steps down to powers of two,
 
         E R ≤ (2·ln(|C|/2r)/c)·(1 + √(c·T·M)) + √(c·T·M) + T·L·r + f(T, r).
 
@@ -108,8 +107,8 @@ class AdaptiveRate(msgspec.Struct, frozen=True, tag=True):
     ln(|C|/2r)/λ_T + Σ δ, and λ_T is more than half of c / (1 + Σ δ). As δ_t ≤ min(1, λ_t/2·⟨p_t, ℓ̂_t²⟩) and
     λ_t ≤ c / (1 + the gaps before), Σ δ ≤ √(c·Σ⟨p, ℓ̂²⟩), and the expectation of ⟨p, ℓ̂²⟩ is at most M.
 
-    A change of the rate can cost O(P), so it happens only when the exact value has fallen below the current
-    one, and then goes down to a power of two; or by `step`, which weights may ask for.
+    A change of the rate can cost O(P). It happens only when the exact value is below the current one, and
+    then goes down to a power of two, or by the factor `step` of the weights.
     """
 
     horizon: int | None = None
@@ -123,20 +122,20 @@ class AdaptiveRate(msgspec.Struct, frozen=True, tag=True):
 
     @property
     def c(self) -> float:
-        """The c of the formula."""
+        """Numerator c."""
         if self.log_term is not None:
             return self.log_term
         return _LOG_TERM if self.horizon is None else max(math.log(self.horizon), 1.0)
 
     @property
     def theorem(self) -> str:
-        """What bounds the regret at this rate."""
+        """Name of the theorem that bounds the regret."""
         return "the theorem of `AdaptiveRate`"
 
     def after(
         self, rounds: int, gap_sum: float, current: float, step: float = 0.5, speed: float = 0.0
     ) -> float:
-        """The rate for the next round; where the world moves at some speed, it is larger and may rise."""
+        """Return the rate of the next round; with drift (`speed` above 0) it is larger and may rise."""
         exact = (self.c + _DRIFT_TERM * speed) / (1.0 + gap_sum)
         if step == 0.5:
             return current if exact >= current else math.ldexp(0.5, math.frexp(exact)[1])
@@ -149,7 +148,7 @@ Rate = FixedRate | TheoremRate | AdaptiveRate
 
 
 def as_rate(rate: float | Rate | None, horizon: int | None) -> Rate:
-    """What a learner's `rate` argument means."""
+    """Convert a learner's `rate` argument."""
     if rate is None:
         return AdaptiveRate(horizon)
     if isinstance(rate, Rate):

@@ -1,4 +1,4 @@
-"""The value to deploy: read off the weights, and off what was paid."""
+"""Recommendation: the parameter to deploy, by the weights and the losses paid."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from semibandit._validate import FloatArray
-from semibandit.learners.evidence import NOTHING, Evidence, Paid, stretches
+from semibandit.learners.statistics import NOTHING, Evidence, PlayStats, stretches
 from semibandit.spaces import Alpha, Line, Parameters, parameters_of, values_of
 from semibandit.weights import Weights
 
 __all__ = ["Recommendation", "at_the_minimum", "by_mass"]
 
-Choice = tuple[int, float, tuple[float, float]]  # a row, a rho in it, and the interval that it stands for
+Choice = tuple[int, float, tuple[float, float]]  # row, rho, and the interval around it
 
 
 class _Deployed(NamedTuple):
@@ -22,12 +21,11 @@ class _Deployed(NamedTuple):
 
 
 class Recommendation(_Deployed):
-    """The value to deploy, and the interval that it stands for; on `Strips` also the `alpha` of its row.
+    """Parameter to deploy, and the interval of equally good ones; on `Strips` also the `alpha` of its row.
 
-    On `Knobs` all of it by name is in `values`; the interval is that of the knob along the rows.
-
-    Unpacks as (rho, interval). `evidence` is what was paid in the rounds that were played there (in the cells
-    that the interval touches, a 64th of an interval each): the mean, its standard error, and their number.
+    On `Knobs`, `values` holds all parameters by name, and the interval is that of the knob along the rows.
+    Unpacks as (rho, interval). `evidence` holds the mean, standard error and number of the losses paid in the
+    cells that intersect the interval (each 1/64 of the space).
     """
 
     alpha: Alpha | None
@@ -42,7 +40,7 @@ class Recommendation(_Deployed):
         names: tuple[str, ...] = (),
         evidence: Evidence = NOTHING,
     ) -> Self:
-        """The pair of rho and interval, with the rest as attributes."""
+        """Make the pair (rho, interval), with the rest as attributes."""
         recommendation = super().__new__(cls, rho, interval)
         recommendation.alpha = alpha
         recommendation.names = names
@@ -54,12 +52,12 @@ class Recommendation(_Deployed):
 
     @property
     def values(self) -> dict[str, Any]:
-        """What to deploy, by name."""
+        """Parameters to deploy, by name."""
         return values_of(self.names, self.rho, self.alpha)
 
     @property
     def parameters(self) -> Parameters:
-        """What a problem's methods take: (rho,), (rho, alpha), or the values by name."""
+        """Arguments of a problem's methods: (rho,), (rho, alpha), or the values by name."""
         return parameters_of(self.names, self.rho, self.alpha)
 
     def __repr__(self) -> str:
@@ -70,48 +68,40 @@ class Recommendation(_Deployed):
         return f"Recommendation({what}): {self.evidence}"
 
 
-def at_the_minimum(weights: Weights, line: Line, paid: Paid) -> Choice:
-    """The middle of the widest interval with the largest weight, for weights that are exact. O(P)."""
+def at_the_minimum(weights: Weights, line: Line, stats: PlayStats) -> Choice:
+    """Choose the middle of the widest interval with the largest weight, for exact weights. O(P)."""
     log = weights.log()
-    alike = weights.alike
-    behind = log.of_ends(log.edges, *(np.where(end >= -alike, 0.0, -end) for end in log.ends))
+    tolerance = weights.tie_tolerance
+    behind = log.of_ends(log.edges, *(np.where(end >= -tolerance, 0.0, -end) for end in log.ends))
     row, (lo, hi) = line.argmin(behind)
     return row, 0.5 * lo + 0.5 * hi, (lo, hi)
 
 
-def by_mass(weights: Weights, line: Line, paid: Paid) -> Choice:
-    """The median of the heaviest stretch of a row that is not known to be worse than others. O(P)."""
-    edges = paid.cells.edges
-    shares = np.zeros(edges.size - 1)
-    shares[np.diff(edges) > 0.0] = np.exp(weights.log_shares(np.unique(edges)))  # floats may be too few
+def by_mass(weights: Weights, line: Line, stats: PlayStats) -> Choice:
+    """Choose the median of the heaviest stretch of a row that is not known to be worse. O(P)."""
+    edges = stats.cells.edges
+    shares = np.exp(weights.log_shares(edges))
     below = np.append(0.0, np.cumsum(shares))
     ends_of_rows = np.searchsorted(edges, [line.outer(row)[0] for row in range(line.n_rows)])
-    parts = stretches(paid.not_worse(), ends_of_rows)
+    parts = stretches(stats.not_worse(), ends_of_rows)
     i, j = max(parts, key=lambda part: below[part[1]] - below[part[0]])
     middle = min(0.5 * float(below[i] + below[j]) / float(below[-1]), np.nextafter(1.0, 0.0))
     x = min(max(weights.draw(middle), float(edges[i])), float(np.nextafter(edges[j], edges[i])))
     row, rho = line.read(x)
-    return row, rho, _alike_around(weights, line, row, x)
+    return row, rho, _tied_around(weights, line, row, x)
 
 
-def _alike_around(weights: Weights, line: Line, row: int, x: float) -> tuple[float, float]:
-    """The values of rho around x, in its row, up to where the weight is less than at x and not alike."""
-    log, alike = weights.log(), weights.alike
-    (left, right), edges, here = log.ends, log.edges, float(log(x))
-    i = min(max(int(np.searchsorted(edges, x, side="right")) - 1, 0), left.size - 1)
-    hi = _reach(np.append(x, edges[i + 1 :]), np.append(here, left[i + 1 :]), right[i:], here - alike)
-    lo = _reach(np.append(x, edges[i::-1]), np.append(here, right[:i][::-1]), left[i::-1], here - alike)
+def _tied_around(weights: Weights, line: Line, row: int, x: float) -> tuple[float, float]:
+    """Return the rhos around x, in its row, whose weight is not below that at x by more than a tie."""
+    log = weights.log()
+    values, edges, least = log.values, log.edges, float(log(x)) - weights.tie_tolerance
+    i = min(max(int(np.searchsorted(edges, x, side="right")) - 1, 0), values.size - 1)
+    below = np.flatnonzero(values < least)
+    after = below[below > i]
+    before = below[below < i]
+    hi = edges[after[0]] if after.size else edges[-1]
+    lo = edges[before[-1] + 1] if before.size else edges[0]
     start, end = line.outer(row)
     shift = line.shift(row)
-    lo, hi = (min(max(at - shift, line.lo), line.hi) for at in (max(lo, start), min(hi, end)))
+    lo, hi = (min(max(float(at) - shift, line.lo), line.hi) for at in (max(lo, start), min(hi, end)))
     return lo, hi
-
-
-def _reach(at: FloatArray, near: FloatArray, far: FloatArray, level: float) -> float:
-    """How far one gets from at[0] on pieces that lead from `near` to `far`, never below a level."""
-    for i in range(near.size):
-        if near[i] < level:
-            return float(at[i])
-        if far[i] < level:
-            return float(at[i] + (at[i + 1] - at[i]) * ((near[i] - level) / (near[i] - far[i])))
-    return float(at[-1])

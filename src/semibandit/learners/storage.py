@@ -1,9 +1,9 @@
-r"""Learners on disk.
+r"""Saved learners.
 
-A file holds, in this order: the 8 bytes `SBLEARN\n`, one MessagePack map (the `Saved` record below; an
-array is a map of dtype, shape and raw little-endian bytes), and the CRC-32 of all before it in 4 bytes,
-little-endian. Nothing in it is executed on loading. Files are written beside their place and moved
-there, so that a reader, or a crash, finds the old file or the new one and never half of one.
+A file holds the 8 bytes `SBLEARN\n`, one MessagePack map (the `Saved` record; an array is a map of dtype,
+shape and little-endian bytes), and the CRC-32 of all preceding bytes in 4 bytes, little-endian. Loading
+executes nothing. Files are written under a temporary name and renamed, so that a reader or a crash finds the
+old file or the new one.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from semibandit.learners.rates import Rate
 from semibandit.learners.trials import Epoch
 
 if TYPE_CHECKING:
-    from semibandit.learners.learner import Learner
+    from semibandit.learners.exp3_set import Exp3Set
 
 __all__ = ["dumps", "load", "loads", "save"]
 
 MAGIC = b"SBLEARN\n"
-VERSION = 2
+VERSION = 1
 
-# The numbers of a learner that are neither configuration nor weights.
+# Numbers of a learner that are neither configuration nor weights.
 _COUNTERS = (
     "n_asked", "n_told", "n_failed", "n_late", "gap_sum", "join_error", "clip_mean", "clip_most",
-    "explore_sum", "current_rate", "_loss_mean", "_loss_squares", "n_partial", "head_start",
-    "_handicap",
+    "explore_sum", "current_rate", "_loss_mean", "_loss_squares", "n_partial", "n_logged",
+    "head_start", "_handicap",
 )  # fmt: skip
 
 
 class Array(msgspec.Struct):
-    """A numpy array."""
+    """Numpy array: dtype, shape and little-endian bytes."""
 
     dtype: str
     shape: list[int]
@@ -53,16 +53,17 @@ class Array(msgspec.Struct):
 
 
 class SavedEpoch(msgspec.Struct):
-    """An `Epoch`: its weights, and the updates that pending trials have not seen."""
+    """An `Epoch`: its weights, by kind, and the updates since the pending trials were asked."""
 
-    tree: Array
+    kind: str
+    weights: dict[str, Array]
     updates: list[tuple[Array, Array]]
     offset: int
     asked_at: dict[int, int]
 
 
 class Saved(msgspec.Struct):
-    """All there is to know of a learner; the last epoch is the current one."""
+    """Complete state of a learner; the last epoch is the current one."""
 
     version: int
     kind: str
@@ -76,22 +77,24 @@ class Saved(msgspec.Struct):
     random: str
     pending: list[tuple[int, list[float], int]]  # id, positions, epoch
     epochs: list[SavedEpoch]
-    paid: list[list[float]] | None = None  # files of earlier versions have none
+    stats: list[list[float]]
+    drift: list[float] | None  # state of `Drift`
 
 
-def save(learner: Learner, path: str | PathLike[str]) -> None:
+def save(learner: Any, path: str | PathLike[str]) -> None:
     """Write a learner to `path`, atomically."""
-    write_atomically(Path(_validate.path("path", path)), dumps(learner))
+    write_atomically(Path(_checked_path(path)), dumps(learner))
 
 
-def dumps(learner: Learner) -> bytes:
-    """What `save` writes."""
-    payload = MAGIC + msgspec.msgpack.encode(_describe(learner))
+def dumps(learner: Any) -> bytes:
+    """Return the bytes that `save` writes."""
+    with learner._lock:
+        payload = MAGIC + msgspec.msgpack.encode(_describe(learner))
     return payload + zlib.crc32(payload).to_bytes(4, "little")
 
 
-def load(path: str | PathLike[str]) -> Learner:
-    """The learner that was saved to `path`, with its pending trials and the same future draws.
+def load(path: str | PathLike[str]) -> Exp3Set:
+    """Load the learner that was saved to `path`, with its pending trials and the same future draws.
 
     >>> import semibandit as sb, tempfile, os
     >>> learner = sb.Exp3Set(sb.Interval(0, 1), seed=0)
@@ -100,12 +103,12 @@ def load(path: str | PathLike[str]) -> Learner:
     >>> sb.load(path).ask().rho == learner.ask().rho
     True
     """
-    path = _validate.path("path", path)
+    path = _checked_path(path)
     return loads(Path(path).read_bytes(), path)
 
 
-def loads(data: bytes, path: str = "these bytes") -> Learner:
-    """The learner that `dumps` has described; `path` names it in errors."""
+def loads(data: bytes, path: str = "these bytes") -> Exp3Set:
+    """Return the learner from the bytes of `dumps`; `path` names it in errors."""
     if not data.startswith(MAGIC):
         raise ValueError(f"{path}: not a saved learner (it does not begin with {MAGIC!r})")
     payload, checksum = data[:-4], data[-4:]
@@ -125,9 +128,9 @@ def loads(data: bytes, path: str = "these bytes") -> Learner:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Put `data` into the file so that at no moment it holds anything but the old or the new content.
+    """Replace the content of a file; at any moment it holds the old content or the new one.
 
-    A symbolic link stays one, and a file keeps its mode. What a process that died here has left is removed.
+    Follows symbolic links, keeps the mode of the file, and removes temporary files of crashed processes.
     """
     path = Path(os.path.realpath(path))
     _remove_leftovers(path)
@@ -146,7 +149,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def _remove_leftovers(path: Path) -> None:
-    """Delete temporaries of processes that are no more."""
+    """Delete temporary files of processes that no longer exist."""
     pattern = re.compile(re.escape(f".{path.name}.") + r"(\d+)\.[0-9a-f]{32}")
     with suppress(OSError):
         for found in os.listdir(path.parent):
@@ -160,11 +163,11 @@ def _is_alive(pid: int) -> bool:
     except (ProcessLookupError, OverflowError):
         return False
     except OSError:
-        pass  # it is somebody else's
+        pass  # a process of another user
     return True
 
 
-def _describe(learner: Learner) -> Saved:
+def _describe(learner: Exp3Set) -> Saved:
     epochs: list[Epoch] = []
     for _, epoch in learner._pending.values():
         if epoch is not learner._epoch and not any(epoch is known for known in epochs):
@@ -186,44 +189,44 @@ def _describe(learner: Learner) -> Saved:
         random=json.dumps(learner._random.bit_generator.state),
         pending=[(t.id, list(t.positions), place[id(e)]) for t, e in learner._pending.values()],
         epochs=[_describe_epoch(epoch) for epoch in epochs],
-        paid=learner._paid.sums,
+        stats=learner._stats.sums,
+        drift=None if learner._drift is None else learner._drift.state,
     )
 
 
 def _describe_epoch(epoch: Epoch) -> SavedEpoch:
     return SavedEpoch(
-        tree=_pack(epoch.weights.state()),
+        kind=epoch.weights.kind,
+        weights={name: _pack(array) for name, array in epoch.weights.state().items()},
         updates=[(_pack(update.edges), _pack(update.values)) for update in epoch.updates],
         offset=epoch.offset,
         asked_at=dict(epoch.asked_at),
     )
 
 
-def _restore(saved: Saved) -> Learner:
+def _restore(saved: Saved) -> Exp3Set:
     from semibandit.learners.exp3_grid import Exp3Grid
     from semibandit.learners.exp3_set import Exp3Set
 
-    kinds: dict[str, type[Learner]] = {"Exp3Set": Exp3Set, "Exp3Grid": Exp3Grid}
+    kinds: dict[str, type[Exp3Set]] = {"Exp3Set": Exp3Set, "Exp3Grid": Exp3Grid}
     if saved.kind not in kinds:
         raise ValueError(f"unknown kind of learner {saved.kind!r}")
     config: dict[str, Any] = dict(saved.config)
     learner = kinds[saved.kind](spaces.restore(saved.space), rate=saved.rate, **config)
-    if isinstance(learner, Exp3Set) and saved.prior is not None:
-        learner.prior = PiecewiseConstant.from_dict(saved.prior)  # laid on the rows that there were then
-    # Which earlier versions did not count.
-    saved.counters.setdefault("n_partial", saved.counters["n_told"])
-    saved.counters.setdefault("head_start", 0.0)
-    saved.counters.setdefault("_handicap", 0.0)
+    if saved.prior is not None:
+        learner.prior = PiecewiseConstant.from_dict(saved.prior)
     for name in _COUNTERS:
         setattr(learner, name, saved.counters[name])
-    if saved.paid is not None:
-        learner._paid.restore(saved.paid)
+    learner._stats.restore(saved.stats)
+    if learner._drift is not None:
+        learner._drift.state = saved.drift or []
     learner.last_probabilities = tuple(saved.last_probabilities)
     learner._name = saved.name
     learner._random.bit_generator.state = json.loads(saved.random)
     epochs = []
     for saved_epoch in saved.epochs:
-        epoch = Epoch(weights.restore(_unpack(saved_epoch.tree)))
+        state = {name: _unpack(array) for name, array in saved_epoch.weights.items()}
+        epoch = Epoch(weights.KINDS[saved_epoch.kind].from_state(state, learner._cells))
         epoch.updates = [
             PiecewiseConstant(_unpack(edges), _unpack(factors)) for edges, factors in saved_epoch.updates
         ]
@@ -234,6 +237,13 @@ def _restore(saved: Saved) -> Learner:
     for trial_id, positions, place in saved.pending:
         learner._pending[trial_id] = learner._trial(trial_id, tuple(positions)), epochs[place]
     return learner
+
+
+def _checked_path(path: Any) -> str:
+    checked = _validate.path("path", path)
+    if "\0" in checked:
+        raise ValueError(f"path must not contain a null character, got {path!r}")
+    return checked
 
 
 def _pack(array: np.ndarray[Any, Any]) -> Array:

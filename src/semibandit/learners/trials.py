@@ -1,9 +1,8 @@
-"""Questions that a learner has asked, and what it needs to know when they are answered late."""
+"""Pending trials, and the weights needed for delayed feedback."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -18,12 +17,11 @@ __all__ = ["Epoch", "Trial"]
 
 
 class Trial(msgspec.Struct, frozen=True, gc=False):
-    """One question: play `rho` (and `alpha`, on `Strips`), then tell the learner what was seen.
+    """Parameter to play: `rho`, with `alpha` on `Strips`, or `values` by name on `Knobs`.
 
-    On `Knobs` play `values`, which are by name; rho is that of the knob along the rows, alpha those of the
-    others. `probes` are further parameters of the same instance to look at without playing them: values of
-    rho, pairs (rho, alpha) on `Strips`, values by name on `Knobs`. `positions` are the places on the line,
-    the played one first.
+    On `Knobs`, rho is the knob along the rows and alpha holds the others. `probes` are further parameters to
+    evaluate on the same instance without playing them: values of rho, pairs (rho, alpha) on `Strips`, values
+    by name on `Knobs`. `positions` are the places on the line, that of the played parameter first.
     """
 
     id: int
@@ -36,27 +34,27 @@ class Trial(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def position(self) -> float:
-        """Where on the line the played parameter was drawn."""
+        """Place on the line of the played parameter."""
         return self.positions[0]
 
     @property
     def values(self) -> dict[str, Any]:
-        """What to play, by name."""
+        """Parameters to play, by name."""
         return values_of(self.names, self.rho, self.alpha)
 
     @property
     def looks(self) -> tuple[Parameters, ...]:
-        """What a problem's methods take, for the played parameter and for each probe."""
+        """Arguments of a problem's methods for the played parameter and for each probe."""
         bare = self.alpha is None and not self.names
         return (self.parameters, *(((probe,) for probe in self.probes) if bare else self.probes))
 
     @property
     def parameters(self) -> Parameters:
-        """What a problem's methods take: (rho,), (rho, alpha), or the values by name."""
+        """Arguments of a problem's methods: (rho,), (rho, alpha), or the values by name."""
         return parameters_of(self.names, self.rho, self.alpha)
 
     def named(self, look: int = 0) -> str:
-        """The parameters of a look, for messages."""
+        """Return the parameters of a look as text."""
         shown = self.looks[look]
         values = shown if isinstance(shown, dict) else dict(zip(("rho", "alpha"), shown, strict=False))
         return ", ".join(f"{name} = {x!r}" for name, x in values.items())
@@ -71,26 +69,26 @@ class Trial(msgspec.Struct, frozen=True, gc=False):
 
 
 class Epoch:
-    """The weights between two rebuildings, and the updates that a pending trial has not seen.
+    """Weights, and the updates since the pending trials were asked.
 
-    The probability of a set is needed as it was when the trial was asked. Undoing the updates told since
-    then gives it back without keeping old weights.
+    A late tell needs the probability of its set at the time of the ask. Undoing the updates since then gives
+    it without a copy of the old weights.
     """
 
     def __init__(self, weights: Weights) -> None:
         self.weights = weights
         self.n_updates = 0
-        self.updates: list[PiecewiseConstant] = []  # the last of them, as log factors on the whole line
-        # Pending trial -> updates before it. In order of the asks, so that the first has seen the fewest.
+        self.updates: list[PiecewiseConstant] = []  # the latest, as log factors on the whole line
+        # Pending trial -> number of updates before it; in order of the asks, so that the first has the least.
         self.asked_at: OrderedDict[int, int] = OrderedDict()
 
     @property
     def offset(self) -> int:
-        """The number of updates that are no longer in the list."""
+        """Number of updates that are no longer in the list."""
         return self.n_updates - len(self.updates)
 
-    def append(self, edges: FloatArray, factors: Sequence[float] | FloatArray) -> None:
-        """Remember an update, for the pending trials."""
+    def append(self, edges: FloatArray, factors: FloatArray) -> None:
+        """Store an update for the pending trials."""
         lo, hi = self.weights.ends
         if edges[0] > lo:
             edges, factors = np.append(lo, edges), np.append(0.0, factors)
@@ -100,18 +98,17 @@ class Epoch:
         self.n_updates += 1
 
     def drop_unneeded(self) -> None:
-        """Forget the updates that every pending trial has seen."""
+        """Drop the updates that precede every pending trial."""
         needed = next(iter(self.asked_at.values()), self.n_updates)
         del self.updates[: needed - self.offset]
 
     def shares_when_asked(self, trial_id: int, edges: FloatArray) -> FloatArray:
-        """The probabilities between consecutive edges as they were at the time of the ask. O(k log P)."""
+        """Return the shares of the mass between consecutive edges at the time of the ask. O(k log P)."""
         missed = self.updates[self.asked_at[trial_id] - self.offset :]
-        known = np.minimum(edges, self.weights.ends[1])  # rows that came later could not be drawn
-        cells = np.unique(np.concatenate([self.weights.ends, known, *(update.edges for update in missed)]))
+        cells = np.unique(np.concatenate([self.weights.ends, edges, *(update.edges for update in missed)]))
         left = cells[:-1]
         logs = self.weights.log_shares(cells)
-        for update in missed:  # each covers the line; one by one is quicker than a merge of the few there are
+        for update in missed:  # one by one: a merge would be slower for few updates
             logs -= update.values[np.searchsorted(update.edges, left, side="right") - 1]
         weights = np.exp(logs - logs.max())
         piece = np.searchsorted(edges, left, side="right") - 1

@@ -26,7 +26,6 @@ from semibandit.studies.log.replica import Lease
 from semibandit.studies.log.stores import DamagedStudyError, public
 from semibandit.studies.log.summary import StudySummary
 from semibandit.studies.settings import StudySettings, check_name
-from semibandit.weights import ExponentialDensity
 
 __all__ = ["Backend", "Study"]
 
@@ -287,9 +286,9 @@ class Study:
         """Pending trials with their leases, oldest first."""
         return self._backend.pending
 
-    def density(self) -> PiecewiseConstant | ExponentialDensity:
+    def density(self) -> PiecewiseConstant:
         """Return the density from which the next parameter is drawn."""
-        density: PiecewiseConstant | ExponentialDensity = self.learner.density()
+        density: PiecewiseConstant = self.learner.density()
         return density
 
     def recommend(self) -> Recommendation:

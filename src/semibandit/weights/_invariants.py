@@ -1,4 +1,4 @@
-"""What must hold in an interval tree, checked without trusting anything that is in it."""
+"""Check of all invariants of an interval tree, safe for damaged data."""
 
 import math
 
@@ -8,7 +8,7 @@ from semibandit._jit import inner, kernel
 from semibandit.weights import _tree_kernels as k
 from semibandit.weights._scaled import normal
 
-# The answers of `first_fault`, as positions in this list; the first means that all is well.
+# `first_fault` returns a position in this list.
 FAULTS = (
     "nothing",
     "ends of the line",
@@ -35,7 +35,7 @@ _LARGEST_EXPONENT = 2**61
 
 @kernel
 def first_fault(t: k.Nodes, least_used: int) -> int:
-    """Go through the tree from the root, level by level; the first thing that is wrong. O(P)."""
+    """Return the first violated invariant, level by level from the root; 0 if there is none. O(P)."""
     n_rows = t.whole[k.HEAD, k.N_NODES]
     height = t.whole[k.HEAD, k.HEIGHT]
     lo, hi = t.real[k.HEAD, k.LO], t.real[k.HEAD, k.HI]
@@ -43,7 +43,7 @@ def first_fault(t: k.Nodes, least_used: int) -> int:
         return ENDS
     if not 0 <= height <= 64:
         return HEIGHT
-    # Nodes in the order of their levels, with the stretch each must cover and the slot it hangs in.
+    # Nodes in the order of their levels, with the interval that each must cover and its slot.
     node = np.empty(n_rows, np.int64)
     left, right = np.empty(n_rows), np.empty(n_rows)
     parent, slot = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int64)
@@ -81,7 +81,7 @@ def first_fault(t: k.Nodes, least_used: int) -> int:
 
 @inner
 def node_fault(t: k.Nodes, v: int, level: int, left: float, right: float) -> int:
-    """What is wrong inside a node that must cover [left, right)."""
+    """Return the violated invariant inside a node that must cover [left, right)."""
     used = t.whole[v, k.USED]
     if not 1 <= used <= k.FANOUT:
         return SLOTS
@@ -103,7 +103,7 @@ def node_fault(t: k.Nodes, v: int, level: int, left: float, right: float) -> int
 
 @inner
 def number_fault(mantissa: float, exponent: int) -> int:
-    """What is wrong with a scaled number."""
+    """Return the violated invariant of a scaled number."""
     if not 0.5 <= mantissa < 1.0:
         return MANTISSAS
     return FINE if -_LARGEST_EXPONENT < exponent < _LARGEST_EXPONENT else EXPONENTS
@@ -111,7 +111,7 @@ def number_fault(mantissa: float, exponent: int) -> int:
 
 @inner
 def link_fault(t: k.Nodes, v: int, parent: int, slot: int, least_used: int) -> int:
-    """What is wrong between a node and the slot that it hangs in."""
+    """Return the violated invariant between a node and its slot in the parent."""
     if t.whole[v, k.USED] < least_used:
         return FILLED
     m, e = k.total(t, v)

@@ -1,15 +1,15 @@
 """Kernels on the pieces of weights with a local baseline, which lie in one array and change in place.
 
-Row by row, a column for each of n pieces, one more for the end of the line, and room behind it:
+The array has a column for each of n pieces, one for the end of the line, and spare columns. Its rows:
 
-    EDGE      where the piece begins
-    PRIOR     its mass before anything was learned
-    SUM       the sum of the estimates of its loss; its weight is prior · exp(-rate · sum)
-    RAISED    by how much clips, joins and averages have made SUM larger than an unbiased estimate
-    COUNT     the number of rounds that have seen the piece
-    LOSS      the sum of the losses that they have seen there
-    MASS      prior · exp(-rate · (sum - level)); the level, the least sum, stands behind the last sum, and
-              the total behind the last mass
+    EDGE      left end of the piece
+    PRIOR     mass before the first round
+    SUM       sum of the estimates of the loss; the weight is prior · exp(-rate · sum)
+    RAISED    amount by which clips, joins and averages made SUM larger than an unbiased estimate
+    COUNT     number of rounds that observed the piece
+    LOSS      sum of the losses that they observed there
+    MASS      prior · exp(-rate · (sum - level)); the level, the least sum, is stored in column n of SUM,
+              the total in column n of MASS
 """
 
 import math
@@ -24,8 +24,8 @@ ROWS = 7
 
 # ln 2 in two parts, the first with zeros at its end: the product with an exponent is exact.
 _LN2, _LN2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-_LOWEST = -708.0  # exponentials of less are less than any normal number
-_WHOLE = 1.5 * 2.0**52  # numbers that are added to it lose what is behind the point
+_LOWEST = -708.0  # exponentials of lower numbers are subnormal
+_WHOLE = 1.5 * 2.0**52  # adding it to a number rounds that to an integer
 
 
 @kernel
@@ -44,8 +44,8 @@ def weigh(a: Any, n: int, rate: float) -> None:
 def exponentials(x: Any, n: int) -> None:
     """Replace the first n numbers, none above 0, by their exponentials, to the last bit or so.
 
-    exp(x) = 2^k · exp(r) with |r| ≤ ln 2 / 2. Unlike the exponential of the system, the processor can work it
-    off for several numbers at a time, which takes a fifth of the time.
+    exp(x) = 2^k · exp(r) with |r| ≤ ln 2 / 2. Unlike math.exp, the compiler vectorises this loop, which
+    takes a fifth of the time.
     """
     powers = np.empty(n)
     for i in range(n):
@@ -69,7 +69,7 @@ def exponentials(x: Any, n: int) -> None:
         s = s * r + 1.0
         x[i] = s if x[i] >= _LOWEST else 0.0
     bits = powers.view(np.int64)
-    for i in range(n):  # k is in the last bits: where the exponent of 2^k belongs, it makes that number
+    for i in range(n):  # k is in the last bits; shifted to the exponent it makes 2^k
         bits[i] = (bits[i] + 1023) << 52
     for i in range(n):
         x[i] *= powers[i]
@@ -77,7 +77,7 @@ def exponentials(x: Any, n: int) -> None:
 
 @inner
 def dot(x: Any, y: Any, n: int) -> float:
-    """The sum of the products, in four strands: one addition need not wait for the other."""
+    """Return the sum of the products, in four independent sums for the processor's pipeline."""
     s0 = s1 = s2 = s3 = 0.0
     for i in range(0, n - 3, 4):
         s0 += x[i] * y[i]
@@ -91,7 +91,7 @@ def dot(x: Any, y: Any, n: int) -> float:
 
 @inner
 def sum_of(x: Any, n: int) -> float:
-    """The sum, in four strands as well."""
+    """Return the sum, in four independent sums."""
     s0 = s1 = s2 = s3 = 0.0
     for i in range(0, n - 3, 4):
         s0 += x[i]
@@ -105,7 +105,7 @@ def sum_of(x: Any, n: int) -> float:
 
 @inner
 def least_of(x: Any, n: int) -> float:
-    """The least entry, in four strands as well."""
+    """Return the least entry, by four independent minima."""
     s0 = s1 = s2 = s3 = x[0]
     for i in range(0, n - 3, 4):
         s0 = min(s0, x[i])
@@ -119,7 +119,7 @@ def least_of(x: Any, n: int) -> float:
 
 @kernel
 def draw(a: Any, n: int, u: float) -> float:
-    """The point below which there is a share u of the mass. O(P)."""
+    """Return the point with a share u of the mass to its left. O(P)."""
     rest = u * a[MASS, n]
     chosen, part, inside = 0, 1.0, 0.0
     for i in range(n):
@@ -135,7 +135,7 @@ def draw(a: Any, n: int, u: float) -> float:
 
 @kernel
 def shares(a: Any, n: int, edges: Any) -> Any:
-    """The share of the mass between consecutive edges. O(P + edges)."""
+    """Return the share of the mass between consecutive edges. O(P + edges)."""
     out = np.zeros(edges.size - 1)
     total = a[MASS, n]
     i = 0
@@ -155,21 +155,21 @@ def shares(a: Any, n: int, edges: Any) -> Any:
 
 @kernel
 def cut(a: Any, n: int, edges: Any, sets: Any, first: Any) -> int:
-    """Cut the pieces at the ends of what was seen; return how many there are then.
+    """Cut the pieces at the ends of observed pieces of feedback; return the number of pieces.
 
-    `first` gets the piece that begins at each of these edges. There must be room for a piece at each.
+    Writes to `first` the piece that begins at each edge. The array must have room for a piece at each.
     O(P + edges · log P).
     """
     cuts = i = 0
     for j in range(edges.size):
         if (j == sets.size or sets[j] < 0) and (j == 0 or sets[j - 1] < 0):
-            first[j] = 0  # nothing was seen on either side
+            first[j] = 0  # not observed on either side
             continue
         i = last_at(a[EDGE], i, n, edges[j])
         first[j] = i + cuts
         if a[EDGE, i] < edges[j]:
             cuts += 1
-            first[j] = -(i + cuts)  # to be made
+            first[j] = -(i + cuts)  # marks a cut still to be made
     after, end = n + cuts, n
     for j in range(edges.size - 1, -1, -1):
         if first[j] < 0:
@@ -183,9 +183,9 @@ def cut(a: Any, n: int, edges: Any, sets: Any, first: Any) -> int:
 
 @inner
 def move(a: Any, start: int, stop: int, by: int) -> None:
-    """Copy columns some places to the right; by way of another array, as the places overlap.
+    """Copy columns to the right, by way of a buffer because source and target overlap.
 
-    So the processor moves several entries at a time, in slices, which need no look at the sign of an index.
+    Slices, unlike indices that may be negative, let the compiler vectorise the copies.
     """
     kept = np.empty(stop - start)
     for row in range(ROWS):
@@ -198,7 +198,7 @@ def move(a: Any, start: int, stop: int, by: int) -> None:
 
 @inner
 def last_at(edges: Any, i: int, beyond: int, x: float) -> int:
-    """The last of the edges i to `beyond` that is not above x."""
+    """Return the last of the edges i to `beyond` that is not above x."""
     if edges[beyond] <= x:
         return beyond
     while beyond - i > 1:
@@ -212,10 +212,7 @@ def last_at(edges: Any, i: int, beyond: int, x: float) -> int:
 
 @inner
 def divide(a: Any, left: int, right: int, x: float) -> None:
-    """Of two copies of a piece, keep in one what is below x, in the other what is above.
-
-    Both inherit all but prior and mass, which are split by width.
-    """
+    """Turn two copies of a piece into its parts below and above x; prior and mass are split by width."""
     lo, hi = a[EDGE, left], a[EDGE, right + 1]
     below, above = (x - lo) / (hi - lo), (hi - x) / (hi - lo)
     a[EDGE, right] = x
@@ -226,7 +223,7 @@ def divide(a: Any, left: int, right: int, x: float) -> None:
 
 @kernel
 def spread(a: Any, n: int, share: float, rate: float) -> None:
-    """Fixed share: move a share of the mass to where the prior has it (Balcan, Dick, Sharma 2020). O(P)."""
+    """Mix a share of the prior into the weights (fixed share; Balcan, Dick, Sharma 2020). O(P)."""
     prior = 0.0
     for i in range(n):
         prior += a[PRIOR, i]
@@ -241,9 +238,10 @@ def spread(a: Any, n: int, share: float, rate: float) -> None:
 
 @kernel
 def join(a: Any, n: int, target: int, cell_edges: Any, rate: float) -> tuple[int, float]:
-    """Join neighbours within a cell, those first that move the least mass, in passes over disjoint pairs.
+    """Join neighbours within a cell, first those whose joining moves the least mass.
 
-    Masses are kept. Returns the number of pieces, and by how much the logarithm of a weight has moved.
+    Goes over disjoint pairs in passes. Masses are kept. Returns the number of pieces, and the largest change
+    of the logarithm of a weight.
     """
     moved = 0.0
     while n > target:
@@ -270,9 +268,9 @@ def join(a: Any, n: int, target: int, cell_edges: Any, rate: float) -> tuple[int
 
 @kernel
 def kth_smallest(x: Any, k: int) -> float:
-    """The k-th smallest entry, k from 0; `x` is reordered. O(n) in the mean (Hoare's selection).
+    """Return the k-th smallest entry, k from 0; reorders `x`. O(n) in the mean (Hoare's selection).
 
-    As np.partition would, which takes ten seconds to compile.
+    np.partition would take ten seconds to compile.
     """
     lo, hi = 0, x.size - 1
     while lo < hi:
@@ -298,7 +296,7 @@ def kth_smallest(x: Any, k: int) -> float:
 
 @inner
 def scores(a: Any, n: int, cell_edges: Any) -> Any:
-    """The mass that moves if a piece is joined with the next; infinite across the end of a cell."""
+    """Return the mass that moves if a piece is joined with the next; infinite across the end of a cell."""
     score = np.full(n, math.inf)
     c = 0
     for i in range(n - 1):
@@ -318,13 +316,13 @@ def merge(a: Any, i: int, at: int, rate: float) -> float:
     part = a[PRIOR, i] / both if both > 0.0 else 0.5
     s, s2 = a[SUM, i], a[SUM, i + 1]
     least = min(s, s2)
-    # The sum that keeps the mass: exp(-rate · sum) is the mean of both.
+    # The joined sum keeps the mass: exp(-rate · sum) is the mean of both.
     joined = (
         least
         - math.log(part * math.exp(-rate * (s - least)) + (1.0 - part) * math.exp(-rate * (s2 - least)))
         / rate
     )
-    # At no point of the joined piece may sum - raised be more than an unbiased sum.
+    # sum - raised must not exceed the unbiased sum of either part.
     unbiased = min(s - a[RAISED, i], s2 - a[RAISED, i + 1])
     for row in (COUNT, LOSS):
         a[row, at] = part * a[row, i] + (1.0 - part) * a[row, i + 1]

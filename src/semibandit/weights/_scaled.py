@@ -1,9 +1,8 @@
 """Scaled numbers: m·2^e with a float mantissa and an integer exponent of its own.
 
 Sums and products of weights keep full relative precision at any magnitude, and nothing overflows or is
-flushed to zero. What is multiplied again and again also has a `tail`, the part of the mantissa that did not
-fit into a float: rounding errors of millions of updates would add up otherwise (those of a factor that
-comes often all point the same way). Readers ignore tails.
+flushed to zero. Numbers that are multiplied repeatedly also have a `tail`, the part of the mantissa that does
+not fit into a float: the rounding errors of a repeated factor all have the same sign. Readers ignore tails.
 """
 
 import math
@@ -24,16 +23,16 @@ POWERS = np.ldexp(1.0, -np.arange(DEEPEST))
 
 @inner
 def normal(m: float, e: int) -> tuple[float, int]:
-    """The same number with its mantissa in [0.5, 1)."""
+    """Return the same number with its mantissa in [0.5, 1)."""
     mantissa, shift = math.frexp(m)
     return mantissa, e + shift
 
 
 @inner
 def plus(m: float, e: int, m2: float, e2: int) -> tuple[float, int]:
-    """The sum of two scaled numbers, not normalised; zero has mantissa 0.
+    """Return the sum of two scaled numbers, not normalised; zero has mantissa 0.
 
-    Mantissas may be sums of some thousands: only those near zero would spoil the comparison of exponents.
+    Mantissas may be sums of thousands; only mantissas near zero would make exponents incomparable.
     """
     if m == 0.0:
         return m2, e2
@@ -46,7 +45,7 @@ def plus(m: float, e: int, m2: float, e2: int) -> tuple[float, int]:
 
 @inner
 def part_of(m: float, e: int, part: float, whole: float) -> tuple[float, int]:
-    """m·2^e times part / whole, two lengths whose quotient alone might underflow."""
+    """Return m·2^e times part / whole, two lengths whose quotient alone might underflow."""
     m1, e1 = math.frexp(part)
     m2, e2 = math.frexp(whole)
     return normal(m * (m1 / m2), e + e1 - e2)
@@ -54,18 +53,18 @@ def part_of(m: float, e: int, part: float, whole: float) -> tuple[float, int]:
 
 @inner
 def exact_sum(a: float, b: float) -> tuple[float, float]:
-    """A + b as a float and its rounding error, for b below a in size."""
+    """Return a + b as a float and its rounding error, for |b| below |a|."""
     total = a + b
     return total, b - (total - a)
 
 
 @inner
 def times(m: float, tail: float, e: int, m2: float, tail2: float, e2: int) -> tuple[float, float, int]:
-    """The product of two scaled numbers with tails."""
+    """Return the product of two scaled numbers with tails."""
     p, rest = two_product(m, m2)
     m, tail = exact_sum(p, rest + (m * tail2 + tail * m2))
     e += e2
-    # By comparison, as frexp would take longer than all of the above.
+    # By comparison: frexp would take longer than all of the above.
     if m < 0.5:
         m, tail, e = 2.0 * m, 2.0 * tail, e - 1
     elif m >= 1.0:
@@ -99,11 +98,11 @@ def scaled_exp(x: float) -> tuple[float, float, int]:
 
 @kernel
 def log(m: float, e: int) -> float:
-    """The natural logarithm; -inf for zero."""
+    """Return the natural logarithm; -inf for zero."""
     return math.log(m) + e * LN2 if m > 0.0 else -math.inf
 
 
 @kernel
 def ratio(m: float, e: int, m2: float, e2: int) -> float:
-    """The quotient as a float (0 where it underflows)."""
+    """Return the quotient as a float (0 if it underflows)."""
     return float(math.ldexp(m / m2, int(max(min(e - e2, 2000), -2000))))

@@ -39,7 +39,7 @@ HEAD, ROOT, HEIGHT, N_NODES, N_PIECES, LO, HI = 0, 0, 1, 2, 3, 4, 5
 
 
 class Nodes(NamedTuple):
-    """The rows of a tree, as floats and as integers: two views of one memory."""
+    """Rows of a tree, as floats and as integers: two views of one memory."""
 
     real: npt.NDArray[np.float64]
     whole: npt.NDArray[np.int64]
@@ -47,7 +47,7 @@ class Nodes(NamedTuple):
 
 @inner
 def opened(whole: Any) -> Nodes:
-    """The rows of a tree from one view of them: a named tuple would take long to hand over."""
+    """Return both views of the rows: an array is quicker to pass to a kernel than a named tuple."""
     return Nodes(whole.view(np.float64), whole)
 
 
@@ -56,7 +56,7 @@ def opened(whole: Any) -> Nodes:
 
 @inner
 def find(t: Nodes, node: int, x: float) -> int:
-    """The slot of the node that holds x."""
+    """Return the slot of the node that holds x."""
     slot = 0
     for i in range(1, t.whole[node, USED]):
         slot += t.real[node, KEY + i] <= x
@@ -65,7 +65,7 @@ def find(t: Nodes, node: int, x: float) -> int:
 
 @kernel
 def total(t: Nodes, node: int) -> tuple[float, int]:
-    """The sum of the masses in the node, without its tag."""
+    """Return the sum of the masses in the node, without its tag."""
     n = t.whole[node, USED]
     top = t.whole[node, EXPO]
     for i in range(1, n):
@@ -192,7 +192,7 @@ def cut(t: Nodes, x: float) -> None:
 
 @kernel
 def draw(whole: Any, u: float) -> float:
-    """The point below which a share u of the mass lies (Draw). O(log P)."""
+    """Return the point below which a share u of the mass lies (Draw). O(log P)."""
     t = opened(whole)
     node = t.whole[HEAD, ROOT]
     right = t.real[HEAD, HI]
@@ -224,7 +224,7 @@ def draw(whole: Any, u: float) -> float:
 
 @kernel
 def integrate(t: Nodes, lo: float, hi: float) -> tuple[float, int]:
-    """The mass in [lo, hi), not normalised (Integrate). O(log P).
+    """Return the mass in [lo, hi), not normalised (Integrate). O(log P).
 
     Goes down level by level through the at most two nodes that an end of the interval cuts, because numba
     cannot cache recursive functions.
@@ -303,7 +303,7 @@ def multiply(t: Nodes, lo: float, hi: float, m: float, tail: float, e: int) -> N
 
 @kernel
 def grand_total(t: Nodes) -> tuple[float, int]:
-    """The mass of the whole line."""
+    """Return the mass of the whole line."""
     root = t.whole[HEAD, ROOT]
     m, e = total(t, root)
     return normal(m * t.real[root, TAG_MANT], e + t.whole[root, TAG_EXPO])
@@ -320,7 +320,7 @@ def update(t: Nodes, lo: float, hi: float, log_factor: float) -> None:
 
 @kernel
 def log_shares(t: Nodes, lo: Any, hi: Any) -> npt.NDArray[np.float64]:
-    """The logarithm of the mass in each interval over the mass of the line."""
+    """Return the logarithm of the mass in each interval over the mass of the line."""
     m2, e2 = grand_total(t)
     out = np.empty(lo.size)
     for i in range(lo.size):
@@ -331,7 +331,7 @@ def log_shares(t: Nodes, lo: Any, hi: Any) -> npt.NDArray[np.float64]:
 
 @kernel
 def integrate_all(t: Nodes, lo: npt.NDArray[np.float64], hi: npt.NDArray[np.float64]) -> tuple[float, int]:
-    """The mass in a union of disjoint intervals."""
+    """Return the mass in a union of disjoint intervals."""
     m, e = 0.0, 0
     for i in range(lo.size):
         m2, e2 = integrate(t, lo[i], hi[i])
@@ -448,3 +448,16 @@ def group(logs: Any, reach: float) -> npt.NDArray[np.bool_]:
             first[i] = True
             low = high = logs[i]
     return first
+
+
+@kernel
+def add_up(mant: Any, expo: Any, first: Any) -> Any:
+    """Return the sums of the scaled numbers from first[i] to first[i + 1]."""
+    n = first.size - 1
+    sums, exponents = np.empty(n), np.empty(n, np.int64)
+    for g in range(n):
+        m, e = 0.0, 0
+        for i in range(first[g], first[g + 1]):
+            m, e = plus(m, e, mant[i], expo[i])
+        sums[g], exponents[g] = normal(m, e)
+    return sums, exponents

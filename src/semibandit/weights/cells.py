@@ -1,4 +1,4 @@
-"""Cells of a line, halved along each parameter by turns: where neighbours learn from each other."""
+"""Cells of a line in a binary tree: the resolution at which the baseline generalises."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from semibandit.spaces import Line, Space
 
 __all__ = ["COARSE", "HALVINGS", "Cells", "dyadic_cells", "n_nodes"]
 
-_HALVINGS = 3  # of each parameter, in the mean; twice as many where there is but one
+_HALVINGS = 3  # of each parameter, on average; a single parameter is halved six times
 
-# What is seen of a place speaks for its cell, which is halved while it holds more than a share of
-# COARSE·t^(-1/3) of the mass in round t, at most so many times: fine where much is played.
+# Corrections are averaged over cells. A cell is halved, at most HALVINGS times, while its share of the mass
+# in round t exceeds COARSE · t^(-1/3).
 COARSE = 4.0
 HALVINGS = 6
 
 
 class Cells(NamedTuple):
-    """Cells of a line, their nodes in a binary tree in heap order, and whether there are several rows."""
+    """Edges of the cells of a line, the heap index of each cell's node, and whether there are several rows.
+
+    Cells of different rows may share a node.
+    """
 
     edges: FloatArray
     leaf: IntArray
@@ -29,31 +32,39 @@ class Cells(NamedTuple):
 
 
 def n_nodes(cells: Cells) -> int:
-    """The size of an array that has a place for each node."""
+    """Return the size of an array with a place for each node."""
     return 1 << int(cells.leaf.max()).bit_length()
 
 
 def dyadic_cells(space: Space) -> Cells:
-    """The cells of a space's line, and their nodes in a binary tree.
+    """Return the cells of a space's line, and their nodes in a binary tree.
 
-    First of all what has no neighbours is told apart. Then a node of the tree is halved along the parameter
-    that has been halved least, rho first among equals, so that the cells around a point grow in all
-    directions alike.
+    Parameters without an order (choices) are told apart first. Then a node is halved along the parameter that
+    was halved least, rho first among equals, so that the cells around a point grow alike in all directions.
+    Rho is halved less often if there are not enough floats between the edges.
 
     >>> from semibandit.spaces import Interval, Strips
     >>> dyadic_cells(Interval(0, 1)).leaf[:3]
     array([64, 65, 66])
     >>> len(set(dyadic_cells(Strips(4, Interval(0, 1))).leaf.tolist()))
     64
+    >>> dyadic_cells(Interval(1e15, 1e15 + 1)).leaf.size
+    8
     """
     line, axes = space.line, space.directions
+    rho = len(axes)
     order = _halvings([axis.size for axis in axes] + [line.size], [axis.apart for axis in axes] + [False])
+    inner = line.cuts(2 ** order.count(rho))
+    while not (np.diff(_edges(line, inner)) > 0.0).all():
+        del order[len(order) - 1 - order[::-1].index(rho)]
+        inner = line.cuts(2 ** order.count(rho))
     levels = [order.count(i) for i in range(len(axes) + 1)]
-    inner = line.cuts(2 ** levels[-1])
     ends = np.concatenate(([line.lo], inner, [line.hi]))
     middles = (0.5 * ends[1:] + 0.5 * ends[:-1] - line.lo) / (line.hi - line.lo)
     places = [np.repeat(axis.places, middles.size) for axis in axes] + [np.tile(middles, line.n_rows)]
     bits = [(place * 2**level).astype(np.int64) for place, level in zip(places, levels, strict=True)]
+    if line.size == math.inf:  # exact, even if rounding moves a middle to an end
+        bits[-1] = np.tile(np.arange(middles.size), line.n_rows)
     used = [0] * len(levels)
     leaf = np.ones(middles.size * line.n_rows, np.int64)
     for axis in order:
@@ -63,7 +74,7 @@ def dyadic_cells(space: Space) -> Cells:
 
 
 def _halvings(sizes: list[float], apart: list[bool]) -> list[int]:
-    """The axis that is halved at each level of the tree."""
+    """Return the axis that is halved at each level of the tree."""
     order = [i for i, size in enumerate(sizes) if apart[i] for _ in range(math.ceil(math.log2(size)))]
     levels = [math.inf if alone else 0 for alone in apart]
     for _ in range(_HALVINGS * max(len(sizes), 2)):
@@ -77,7 +88,7 @@ def _halvings(sizes: list[float], apart: list[bool]) -> list[int]:
 
 
 def _edges(line: Line, inner: FloatArray) -> FloatArray:
-    """The ends of the cells, on the line that carries weights: margins belong to the first and the last."""
+    """Return the ends of the cells on the weights' line; margins belong to the first and the last cell."""
     edges = []
     for row in range(line.n_rows):
         start, end = line.outer(row)

@@ -1,10 +1,9 @@
-"""The weights of a learner: a piecewise constant function under Draw, Integrate and Update."""
+"""Interval tree (appendix A.2): a step function with Draw, Integrate and Update in O(log P)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,29 +11,26 @@ import numpy.typing as npt
 from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise, PiecewiseConstant
-from semibandit.spaces import Line
 from semibandit.weights import _scaled as scaled
 from semibandit.weights import _tree_kernels as k
 from semibandit.weights._invariants import FAULTS, first_fault
-from semibandit.weights._step import learn
-from semibandit.weights._told import FACTOR
+from semibandit.weights._tree_rule import learn
 from semibandit.weights.cells import Cells
-from semibandit.weights.exponential import ExponentialPieces
-from semibandit.weights.splitting import split_log
-from semibandit.weights.steps import Learned, Rule, Seen, Step
+from semibandit.weights.feedback import Feedback, Rule, Update
 
-__all__ = ["IntervalTree"]
+__all__ = ["IntervalTree", "finite_density"]
 
 # New trees fill their nodes to two thirds, as random insertions would in the long run.
 _FILL = 2 * k.FANOUT // 3
-_AT_ONCE = 16  # intervals that room is made for, if only one is told
+_AT_ONCE = 16  # room is made for so many intervals at least
+_STEPS = 256  # pieces of the line for losses with a slope, at least
 
 
 class IntervalTree:
     """A positive step function on [lo, hi), initially 1 (appendix A.2 of the paper).
 
     `draw`, `integrate` and `update` cost O(log P) for P pieces; an update makes at most two new pieces.
-    Weights are kept as m·2^e (scaled numbers), so that their logarithms may lie any distance apart.
+    Weights are scaled numbers m·2^e, so that their logarithms may lie any distance apart.
 
     Examples
     --------
@@ -46,8 +42,10 @@ class IntervalTree:
     0.25
     """
 
-    finest_rate_step = 0.5  # the rate moves by powers of two: another one costs O(P)
-    _spare = 0  # intervals that there is room for, at least
+    kind: ClassVar[str] = "interval tree"
+    finest_rate_step: ClassVar[float] = 0.5  # the rate moves by powers of two: a change costs O(P)
+    tie_tolerance = 1e-9  # log-weights this close are equal but for rounding
+    _spare = 0  # number of intervals that there is room for
 
     def __init__(self, lo: float, hi: float) -> None:
         lo = _validate.number("lo", lo)
@@ -59,7 +57,7 @@ class IntervalTree:
 
     @classmethod
     def from_pieces(cls, edges: FloatArray, log_weights: FloatArray) -> IntervalTree:
-        """A tree with the given weights exp(log_weights) on [edges[i], edges[i + 1]). O(P)."""
+        """Return a tree with the weights exp(log_weights) on [edges[i], edges[i + 1]). O(P)."""
         edges = _validate.vector("edges", edges)
         if edges.size < 2 or not (edges[1:] > edges[:-1]).all():
             raise ValueError(f"edges must be strictly increasing, at least two, got {edges}")
@@ -85,7 +83,7 @@ class IntervalTree:
         """Make room for two cuts per interval, each of which may split a node per level and the root."""
         self._spare -= n_intervals
         if self._spare < 0:
-            # For some more at once, in which the root is split once at most, to look at the tree less often.
+            # For several at once, in which the root is split once at most.
             at_once = max(n_intervals, _AT_ONCE)
             self._reserve_nodes(at_once)
             self._spare = at_once - n_intervals
@@ -104,19 +102,19 @@ class IntervalTree:
     # -- the three operations --------------------------------------------------------------------
 
     def draw(self, u: float) -> float:
-        """The point that has a share u in [0, 1) of the mass to its left."""
-        if not (type(u) is float and 0.0 <= u < 1.0):  # the usual case at the least cost
+        """Return the point with a share u in [0, 1) of the mass to its left. O(log P)."""
+        if not (type(u) is float and 0.0 <= u < 1.0):  # the common case first
             u = _validate.number("u", u)
             if not 0.0 <= u < 1.0:
                 raise ValueError(f"u must be in [0, 1), got {u!r}")
         return k.draw(self._nodes.whole, u)
 
     def integrate(self, lo: Any, hi: Any) -> float:
-        """The logarithm of the integral over [lo, hi), or over a union of intervals given as arrays."""
+        """Return the logarithm of the integral over [lo, hi), or over a union given as arrays."""
         return scaled.log(*k.integrate_all(self._nodes, *self._intervals(lo, hi)))
 
     def share(self, lo: Any, hi: Any) -> float:
-        """The integral over [lo, hi), or a union of intervals, relative to the whole."""
+        """Return the integral over [lo, hi), or a union of intervals, divided by that over the line."""
         part = k.integrate_all(self._nodes, *self._intervals(lo, hi))
         return min(scaled.ratio(*part, *k.grand_total(self._nodes)), 1.0)
 
@@ -146,36 +144,43 @@ class IntervalTree:
             raise ValueError("lo and hi must be those of disjoint intervals in increasing order")
         return lo, hi
 
-    def apart(self) -> IntervalTree:
-        """The tree itself: its steps can be undone."""
+    def detached(self) -> IntervalTree:
+        """Return the tree itself: its steps can be undone."""
         return self
 
-    def learn(self, seen: Seen | Step, rule: Rule) -> Learned:
-        """One step of Algorithm 1, in place: multiply by exp(-rate · estimate). O(m log P) for m pieces.
-
-        Losses with a slope turn the weights into `ExponentialPieces`.
-        """
-        if seen.sloped:
-            steps, logs = self.pieces()
-            return ExponentialPieces(steps, logs, logs).learn(seen, rule)
-        told = seen.table()
-        self._reserve(seen.n_edges - 1)
-        gap, clipped, p, factor = learn(
-            self._nodes.whole, seen.lo, seen.hi, seen.paid, told, seen.late_shares(),
-            rule.shift(), rule.explore, rule.floor, rule.rate, seen.whole,
+    def learn(self, feedback: Feedback, rule: Rule) -> Update:
+        """Perform one step of Algorithm 1 in place. O(m log P) for m pieces of feedback; lines cost O(P)."""
+        if feedback.rises is not None:
+            feedback = self._in_steps(feedback)
+        edges, p, factors = feedback.edges, feedback.probabilities(), np.zeros(feedback.losses.size)
+        self._reserve(factors.size)
+        gap, raised = learn(
+            self._nodes.whole, edges, feedback.losses, feedback.sets, feedback.looks, p,
+            feedback.late_shares(edges), factors, rule,
         )  # fmt: skip
-        factors = told[FACTOR, :-1] if told.size else (factor,)
-        return Learned(self, seen.chances_in(told, p), gap, factors, most_clipped=clipped)
+        if feedback.rises is not None:  # the loss at a place may be below the mean of its piece by half
+            observed = feedback.sets >= 0
+            seen = p[feedback.sets[observed]] + rule.explore
+            raised += 0.5 * float((np.abs(feedback.rises[observed]) / seen).max())
+        return Update(self, tuple(p.tolist()), gap, edges, factors, raised_most=raised)
+
+    def _in_steps(self, feedback: Feedback) -> Feedback:
+        """Replace lines by means over the pieces of the tree, and of 256 equal parts of the line."""
+        lo, hi = self.ends
+        parts = lo + (hi - lo) * (np.arange(1, _STEPS) / _STEPS)
+        edges = np.unique(np.concatenate((self._edges(), parts)))
+        edges = edges[(lo <= edges) & (edges <= hi)]
+        return feedback.in_steps(edges, np.exp(self.log_shares(edges)))
 
     # -- the whole function ----------------------------------------------------------------------
 
     def __len__(self) -> int:
-        """The number of pieces."""
+        """Return the number of pieces."""
         return self._nodes.whole.item(k.HEAD, k.N_PIECES)
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The ends of the line."""
+        """Ends of the line."""
         return self._nodes.real.item(k.HEAD, k.LO), self._nodes.real.item(k.HEAD, k.HI)
 
     @property
@@ -184,7 +189,7 @@ class IntervalTree:
         return self._nodes.whole.nbytes
 
     def log_total(self) -> float:
-        """The logarithm of the integral over the line."""
+        """Return the logarithm of the integral over the line."""
         return scaled.log(*k.grand_total(self._nodes))
 
     def _collect(self) -> tuple[FloatArray, FloatArray, npt.NDArray[np.int64]]:
@@ -193,44 +198,54 @@ class IntervalTree:
         k.collect(self._nodes, key, mant, expo)
         return key, mant, expo
 
+    def _edges(self) -> FloatArray:
+        return np.append(self._collect()[0], self.ends[1])
+
     def pieces(self) -> tuple[FloatArray, FloatArray]:
-        """The edges, and the logarithm of the weight relative to the largest one, on each piece. O(P)."""
+        """Return the edges, and on each piece the log-weight relative to the largest one. O(P)."""
         key, mant, expo = self._collect()
         edges = np.append(key, self.ends[1])
         width, width_expo = np.frexp(np.diff(edges))
         mant, shift = np.frexp(mant / width)
         expo += shift - width_expo
-        # Relative to the top before taking logarithms: small differences survive large magnitudes.
+        # Divided by the largest before taking logarithms, to keep small differences of large ones.
         top = np.lexsort((mant, expo))[-1]
         return edges, np.log(mant / mant[top]) + (expo - expo[top]) * scaled.LN2
 
-    def lead(self) -> float:
-        """Clips are not kept account of here: the learner adds up what each step reports."""
+    def spread(self, share: float, kept: float) -> IntervalTree:
+        """Return a tree with a share of the uniform density mixed in; a tree has no statistics. O(P)."""
+        edges, logs = self.pieces()
+        even = math.log(share) - math.log(edges[-1] - edges[0])
+        norm = np.logaddexp.reduce(logs + np.log(np.diff(edges)))
+        return IntervalTree.from_pieces(edges, np.logaddexp(math.log1p(-share) + logs - norm, even))
+
+    def max_advantage(self) -> float:
+        """Return 0: the learner adds up the clips that each step reports."""
         return 0.0
 
-    def warmed(self, total: Piecewise, count: int, weight: float, rate: float) -> Any:
-        """As if so many whole functions had been seen, given by their sum, each for `weight` rounds."""
+    def with_history(self, total: Piecewise, count: int, weight: float, rate: float) -> IntervalTree:
+        """Return the weights after `count` whole functions with this sum, each counted `weight` times."""
         tree = self.raised_to(1.0)
-        tree.update(total.edges[:-1], total.edges[1:], -rate * weight * total.middles)
+        edges = total.edges
+        if total.degree:
+            edges = np.union1d(edges, np.linspace(*self.ends, _STEPS + 1))
+        left, right = total.spread(edges)
+        tree.update(edges[:-1], edges[1:], -rate * weight * 0.5 * (left + right))
         return tree
 
     def log(self) -> PiecewiseConstant:
-        """The logarithm of the weight, relative to the largest one. O(P)."""
+        """Return the logarithm of the weight, relative to the largest one. O(P)."""
         return PiecewiseConstant.trusted(*self.pieces())
 
     def density(self) -> PiecewiseConstant:
-        """The function, normalised to a density. O(P)."""
+        """Return the function, normalised to a density. O(P)."""
         edges, logs = self.pieces()
         weights = np.exp(logs)
-        return PiecewiseConstant(edges, weights / np.dot(weights, np.diff(edges)))
-
-    @property
-    def alike(self) -> float:
-        """Logarithms of the weight this close are equal but for rounding."""
-        return 1e-9
+        with np.errstate(over="ignore"):
+            return finite_density(edges, weights / np.dot(weights, np.diff(edges)))
 
     def raised_to(self, power: float) -> IntervalTree:
-        """A new tree with the function to a positive power, for a change of the learning rate. O(P)."""
+        """Return a tree with the function to a positive power, for a change of the learning rate. O(P)."""
         power = _validate.number("power", power, low=0.0, open=True)
         key, mant, expo = self._collect()
         k.raise_to(key, mant, expo, self.ends[1], power)
@@ -238,67 +253,74 @@ class IntervalTree:
         tree._build(key, mant, expo, self.ends[1])
         return tree
 
-    def split(self, parents: Sequence[int], line: Line, cells: Cells, budget: int) -> IntervalTree:
-        """The function on a line with further rows; a parent and its parts share its mass evenly. O(P)."""
-        log = split_log(self.log(), parents, line)
-        return IntervalTree.from_pieces(log.edges, log.ends[0])
-
     def joined(self, n_pieces: int) -> tuple[IntervalTree, float]:
-        """A new tree with at most `n_pieces` pieces, made by joining neighbours, and the error δ of that.
+        """Return a tree with at most `n_pieces` pieces, made by joining neighbours, and the error δ.
 
-        Masses are kept, so that the normalised function has changed nowhere by more than a factor
-        between exp(-δ) and exp(δ). Neighbours are joined while their logarithms stay within a range; the
-        range is the smallest that will do. O(P) times the 60 steps of a bisection.
+        Masses are kept, so that the normalised function changes nowhere by more than a factor between
+        exp(-δ) and exp(δ). Neighbours are joined while their log-weights stay within a range; the range is
+        the smallest that suffices. O(P) times the 60 steps of a bisection.
         """
         n_pieces = _validate.integer("n_pieces", n_pieces, low=1)
         edges, logs = self.pieces()
         if logs.size <= n_pieces:
-            return IntervalTree._of(IntervalTree.state(self)), 0.0
+            return IntervalTree._of(self._rows), 0.0
         low, high = 0.0, float(np.ptp(logs))
         for _ in range(60):
             middle = 0.5 * (low + high)
             low, high = (low, middle) if k.group(logs, middle).sum() <= n_pieces else (middle, high)
-        first = np.flatnonzero(k.group(logs, high))
-        mass = np.logaddexp.reduceat(logs + np.log(np.diff(edges)), first)
-        edges = edges[np.append(first, logs.size)]
-        joined = mass - np.log(np.diff(edges))
-        change = np.repeat(joined, np.diff(np.append(first, logs.size))) - logs
-        return IntervalTree.from_pieces(edges, joined), float(np.abs(change).max())
+        first = np.append(np.flatnonzero(k.group(logs, high)), logs.size)
+        widths = np.diff(edges)
+        mean = np.logaddexp.reduceat(logs + np.log(widths), first[:-1]) - np.log(np.diff(edges[first]))
+        change = np.repeat(mean, np.diff(first)) - logs
+        _, mant, expo = self._collect()
+        tree = IntervalTree.__new__(IntervalTree)
+        mant, expo = k.add_up(mant, expo, first)
+        tree._build(edges[first[:-1]], mant, expo, self.ends[1])
+        return tree, float(np.abs(change).max())
 
     def log_shares(self, edges: FloatArray) -> FloatArray:
-        """The logarithm of the share of the mass between consecutive edges. O(m log P)."""
+        """Return the logarithm of the share of the mass between consecutive edges. O(m log P)."""
         edges = _validate.vector("edges", edges)
         lo, hi = self._intervals(edges[:-1], edges[1:])
         return k.log_shares(self._nodes, lo, hi)
 
     # -- saving ----------------------------------------------------------------------------------
 
-    def state(self) -> npt.NDArray[np.int64]:
-        """The rows in use; `from_state` restores the tree to the bit."""
+    @property
+    def _rows(self) -> npt.NDArray[np.int64]:
+        """The rows of the array that are in use."""
         return self._nodes.whole[: self._nodes.whole.item(k.HEAD, k.N_NODES)]
 
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the nodes; `from_state` restores the tree to the bit."""
+        return {"nodes": self._rows.copy()}
+
     @classmethod
-    def from_state(cls, state: npt.NDArray[np.int64]) -> IntervalTree:
-        """Undo `state`; raises ValueError where the rows are not those of a tree."""
-        _expect(state.dtype == np.int64 and state.ndim == 2 and state.shape[1] == k.WORDS, "rows")
-        _expect(len(state) > 1 and len(state) == state[k.HEAD, k.N_NODES], "number of nodes")
-        tree = cls._of(state)
+    def from_state(cls, state: dict[str, npt.NDArray[Any]], cells: Cells | None = None) -> IntervalTree:
+        """Return the tree with this state; ValueError if it is not one."""
+        _expect(state.keys() == {"nodes"}, "arrays")
+        rows = state["nodes"]
+        _expect(rows.dtype == np.int64 and rows.ndim == 2 and rows.shape[1] == k.WORDS, "rows")
+        _expect(len(rows) > 1 and len(rows) == rows[k.HEAD, k.N_NODES], "number of nodes")
+        tree = cls._of(rows)
         tree._check()
+        if cells is not None:
+            _expect(tree.ends == (cells.edges[0], cells.edges[-1]), "ends of the line")
         return tree
 
     @classmethod
-    def _of(cls, state: npt.NDArray[np.int64]) -> IntervalTree:
+    def _of(cls, rows: npt.NDArray[np.int64]) -> IntervalTree:
         tree = cls.__new__(cls)
-        tree._nodes = _allocate(len(state))
-        tree._nodes.whole[:] = state
+        tree._nodes = _allocate(len(rows))
+        tree._nodes.whole[:] = rows
         return tree
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Copied one by one, the two views of the rows would part.
-        return IntervalTree.from_state, (self.state().copy(),)
+        # The two views of the rows must share their memory in the copy, too.
+        return IntervalTree.from_state, (self.state(),)
 
     def _check(self) -> None:
-        """Verify every invariant of the structure; ValueError where one does not hold. O(P)."""
+        """Verify every invariant of the structure; ValueError if one does not hold. O(P)."""
         # `_reserve` relies on nodes that are filled to more than half of what `build` puts into them.
         fault = first_fault(self._nodes, _FILL // 2 + 1)
         _expect(fault == 0, FAULTS[fault])
@@ -317,3 +339,8 @@ def _expect(holds: Any, what: str) -> None:
 def _limit(name: str, logs: FloatArray) -> None:
     if not (np.abs(logs) <= scaled.LARGEST_LOG).all():
         raise ValueError(f"{name} must be finite and at most 2^40 in size, got {logs}")
+
+
+def finite_density(edges: FloatArray, values: FloatArray) -> PiecewiseConstant:
+    """Return a step function whose values are capped at the largest float."""
+    return PiecewiseConstant(edges, np.minimum(values, np.finfo(np.float64).max))

@@ -1,0 +1,90 @@
+"""Kernel of one step of Algorithm 1 on an interval tree."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from semibandit._jit import inner, kernel
+from semibandit.weights import _scaled as scaled
+from semibandit.weights import _tree_kernels as tree
+from semibandit.weights.feedback import Rule
+
+# A draw has 53 bits: a set with less mass is reached by rounding only. The floor keeps estimates finite.
+SMALLEST_SHARE = 2.0**-64
+
+
+@inner
+def share_out(t: tree.Nodes, edges: Any, sets: Any, shares: Any) -> None:
+    """Write the share of the mass of each observed piece."""
+    m0, e0 = tree.grand_total(t)
+    for i in range(sets.size):
+        if sets[i] >= 0:
+            m, e = tree.integrate(t, edges[i], edges[i + 1])
+            shares[i] = min(scaled.ratio(m, e, m0, e0), 1.0)
+
+
+@inner
+def set_probabilities(sets: Any, shares: Any, p: Any) -> None:
+    """Write the probability that one draw falls into each set; recorded ones (not negative) stay."""
+    for k in range(p.size):
+        if p[k] < 0.0:
+            share = 0.0
+            for i in range(sets.size):
+                if sets[i] == k:
+                    share += shares[i]
+            p[k] = min(share, 1.0)
+        p[k] = max(p[k], SMALLEST_SHARE)
+
+
+@inner
+def count(looks: Any) -> int:
+    """Return the number of looks in all sets."""
+    n = 0
+    for i in range(looks.size):
+        n += looks[i]
+    return n
+
+
+@inner
+def seen_probability(p: float, draws: int) -> float:
+    """Return the probability that at least one of several draws falls into a set: 1 - (1 - p)^n."""
+    if draws == 1 or p >= 1.0:
+        return p
+    return -math.expm1(draws * math.log1p(-p))
+
+
+@kernel
+def learn(
+    nodes: Any, edges: Any, losses: Any, sets: Any, looks: Any, p: Any, shares: Any, factors: Any, rule: Rule
+) -> tuple[float, float]:
+    """Multiply the weights of the observed pieces by exp(-rate · estimate) (Algorithm 1, steps 2c and 2d).
+
+    `shares` are those of the pieces at the time of the ask, or empty for a prompt tell. Writes the
+    probabilities of the sets to `p` and the logarithms of the factors to `factors`. Returns the mixability
+    gap and the largest amount by which the floor raised an estimate.
+    """
+    t = tree.opened(nodes)
+    prompt = shares.size == 0
+    if prompt:
+        shares = np.zeros(losses.size)
+        share_out(t, edges, sets, shares)
+    set_probabilities(sets, shares, p)
+    draws = count(looks)
+    mean = mixed = raised = 0.0
+    m0, e0 = tree.grand_total(t)
+    for i in range(losses.size):
+        if sets[i] >= 0:
+            exact = (losses[i] - rule.shift) / (seen_probability(p[sets[i]], draws) + rule.explore)
+            estimate = max(exact, rule.floor)
+            raised = max(raised, estimate - exact)
+            factors[i] = max(-rule.rate * estimate, -scaled.LARGEST_LOG)
+            mean += shares[i] * estimate
+            mixed += shares[i] * math.expm1(factors[i])
+            tree.update(t, edges[i], edges[i + 1], factors[i])
+    if prompt and mixed <= -0.5:  # most of the mass is gone: the totals are more precise than the sum
+        m1, e1 = tree.grand_total(t)
+        log_mixed = scaled.log(m1 / m0, e1 - e0)
+    else:
+        log_mixed = math.log1p(max(mixed, 2.0**-53 - 1.0))
+    return float(max(mean + log_mixed / rule.rate, 0.0)), float(raised)
