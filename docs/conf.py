@@ -21,7 +21,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
-    "reference",
+    "site_pages",
 ]
 exclude_patterns = ["_ext", "tutorials", "pictures", "reading/index.rst"]
 

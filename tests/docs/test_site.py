@@ -13,7 +13,7 @@ from sphinx.util.inventory import InventoryFile
 from pages import ROOT
 
 sys.path.append(str(ROOT / "docs" / "_ext"))
-import reference
+import site_pages
 
 GENERATED = shutil.ignore_patterns("gallery", "reading", "api", "commands.md", "http.md", "__pycache__")
 
@@ -37,7 +37,7 @@ def site(tmp_path_factory):
 def test_every_public_name_is_in_the_reference(site):
     inventory = InventoryFile.loads((site / "objects.inv").read_bytes(), uri="")
     documented = set().union(*(items for kind, items in inventory.data.items() if kind.startswith("py:")))
-    for module in reference.public_modules():
+    for module in site_pages.public_modules():
         values = {name: getattr(module, name) for name in module.__all__}
         names = [name for name, value in values.items() if inspect.isclass(value) or inspect.isroutine(value)]
         assert {f"{module.__name__}.{name}" for name in names} <= documented
@@ -83,10 +83,10 @@ def test_troubleshooting_quotes_messages_of_the_package():
 def test_docstrings_become_restructured_text():
     lines = ["A bound.", "", "    ln(|C|/2r)", "", "For |x|, `a | b`.", "", ">>> 1 | 2", "3"]
     expected = ["A bound.", "", "::", "", "    ln(|C|/2r)", "", r"For \|x\|, `a | b`.", "", ">>> 1 | 2", "3"]
-    assert reference.mark_formulas(lines) == expected
+    assert site_pages.mark_formulas(lines) == expected
 
 
 def test_formulas_are_mathml():
-    assert reference.mathml(r"\frac{1}{2}", "inline").startswith("<math")
+    assert site_pages.mathml(r"\frac{1}{2}", "inline").startswith("<math")
     with pytest.raises(ValueError, match="known TeX commands"):
-        reference.mathml(r"\nosuchcommand{x}", "inline")
+        site_pages.mathml(r"\nosuchcommand{x}", "inline")

@@ -57,7 +57,7 @@ MESSAGES = {
     "tune --space 0:1 --state knob.json --png t.png 'true {rho} {instance}' a": (
         "drawing needs matplotlib: pip install 'semibandit[plot]'"
     ),
-    "serve --storage sqlite:///x.db": "the service needs uvicorn: pip install 'semibandit[serve]'",
+    "serve --storage sqlite:///x.db": "the service needs starlette: pip install 'semibandit[serve]'",
     "study list --storage postgresql://localhost/x": (
         "PostgreSQL needs psycopg: pip install 'semibandit[postgres]'"
     ),
@@ -121,7 +121,6 @@ def test_functions_name_the_extra_that_they_need(installed):
     assert sorted(modules.splitlines()) == [
         postgres,
         "semibandit.sklearn needs sklearn: pip install 'semibandit[sklearn]'",
-        service,
         service,
     ]
     assert functions.splitlines() == [

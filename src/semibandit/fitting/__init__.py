@@ -1,9 +1,8 @@
 """The best fixed parameter of a log of problems, computed exactly and in parallel, with confidence bounds."""
 
-from semibandit.fitting.best import Hindsight
 from semibandit.fitting.checking import Confidence, Estimate
 from semibandit.fitting.fits import Fit, fit
 from semibandit.fitting.log import Unreadable
 from semibandit.fitting.partial import Partial
 
-__all__ = ["Confidence", "Estimate", "Fit", "Hindsight", "Partial", "Unreadable", "fit"]
+__all__ = ["Confidence", "Estimate", "Fit", "Partial", "Unreadable", "fit"]
