@@ -104,8 +104,8 @@ INTERNAL = {
     "trusted", "of_ends", "between", "spread", "around", "total", "continued", "PiecewiseConstant.at",
     "PiecewiseLinear.at",
     # spaces and their lines
-    "lay_pieces", "lay_boxes", "lay_rows", "place", "row", "check", "parameters", "holds", "side",
-    "rows_in", "share", "coordinates", "from_rows", "part",
+    "lay_pieces", "lay_rows", "place", "row", "check", "parameters", "within", "rows_in", "coordinate",
+    "coordinates", "from_rows", "part",
     # the rest
     "after", "loss_of", "Trial.named", "History.append", "History.remember", "MetricLinkage.curve",
     "Study.do", "Study.do_all", "Study.of_settings", "Study.replay", "Samples.breaks",

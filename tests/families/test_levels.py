@@ -142,14 +142,14 @@ def test_metric_linkage_reveals_connected_sets_of_equal_loss(n, seed, largest, l
     space = sb.Strips(n_rows, sb.Interval(0, 1))
     problem = sb.MetricLinkage(d0, d1, jumbled, linkage, space=space, partition="loss")
     rng = np.random.default_rng(seed)
-    for part in level_components(d0, d1, space.axes[0], linkage):
+    for part in level_components(d0, d1, space.alphas, linkage):
         rows, lo, hi, losses = (np.array(column) for column in zip(*part, strict=True))
         expected = space.lay_pieces(rows, lo, hi, losses)
         for row, a, b, loss in part:
             for rho in (a, 0.5 * (a + b), float(rng.uniform(a, b)), math.nextafter(b, 0.0)):
                 if a <= rho < min(b, LAST):
-                    assert problem.reveal(rho, space.axes[0][row]) == expected
-                    assert problem.loss(rho, space.axes[0][row]) == loss
+                    assert problem.reveal(rho, space.alphas[row]) == expected
+                    assert problem.loss(rho, space.alphas[row]) == loss
 
 
 def test_sets_of_equal_loss_hold_those_of_equal_tree():
@@ -174,7 +174,7 @@ def test_a_cost_that_looks_at_distances_has_sets_in_one_row():
     d0, d1 = distances(8, 1, 0), distances(8, 2, 0)
     space = sb.Strips(4, sb.Interval(0, 1))
     problem = sb.MetricLinkage(d0, d1, DasguptaCost(), space=space, partition="loss")
-    for row, alpha in enumerate(space.axes[0]):
+    for row, alpha in enumerate(space.alphas):
         seen = problem.reveal(0.4, alpha)
         one = sb.Linkage(problem.distances(alpha), DasguptaCost(), partition="loss")
         assert seen == space.lay_rows({row: one.reveal(0.4)})

@@ -65,7 +65,7 @@ def test_the_connected_set_is_that_of_the_reference(kind, linkage):
     rng = np.random.default_rng(1)
     for seed, (n, k) in enumerate([(1, 2), (2, 3), (3, 4), (4, 6), (5, 5), (6, 4), (7, 3)]):
         d0, d1 = metrics(kind, n, seed)
-        alphas = rows_of(k).axes[0]
+        alphas = rows_of(k).alphas
         search = TreeSearch(d0, d1, alphas, LINKAGES.index(linkage))
         parts = reference.components(reference.pieces(d0.tolist(), d1.tolist(), alphas, linkage))
         for part in parts:
@@ -78,7 +78,7 @@ def test_large_instances_against_all_pieces_of_all_rows():
     rng = np.random.default_rng(2)
     for kind in ("close", "integers"):
         d0, d1 = metrics(kind, 40, 3)
-        alphas = rows_of(9).axes[0]
+        alphas = rows_of(9).alphas
         search = TreeSearch(d0, d1, alphas, 0)
         found = []
         for row, alpha in enumerate(alphas):
@@ -98,7 +98,7 @@ def test_a_tree_may_come_back_in_a_row():
     seen = 0
     for seed in range(400):
         d0, d1 = metrics("integers", 5, seed)
-        alphas = rows_of(5).axes[0]
+        alphas = rows_of(5).alphas
         found = []
         for row, alpha in enumerate(alphas):
             D = np.array(reference.mixed(d0.tolist(), d1.tolist(), alpha))
@@ -122,7 +122,7 @@ def test_the_revealed_set_is_the_connected_set_on_a_fine_grid():
     for seed in range(12):
         d0, d1 = metrics("close" if seed % 2 else "random", 4, seed)
         problem = sb.MetricLinkage(d0, d1, TargetDistance(labels(4, 2)), space=rows_of(6))
-        alphas = problem.space.axes[0]
+        alphas = problem.space.alphas
         rho = (np.arange(columns) + 0.5) / columns
         one = [sb.Linkage(problem.distances(alpha), problem.cost) for alpha in alphas]
         trees = [[clusters_of(row.tree(r)) for r in rho] for row in one]
@@ -183,7 +183,7 @@ def test_a_row_is_the_family_with_one_metric(linkage):
         for cost in (TargetDistance(labels(10)), KMeansCost(2)):
             problem = sb.MetricLinkage(d0, d1, cost, linkage, space=rows_of(5))
             whole = problem.losses()
-            for row, alpha in enumerate(problem.space.axes[0]):
+            for row, alpha in enumerate(problem.space.alphas):
                 one = sb.Linkage((1 - alpha) * d0 + alpha * d1, cost, linkage)
                 plain = problem.space.row(whole, row)
                 assert len(plain) == len(one.losses())
@@ -362,7 +362,7 @@ def test_every_edge_of_a_row_lies_on_a_curve():
     for seed in range(6):
         d0, d1 = metrics("random", 6, seed)
         problem = sb.MetricLinkage(d0, d1, lambda D, Z: 0.0, space=rows_of(4))
-        for row, alpha in enumerate(problem.space.axes[0]):
+        for row, alpha in enumerate(problem.space.alphas):
             plain = problem.space.row(problem.losses(), row)
             for edge in plain.edges[1:-1]:
                 left, right = problem.tree(edge - 1e-9, alpha), problem.tree(edge + 1e-9, alpha)

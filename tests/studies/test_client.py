@@ -82,7 +82,7 @@ def test_a_client_is_a_study(server, storage):
 
 
 def test_rows_come_with_their_alpha(server):
-    strips = sb.Strips((2, 2), SPACE)
+    strips = sb.Strips(4, SPACE)
     with sb.Client(server.url, study="rows", space=strips, seed=0) as client:
         trial = client.ask()
         assert trial.alpha in strips.alphas

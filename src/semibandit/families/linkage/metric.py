@@ -176,7 +176,7 @@ class MetricLinkage:
 
     @property
     def _alphas(self) -> tuple[float, ...]:
-        return self.space.axes[0]
+        return self.space.alphas
 
     def _at(self, alpha: float) -> Trees:
         """The trees at a fixed alpha."""
@@ -197,11 +197,11 @@ class MetricLinkage:
 
 
 def _checked(space: Any) -> Strips:
-    if not isinstance(space, Strips) or len(space.axes) != 1:
-        raise TypeError(f"space must be Strips with rows in one further parameter, got {space!r}")
+    if not isinstance(space, Strips):
+        raise TypeError(f"space must be Strips, got {space!r}")
     if space.interval.margin or space.interval.span != (0.0, 1.0):
         raise ValueError(f"space must have rows of Interval(0, 1), got {space.interval!r}")
-    alphas = space.axes[0]
+    alphas = space.alphas
     if alphas[0] < 0.0 or alphas[-1] > 1.0:
         raise ValueError(f"space must have alpha in [0, 1], got {alphas[0]} to {alphas[-1]}")
     return space
