@@ -107,7 +107,7 @@ GOOD = {
     "second price": lambda: sb.streams.second_price(1, loss="utility", seed=0)[0],
     "black box": lambda: black_box(),
     "coarse black box": lambda: black_box(tolerance=0.003),
-    "exact black box": lambda: black_box(exact=True),
+    
 }
 
 

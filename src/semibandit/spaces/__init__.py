@@ -85,7 +85,7 @@ class Space(Protocol):
 def restore(data: dict[str, Any]) -> Space:
     """Return the space from its `to_dict`.
 
-    >>> space = Strips((2, 3), Interval(0, 1), over=(Interval(0, 1), Interval(2, 4)))
+    >>> space = Strips(3, Interval(0, 1), over=Interval(2, 4))
     >>> restore(space.to_dict()) == space
     True
     """
