@@ -15,6 +15,7 @@ from semibandit.spaces import restore
 
 P = sb.PiecewiseConstant
 F = P([0.25, 0.5], [0.7])
+LINES = sb.PiecewiseLinear([0.1, 0.2], [0.1], [0.5])
 KNOBS = sb.Knobs(alpha=sb.Real(1e-4, 1, log=True), depth=sb.Integer(1, 12), mode=sb.Choice("fast", "good"))
 
 positive = st.floats(1e-300, 1e300)
@@ -132,9 +133,7 @@ def _told_beside(function, value, knobs):
 
 def test_a_single_real_is_an_interval():
     knobs, interval = sb.Knobs(rho=sb.Real(0, 10)), sb.Interval(0, 10)
-    function = P([1, 2.5, 4], [0.1, math.nan])
-    assert knobs.line.span == interval.line.span
-    assert np.array_equal(knobs.line.lay(function).edges[:2], [1, 2.5])
+    assert knobs.line.on_rows(sb.PiecewiseLinear([1, 4], [0.1], [0.5]))(2.5) == pytest.approx(0.3)
     ours, theirs = sb.Exp3Set(knobs, seed=3), sb.Exp3Set(interval, seed=3)
     steps = P([0, 1, 5, 6, 10], [0.9, 0.2, 0.6, 0.3])
     for _ in range(60):
@@ -143,14 +142,6 @@ def test_a_single_real_is_an_interval():
         ours.tell(a, steps.piece(a.rho))
         theirs.tell(b, steps.piece(b.rho))
     assert ours.recommend() == theirs.recommend()
-
-
-def test_linear_functions_are_evaluated_at_each_integer():
-    knobs = sb.Knobs(n=sb.Integer(1, 5))
-    laid = knobs.line.on_rows(sb.PiecewiseLinear([1, 5], [0.1], [0.5]))
-    assert [laid(n + 0.5) for n in range(1, 6)] == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5])
-    with pytest.raises(TypeError, match="on a log scale"):
-        KNOBS.line.on_rows(sb.PiecewiseLinear([0.1, 0.2], [0.1], [0.5]), KNOBS.line.lo)
 
 
 def test_the_last_integer_may_be_given_as_an_interval():
@@ -187,6 +178,7 @@ def test_rows_of_a_box_are_those_with_values_in_it(data):
         (sb.Boxes([(F, {"depth": (4, 1)})]), ValueError, r"depth must be a value or a pair \(lo, hi\)"),
         (sb.Boxes([(F, {"depth": (2.2, 2.8)})]), ValueError, "must contain a value of Knobs"),
         (F, TypeError, "must be `Boxes`"),
+        (sb.Boxes([(LINES, {})]), TypeError, "on a log scale, or with steps, a function must be a Piecewise"),
         (sb.Boxes([(P([0.1, 7], [0.3]), {})]), ValueError, r"must lie inside \[0.0001, 1\], got one on"),
     ],
 )

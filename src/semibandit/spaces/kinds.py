@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,20 +31,19 @@ class Number:
     lo: Any
     hi: Any
     log: bool
+    scale: Scale
+
+    def _set(self, **attributes: Any) -> None:
+        for name, value in attributes.items():
+            object.__setattr__(self, name, value)  # the dataclass is frozen
 
     def _set_range(self, check: Callable[[str, Any], Any]) -> None:
-        for end in ("lo", "hi"):
-            object.__setattr__(self, end, check(end, getattr(self, end)))
-        object.__setattr__(self, "log", _validate.boolean("log", self.log))
+        log = _validate.boolean("log", self.log)
+        self._set(lo=check("lo", self.lo), hi=check("hi", self.hi), log=log)
         if not self.lo < self.hi:
             raise ValueError(f"lo must be below hi, got lo = {self.lo} and hi = {self.hi}")
         if self.log and not self.lo > 0:
             raise ValueError(f"lo must be above 0 on a log scale, got lo = {self.lo}")
-
-    @cached_property
-    def scale(self) -> Scale:
-        """Map between values and positions on a line."""
-        raise NotImplementedError
 
     @property
     def count(self) -> float:
@@ -117,22 +115,16 @@ class Real(Number):
             raise ValueError(f"the length of the range must be finite, got {self!r}")
         if self.log and not math.log(self.lo) < math.log(self.hi):
             raise ValueError(f"lo and hi are too close for a log scale, got {self.lo} and {self.hi}")
+        self._set(scale=ContinuousScale(self.lo, self.hi, self.log))
         if self.step is None:
             return
         step = _validate.number("step", self.step, low=0.0, open=True)
-        object.__setattr__(self, "step", step)
         if self.log:
             raise ValueError(f"give log or step, not both, got {self!r}")
         steps = (self.hi - self.lo) / step
         if not 0.5 < steps < _LARGEST or abs(steps - round(steps)) > 1e-9 * steps:
             raise ValueError(f"hi must be lo plus a whole number of steps, got {self!r}")
-
-    @cached_property
-    def scale(self) -> Scale:
-        """Map between values and positions on a line."""
-        if self.step is None:
-            return ContinuousScale(self.lo, self.hi, self.log)
-        return DiscreteScale(self.lo, self.hi, round((self.hi - self.lo) / self.step) + 1)
+        self._set(step=step, scale=DiscreteScale(self.lo, self.hi, round(steps) + 1))
 
     def check(self, name: str, value: Any) -> float:
         """Return the value as a float; raise an error that names the knob if there is no such value."""
@@ -174,11 +166,7 @@ class Integer(Number):
         self._set_range(lambda name, end: _validate.integer(name, end, low=-_LARGEST, high=_LARGEST))
         if self.log and self.hi > _LARGEST_LOG:
             raise ValueError(f"hi must be at most {_LARGEST_LOG:g} on a log scale, got {self.hi}")
-
-    @cached_property
-    def scale(self) -> Scale:
-        """Map between values and positions on a line."""
-        return DiscreteScale(self.lo, self.hi, self.hi - self.lo + 1, self.log)
+        self._set(scale=DiscreteScale(self.lo, self.hi, self.hi - self.lo + 1, self.log))
 
     def check(self, name: str, value: Any) -> int:
         """Return the value as an int; raise an error that names the knob if there is no such value."""

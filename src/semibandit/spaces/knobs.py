@@ -215,7 +215,10 @@ class KnobLine(Line):
                 f"the function told must lie inside [{lo:g}, {hi:g}], "
                 f"got one on [{float(function.edges[0])!r}, {float(function.edges[-1])!r}]"
             )
-        function = self.scale.steps(function)
+        if function.degree > 0 and (self.log or math.isfinite(self.size)):
+            raise TypeError(
+                f"on a log scale, or with steps, a function must be a PiecewiseConstant, got {function!r}"
+            )
         places = np.array([self.scale.place(edge) for edge in function.edges.tolist()])
         if function.edges[-1] >= self._knobs.interval.hi:  # the end of the knob is closed
             places[-1] = self.hi

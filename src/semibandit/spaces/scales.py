@@ -2,15 +2,13 @@
 
 Attributes of both: `ends`, the first and last position; `span`, the range of values on which a function of
 the knob may be defined; `count`, the number of values; `size`, an upper bound for the number of useful cells;
-`log`.
+`log`, whether positions are logarithms.
 """
 
 from __future__ import annotations
 
 import math
 from typing import Any
-
-from semibandit.functions import Piecewise, PiecewiseConstant
 
 __all__ = ["ContinuousScale", "DiscreteScale", "Scale"]
 
@@ -45,12 +43,6 @@ class ContinuousScale:
         """Return the value at the middle position of [lo, hi), and the values at both ends."""
         middle = 0.5 * lo + 0.5 * hi  # of two neighbouring doubles, the first
         return self.value(middle if middle < hi else lo), (self.value(lo), self.value(hi))
-
-    def steps(self, function: Piecewise) -> Piecewise:
-        """Return the function; on a log scale only step functions keep their form."""
-        if self.log and function.degree > 0:
-            raise TypeError(f"on a log scale a function must be a PiecewiseConstant, got {function!r}")
-        return function
 
 
 def _mapped(x: float, source: tuple[float, float], target: tuple[float, float], f: Any) -> float:
@@ -140,17 +132,6 @@ class DiscreteScale:
         """Return the middle, the first and the last of the values whose cells meet [lo, hi)."""
         first, last = self.index(lo), self.index(math.nextafter(hi, -math.inf))
         return self.at((first + last) // 2), (self.at(first), self.at(last))
-
-    def steps(self, function: Piecewise) -> Piecewise:
-        """Return the function with one step per value, unless it is a step function already."""
-        if function.degree == 0:
-            return function
-        lo, hi = float(function.edges[0]), float(function.edges[-1])
-        last = self.count if hi == self.hi else self.first(hi)  # the right end of the knob is closed
-        values = [self.at(i) for i in range(self.first(lo), last)]
-        if not values:
-            raise ValueError(f"the function told must contain a value of the knob, got {function!r}")
-        return PiecewiseConstant([*values, max(hi, math.nextafter(values[-1], math.inf))], function(values))
 
 
 Scale = ContinuousScale | DiscreteScale

@@ -101,11 +101,6 @@ class Strips:
         """Line of a learner's weights: the rows, end to end."""
         return Line(*self.interval.span, n_rows=int(self.n_rows or 1))
 
-    @property
-    def span(self) -> tuple[float, float]:
-        """Ends of the line."""
-        return self.line.span
-
     def row_of(self, alpha: float) -> int:
         """Return the row of an alpha."""
         x, n = _validate.number("alpha", alpha), len(self)

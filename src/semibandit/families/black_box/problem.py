@@ -82,14 +82,6 @@ class BlackBox:
     (True, 1.0, 0.2)
     >>> problem.n_runs <= problem.most_runs == 61
     True
-
-    >>> import semibandit as sb
-    >>> knobs = sb.Knobs(depth=sb.Integer(1, 12), mode=sb.Choice("fast", "good"))
-    >>> def run(instance, depth, mode):
-    ...     return depth >= instance, mode
-    >>> box = sb.BlackBox(run, 5, knobs, lambda output: 0.2 if output[0] else 0.9)
-    >>> box.reveal(depth=7, mode="fast"), box.reveal(depth=4, mode="good")
-    (PiecewiseConstant([5.0, 12.0], [0.2]), PiecewiseConstant([1.0, 5.0], [0.9]))
     """
 
     def __init__(
