@@ -1,4 +1,4 @@
-"""What is released: the archives, and the wheel installed as a stranger would, without any extra."""
+"""Fixtures: the sdist, the wheel, and an environment with the wheel but without any extra."""
 
 import os
 import subprocess
@@ -24,18 +24,16 @@ def run(*words, **options):
 
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory):
-    """A folder for all workers of the session."""
+    """Folder that all workers of the session share."""
     folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
-    folder = folder / "release"
+    folder = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "release"
     folder.mkdir(exist_ok=True)
     return folder
 
 
 @contextmanager
 def one_at_a_time(folder):
-    """Other workers wait, and find what this one has made."""
+    """Let one worker build; the others wait and find the result."""
     fcntl = pytest.importorskip("fcntl")
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -44,7 +42,7 @@ def one_at_a_time(folder):
 
 @pytest.fixture(scope="session")
 def dist(shared):
-    """A folder with the sdist, and the wheel that was built from it."""
+    """Folder with the sdist, and the wheel that was built from it."""
     folder = shared / "dist"
     with one_at_a_time(shared):
         if not folder.exists():
@@ -59,35 +57,23 @@ def wheel(dist):
 
 
 class Installed:
-    """An environment with the wheel and what it depends on, used from an empty folder."""
+    """An environment with the wheel and its dependencies, used from an empty folder."""
 
     def __init__(self, prefix, folder):
         self.python = prefix / "bin" / "python"
         self.command = prefix / "bin" / "semibandit"
         self.folder = folder
-        # Nothing of the environment of the tests gets in.
-        self.options = {
-            "cwd": folder,
-            "env": {"PATH": os.defpath, "HOME": str(folder), "PYTHONIOENCODING": "utf-8"},
-        }
+        # No variables of the environment of the tests.
+        self.env = {"PATH": os.defpath, "HOME": str(folder), "PYTHONIOENCODING": "utf-8"}
 
     def run(self, *words):
-        return run(*words, **self.options)
+        return run(*words, cwd=self.folder, env=self.env)
 
     def semibandit(self, *words):
         return self.run(self.command, *words)
 
     def program(self, code):
         return self.run(self.python, "-c", code)
-
-    def refusal(self, *words):
-        """What the command says on its last line where it cannot go on."""
-        done = subprocess.run(
-            [self.command, *words], capture_output=True, text=True, check=False, **self.options
-        )
-        assert done.returncode == 2, done.stdout + done.stderr
-        assert "Traceback" not in done.stderr
-        return done.stderr.splitlines()[-1]
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""What the sdist and the wheel hold, and the one version that all of them name."""
+"""Contents of the sdist and the wheel, and their version."""
 
 import email
 import re
@@ -17,7 +17,7 @@ MEGABYTE = 1_000_000
 
 
 def sources(folder):
-    """The files below a folder of the checkout that people have written."""
+    """Return the files below a folder of the checkout, without compiled ones."""
     paths = (path.relative_to(ROOT) for path in (ROOT / folder).rglob("*") if path.is_file())
     return {path.as_posix() for path in paths if "__pycache__" not in path.parts}
 
@@ -31,19 +31,16 @@ def in_sdist(dist):
 
 @pytest.fixture(scope="module")
 def in_wheel(wheel):
-    """The sizes of the files, packed."""
+    """Compressed sizes of the files."""
     with zipfile.ZipFile(wheel) as archive:
         return {entry.filename: entry.compress_size for entry in archive.infolist()}
 
 
-def test_the_sdist_has_what_it_takes_to_build_and_test(in_sdist):
+def test_the_sdist_has_the_sources_and_nothing_generated(in_sdist):
     assert sources("src") | sources("tests") <= in_sdist
     assert {"pyproject.toml", "Makefile", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff"} <= in_sdist
     # Tests read these.
     assert {"docs/families.md", "examples/schedule.py", "benchmarks/suite.py"} <= in_sdist
-
-
-def test_the_sdist_has_nothing_generated(in_sdist):
     written = {name for name in in_sdist if not name.startswith("src/semibandit/studies/static/")}
     assert not [name for name in written if PurePosixPath(name).suffix in GENERATED]
     assert not [name for name in in_sdist if {"__pycache__", "build", "dist"} & {*PurePosixPath(name).parts}]
@@ -53,16 +50,12 @@ def test_the_wheel_has_the_package_and_nothing_else(in_wheel):
     package = {name for name in in_wheel if ".dist-info/" not in name}
     assert package == {name.removeprefix("src/") for name in sources("src")}
     assert {"semibandit/py.typed", "semibandit/__init__.pyi", "semibandit/streams/__init__.pyi"} <= package
-    # The code, its types, and the page; no data.
-    endings = {PurePosixPath(name).suffix for name in package if "/static/" not in name}
-    assert endings == {".py", ".pyi", ".typed"}
+    sizes = {name: size for name, size in in_wheel.items() if "/static/" not in name}
+    assert {PurePosixPath(name).suffix for name in package & sizes.keys()} == {".py", ".pyi", ".typed"}
+    assert sum(sizes.values()) < MEGABYTE
 
 
-def test_the_wheel_is_small(in_wheel):
-    assert sum(size for name, size in in_wheel.items() if "/static/" not in name) < MEGABYTE
-
-
-def test_what_the_wheel_says_of_itself(wheel):
+def test_the_metadata_of_the_wheel(wheel):
     with zipfile.ZipFile(wheel) as archive:
         (licence,) = [name for name in archive.namelist() if name.endswith("/licenses/LICENSE")]
         (metadata,) = [name for name in archive.namelist() if name.endswith("/METADATA")]

@@ -1,4 +1,4 @@
-"""What a user might write, with types. A type checker reads it beside the installed wheel."""
+"""Program of a user with types, which a type checker reads beside the installed wheel."""
 
 from typing import Any, assert_type
 
@@ -9,7 +9,7 @@ import semibandit as sb
 
 
 class Cheapest:
-    """A family of one's own: the first price is paid left of a point, the second right of it."""
+    """A family of the user's own: one price left of a point, another right of it."""
 
     space = sb.Interval(0, 1)
 
