@@ -73,17 +73,6 @@ def test_linkage_reveals_what_the_reference_joins(n, seed, largest, linkage):
         assert problem.reveal(rho) == expected.piece(1.0 if rho >= LAST else rho)
 
 
-@pytest.mark.parametrize("linkage", LINKAGES)
-@pytest.mark.parametrize("kind", ["elongated", "digits", "iris"])
-def test_linkage_joins_the_trees_of_a_stream(kind, linkage):
-    rng = np.random.default_rng(0)
-    for problem in sb.streams.clustering(kind, 3, per_class=10, linkage=linkage, partition="loss", seed=2):
-        by_tree = sb.Linkage(problem.distances, problem.cost, linkage)
-        trees, losses = by_tree.losses(), by_tree.losses().compress()
-        assert len(losses) < len(trees)
-        assert_reveals_the_pieces_of(problem, losses, rng)
-
-
 @pytest.mark.parametrize("cost", [KMeansCost(3), DasguptaCost(), lambda D, Z: 0.5])
 def test_costs_that_differ_for_all_trees_or_for_none(cost):
     by_tree = sb.Linkage(distances(20, 3, 0), cost)
@@ -148,24 +137,6 @@ def test_metric_linkage_reveals_connected_sets_of_equal_loss(n, seed, largest, l
                     assert problem.loss(rho, space.alphas[row]) == loss
 
 
-def test_sets_of_equal_loss_hold_those_of_equal_tree():
-    rng = np.random.default_rng(7)
-    narrow, wide = (
-        sb.streams.digits_two_metrics(4, (2, 3, 6), seed=1, n_rows=6, partition=partition)
-        for partition in ("tree", "loss")
-    )
-    wider = []
-    for by_tree, by_loss in zip(narrow, wide, strict=True):
-        for _ in range(6):
-            rho, alpha = float(rng.random()), by_loss.space.alphas[rng.integers(6)]
-            trees, losses = by_tree.reveal(rho, alpha), by_loss.reveal(rho, alpha)
-            x = np.concatenate([lo + (hi - lo) * rng.random(5) for lo, hi in trees.domain])
-            np.testing.assert_array_equal(trees(x), losses(x))
-            wider.append(sum(np.diff(losses.domain)[:, 0]) / sum(np.diff(trees.domain)[:, 0]))
-    assert min(wider) >= 1.0 - 1e-12
-    assert np.median(wider) > 2.0
-
-
 def test_a_cost_that_looks_at_distances_has_sets_in_one_row():
     d0, d1 = distances(8, 1, 0), distances(8, 2, 0)
     space = sb.Strips(4, sb.Interval(0, 1))
@@ -209,7 +180,6 @@ def odd(count):
     "problem",
     [
         sb.streams.clustering("elongated", 1, per_class=8, partition="loss")[0],
-        sb.Linkage(distances(7, 0, 3), jumbled, "single-average", partition="loss"),
         sb.streams.digits_two_metrics(1, (2, 3, 5), n_rows=4, partition="loss")[0],
         sb.Knapsack(*knapsack(0), partition="loss"),
         sb.IndependentSet(*graph(0), adaptive=True, partition="loss"),
@@ -285,8 +255,3 @@ def test_a_walk_over_endless_outputs_of_one_loss_is_given_up():
     )
     with pytest.raises(ValueError, match="more than max_runs = 500 runs in one call: is the output"):
         box.reveal(0.3)
-
-
-def test_bad_partitions_raise():
-    with pytest.raises(ValueError, match="partition must be one of"):
-        sb.MetricLinkage(distances(3, 0, 0), distances(3, 1, 0), KMeansCost(1), partition="sequence")

@@ -194,15 +194,13 @@ def test_a_saved_learner_has_the_same_future(tmp_path):
 
 
 def test_feedback_must_cover_the_trial():
-    space = sb.Strips(3, UNIT)
-    learner = sb.Exp3Set(space, seed=0)
+    learner = sb.Exp3Set(THREE, seed=0)
     trial = learner.ask()
-    row = space.row_of(trial.alpha)
+    row = THREE.row_of(trial.alpha)
     with pytest.raises(ValueError, match=f"must cover rho = {trial.rho}, alpha = {trial.alpha}"):
-        learner.tell(trial, space.lay_rows({(row + 1) % 3: PiecewiseConstant([0, 1], [0.5])}))
+        learner.tell(trial, THREE.lay_rows({(row + 1) % 3: ZERO}))
     with pytest.raises(ValueError, match="3 rows laid end to end"):
         learner.tell(trial, PiecewiseConstant([0, 4], [0.5]))
-    learner.tell(trial, space.lay_rows({row: PiecewiseConstant([0, 1], [0.5])}))
 
 
 def test_exp3_grid_plays_rows():
