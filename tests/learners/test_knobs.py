@@ -134,14 +134,6 @@ def test_a_game_on_record_is_replayed_to_the_bit():
     assert first.ask().values == second.ask().values
 
 
-def test_a_grid_plays_knobs_too():
-    learner = sb.Exp3Grid(Solver.space, 4 * len(Solver.space), seed=0)
-    history = sb.play(learner, solvers(600), "bandit")
-    assert len(set(history.values["alpha"])) == 4
-    assert history.loss[300:].mean() < history.loss[:100].mean()
-    assert sb.play(learner, solvers(5), "semi-bandit").loss.size == 5
-
-
 def test_learners_start_from_logged_functions_of_all_knobs():
     learner = sb.Exp3Set(Solver.space, seed=0)
     learner.learn_from([problem.losses() for problem in solvers(50)], weight=5.0)

@@ -165,34 +165,6 @@ def test_feedback_on_several_rows_is_one_set():
     assert np.log(other / outside) == pytest.approx(-0.5 * 0.6 / p)
 
 
-def test_a_saved_learner_has_the_same_future(tmp_path):
-    """Feedback is one of two boxes that halve rho, over all rows."""
-    space = sb.Strips(5, UNIT)
-
-    def step(learner, trial):
-        half = (0, 0.5) if trial.rho < 0.5 else (0.5, 1)
-        seen = PiecewiseConstant(half, [(trial.alpha + trial.rho) % 1])
-        learner.tell(trial, space.lay_rows(dict.fromkeys(range(5), seen)))
-
-    learner = sb.Exp3Set(space, seed=2)
-    for _ in range(40):
-        step(learner, learner.ask())
-    late = [learner.ask() for _ in range(3)]
-    learner.save(tmp_path / "plane.sb")
-    again = sb.load(tmp_path / "plane.sb")
-    assert again.space == space
-    assert again.pending == learner.pending == tuple(late)
-    for one in (learner, again):
-        for trial in reversed(one.pending):
-            step(one, trial)
-    for _ in range(20):
-        a, b = learner.ask(), again.ask()
-        assert a == b
-        step(learner, a)
-        step(again, b)
-    assert learner.density() == again.density()
-
-
 def test_feedback_must_cover_the_trial():
     learner = sb.Exp3Set(THREE, seed=0)
     trial = learner.ask()
@@ -203,19 +175,16 @@ def test_feedback_must_cover_the_trial():
         learner.tell(trial, PiecewiseConstant([0, 4], [0.5]))
 
 
-def test_exp3_grid_plays_rows():
+def test_exp3_grid_plays_the_same_arms_in_every_row():
     space = sb.Strips(4, UNIT)
     learner = sb.Exp3Grid(space, n_arms=12, seed=0)
     points = set()
-    for _ in range(600):
+    for _ in range(300):
         trial = learner.ask()
         points.add(trial.parameters)
         learner.tell(trial, 0.1 if trial.alpha == 1.0 and trial.rho > 0.6 else 0.8)
     assert points == {(rho, alpha) for rho in (1 / 6, 0.5, 1 - 1 / 6) for alpha in space.alphas}
-    best = learner.recommend()
-    assert best.alpha == 1.0
-    assert best.interval == pytest.approx((2 / 3, 1))
-    assert space.row(learner.density(), 3)(0.9) > space.row(learner.density(), 0)(0.9)
+    assert learner.recommend().alpha == 1.0
     with pytest.raises(ValueError, match="multiple of the 4 rows"):
         sb.Exp3Grid(space, n_arms=10)
 

@@ -185,9 +185,20 @@ class Line:
         An interval too narrow for a double of its own gets the next double of its row, unless another
         interval has it.
         """
-        left, right = self._edges(rows, lo), self._edges(rows, hi)
+        left, right = self._edges(np.stack((rows, rows)), np.stack((lo, hi)))
         order = np.argsort(left, kind="stable")
-        left, right, ends = left[order], right[order], self.starts[rows[order] + 1]
+        left, right = left[order], right[order]
+        if not ((left < right).all() and (right[:-1] < left[1:]).all()):
+            left, right, order = self._separated(left, right, self.starts[rows[order] + 1], order)
+        edges, index = np.empty(2 * left.size), np.full(2 * left.size - 1, -1)
+        edges[::2], edges[1::2], index[::2] = left, right, order
+        wide = np.append(edges[1:] > edges[:-1], True)
+        return edges[wide], index[wide[:-1]]
+
+    def _separated(
+        self, left: FloatArray, right: FloatArray, ends: FloatArray, order: IntArray
+    ) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Return sorted intervals with at least one double each; `ends` are those of their rows."""
         late = left >= ends  # the end of a row belongs to the next row
         left[late], right[late] = np.nextafter(ends[late], -math.inf), ends[late]
         right[:-1] = np.where(late[1:], np.minimum(right[:-1], left[1:]), right[:-1])
@@ -195,11 +206,7 @@ class Line:
         if (left[1:] < np.nextafter(right[:-1], -math.inf)).any():
             raise ValueError("the intervals of a row must not overlap")
         keep = np.append(left[1:] >= right[:-1], left[-1] < self.span[1])
-        left, right, order = left[keep], right[keep], order[keep]
-        edges, index = np.empty(2 * left.size), np.full(2 * left.size - 1, -1)
-        edges[::2], edges[1::2], index[::2] = left, right, order
-        wide = np.append(edges[1:] > edges[:-1], True)
-        return edges[wide], index[wide[:-1]]
+        return left[keep], right[keep], order[keep]
 
     def _edges(self, rows: IntArray, rho: FloatArray) -> FloatArray:
         """Return the first points whose rho is at least the one given; ends of rows are exact."""
