@@ -132,7 +132,7 @@ fig.colorbar(shades, ax=axes, label="mean loss")
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# The horizontal lines of points are *rows*. The learner has a row for each choice and each of twelve values
+# The horizontal lines of points are *rows*. The learner has a row for each choice and each value
 # of the batch, and learns the step along each row. Neighbouring rows learn from each other. The density of
 # the step through time, summed over the rows:
 

@@ -137,10 +137,6 @@ def shown(value: Any) -> str:
 
 
 def _range(low: float, high: float, open: bool) -> str:
-    if low == -math.inf and high == math.inf:
-        return "finite"
-    if high == math.inf:
-        return f"finite and {'>' if open else '>='} {low:g}"
-    if low == -math.inf:
-        return f"finite and {'<' if open else '<='} {high:g}"
-    return f"in {'(' if open else '['}{low:g}, {high:g}{')' if open else ']'}"
+    if high < math.inf:
+        return f"in ({low:g}, {high:g})" if open else f"in [{low:g}, {high:g}]"
+    return "finite" if low == -math.inf else f"finite and {'>' if open else '>='} {low:g}"

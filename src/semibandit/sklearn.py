@@ -32,7 +32,8 @@ with needed("semibandit.sklearn", "sklearn"):
 
 __all__ = ["OnlineRhoLinkage", "RhoLinkage"]
 
-_PRUNINGS = {"k-means": KMeansCost, "k-median": KMedianCost}
+_PRUNINGS: dict[str, Any] = {"k-means": KMeansCost, "k-median": KMedianCost}
+_COSTS: dict[str, Any] = _PRUNINGS | {"dasgupta": lambda n_clusters: DasguptaCost()}
 _METRICS = {"manhattan": "cityblock", "l1": "cityblock", "l2": "euclidean"}  # names of scipy
 _UNLABELLED = -1
 
@@ -40,6 +41,7 @@ _UNLABELLED = -1
 class _Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Base of both clusterers: distances between the points of X, and flat clusters of a tree."""
 
+    linkage: str
     metric: Any
     pruning: str
 
@@ -54,38 +56,32 @@ class _Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         except OverflowError:
             raise ValueError("X must hold numbers, got an integer beyond floats") from None
 
-    def _distances(self, X: Any, *, reset: bool) -> FloatArray:
-        X = self._checked(X, reset=reset, ensure_min_samples=2)
+    def _problem(self, X: FloatArray, cost: Any) -> Linkage:
         if self.metric == "precomputed":
-            return np.asarray(X)
+            return Linkage(X, cost, self.linkage)
         from scipy.spatial.distance import pdist
 
         metric = _METRICS.get(self.metric, self.metric) if isinstance(self.metric, str) else self.metric
-        return np.asarray(pdist(X, metric))
+        return Linkage(pdist(X, metric), cost, self.linkage)
 
-    def _labels(self, problem: Linkage, Z: FloatArray, n_clusters: int) -> IntArray:
-        if self.pruning == "cut":
-            return _cut(Z, n_clusters)
-        if self.pruning not in _PRUNINGS:
+    def _labels(self, X: FloatArray, problem: Linkage, Z: FloatArray, n_clusters: int) -> IntArray:
+        """Return the clusters, numbered by their least points, coordinate by coordinate."""
+        if self.pruning != "cut" and self.pruning not in _PRUNINGS:
             raise ValueError(f"pruning must be 'cut', 'k-means' or 'k-median', got {self.pruning!r}")
-        return _PRUNINGS[self.pruning](n_clusters).labels(problem.distances, Z)
+        k = check_clusters(n_clusters, len(X))
+        labels = (
+            _cut(Z, k) if self.pruning == "cut" else _PRUNINGS[self.pruning](k).labels(problem.distances, Z)
+        )
+        order = np.arange(len(X)) if self.metric == "precomputed" else np.lexsort(X.T[::-1])
+        _, first = np.unique(labels[order], return_index=True)
+        return np.asarray(np.argsort(np.argsort(first))[labels])
 
-    def _clustered(self, X: Any, rho: float, n_clusters: int, linkage: str) -> IntArray:
-        """Return the clusters of X for ρ, numbered by their least points."""
+    def _predicted(self, X: Any, rho: float, n_clusters: int) -> IntArray:
         X = self._checked(X, reset=False)
         if len(X) == 1:  # a cluster of its own: there are no distances
             return np.zeros(1, np.int64)
-        problem = Linkage(self._distances(X, reset=False), DasguptaCost(), linkage)
-        k = check_clusters(min(n_clusters, len(X)), len(X))
-        return self._numbered(self._labels(problem, problem.tree(rho), k), X)
-
-    def _numbered(self, labels: IntArray, X: Any) -> IntArray:
-        """Return the same clusters, numbered in the order in which they appear in the sorted points."""
-        if self.metric == "precomputed":
-            return labels
-        order = np.lexsort(np.asarray(X, np.float64).T[::-1])
-        _, first = np.unique(labels[order], return_index=True)
-        return np.asarray(np.argsort(np.argsort(first))[labels])
+        problem = self._problem(X, DasguptaCost())
+        return self._labels(X, problem, problem.tree(rho), min(n_clusters, len(X)))
 
 
 def _cut(Z: FloatArray, n_clusters: int) -> IntArray:
@@ -117,7 +113,8 @@ class RhoLinkage(_Clusterer):
     Attributes
     ----------
     labels_
-        Cluster of each point; exactly k clusters, also with ties.
+        Cluster of each point; exactly k clusters, also with ties. Clusters are numbered by their least
+        points: the numbers do not depend on the order of the points (except with precomputed distances).
     linkage_matrix_
         scipy's Z.
     children_
@@ -148,10 +145,10 @@ class RhoLinkage(_Clusterer):
 
     def fit(self, X: Any, y: Any = None) -> RhoLinkage:
         """Cluster the points of X; y is ignored."""
-        problem = Linkage(self._distances(X, reset=True), DasguptaCost(), self.linkage)
-        k = check_clusters(self.n_clusters, problem.distances.shape[0])
+        X = self._checked(X, ensure_min_samples=2)
+        problem = self._problem(X, DasguptaCost())
         Z = problem.tree(self.rho)
-        self.labels_ = self._labels(problem, Z, k)
+        self.labels_ = self._labels(X, problem, Z, self.n_clusters)
         self.linkage_matrix_ = Z
         self.children_ = Z[:, :2].astype(np.int64)
         return self
@@ -159,7 +156,7 @@ class RhoLinkage(_Clusterer):
     def predict(self, X: Any) -> IntArray:
         """Cluster the points of X on their own, with the same ρ; for scorers that call `predict`."""
         check_is_fitted(self, "labels_")
-        return self._clustered(X, self.rho, self.n_clusters, self.linkage)
+        return self._predicted(X, self.rho, self.n_clusters)
 
 
 class OnlineRhoLinkage(_Clusterer):
@@ -173,10 +170,8 @@ class OnlineRhoLinkage(_Clusterer):
         As in `RhoLinkage`.
     cost
         Loss of data sets without labels: "k-means", "k-median" or "dasgupta".
-    learner
-        An `Exp3Set` on [0, 1] to continue with; None: a new one.
     random_state
-        Seed of a new learner: an integer, None, or a `numpy.random.RandomState` to draw it from.
+        Seed of the learner: an integer, None, or a `numpy.random.RandomState` to draw it from.
 
     Attributes
     ----------
@@ -214,7 +209,6 @@ class OnlineRhoLinkage(_Clusterer):
         metric: Any = "euclidean",
         pruning: str = "cut",
         cost: str = "k-means",
-        learner: Exp3Set | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -222,28 +216,27 @@ class OnlineRhoLinkage(_Clusterer):
         self.metric = metric
         self.pruning = pruning
         self.cost = cost
-        self.learner = learner
         self.random_state = random_state
 
     def partial_fit(self, X: Any, y: Any = None) -> OnlineRhoLinkage:
         """Play a round: draw ρ, cluster X with it, and learn from the labels y, or else from the cost."""
         first = not hasattr(self, "learner_")
-        distances = self._distances(X, reset=first)
-        cost, k = self._cost(y, np.shape(X)[0])
-        problem = Linkage(distances, cost, self.linkage)
+        X = self._checked(X, reset=first, ensure_min_samples=2)
+        cost, k = self._cost(y, len(X))
+        problem = self._problem(X, cost)
         if first:
-            self.learner_ = self.learner or Exp3Set(Interval(0.0, 1.0), seed=self._seed())
+            self.learner_ = Exp3Set(Interval(0.0, 1.0), seed=self._seed())
         trial = self.learner_.ask()
         try:
             seen = problem.reveal(trial.rho)
             Z = problem.tree(trial.rho)
-            labels = self._labels(problem, Z, k)
+            labels = self._labels(X, problem, Z, k)
         except BaseException:
             self.learner_.forget(trial)
             raise
         self.learner_.tell(trial, seen)
         self.played_rho_, self.loss_ = trial.rho, seen(trial.rho)
-        self.labels_, self.linkage_matrix_ = self._numbered(labels, X), Z
+        self.labels_, self.linkage_matrix_ = labels, Z
         self.rho_ = self.learner_.recommend().rho
         return self
 
@@ -254,23 +247,14 @@ class OnlineRhoLinkage(_Clusterer):
         return self.partial_fit(X, y)
 
     def predict(self, X: Any) -> IntArray:
-        """Cluster the points of X with the recommended ρ, without learning.
-
-        Clusters are numbered by their least points, coordinate by coordinate: the numbers do not depend on
-        the order of the points in X (except with precomputed distances).
-        """
+        """Cluster the points of X with the recommended ρ, without learning."""
         check_is_fitted(self, "learner_")
-        k = self.n_clusters if self.n_clusters is not None else int(self.labels_.max()) + 1
-        return self._clustered(X, self.rho_, k, self.linkage)
+        return self._predicted(X, self.rho_, self.n_clusters or int(self.labels_.max()) + 1)
 
     def _seed(self) -> Any:
         if isinstance(self.random_state, np.random.RandomState):
             return int(self.random_state.randint(2**31 - 1))
         return self.random_state
-
-    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> IntArray:
-        """Play a round on X, then cluster X with the ρ that is recommended after it."""
-        return self.partial_fit(X, y).predict(X)
 
     def _cost(self, y: Any, n_points: int) -> tuple[TreeCost | Callable[..., float], int]:
         """Return the cost of the tree of a data set, and the number of clusters."""
@@ -278,11 +262,9 @@ class OnlineRhoLinkage(_Clusterer):
             return self._target(np.asarray(y), n_points)
         if self.n_clusters is None:
             raise ValueError("n_clusters must be given where there are no labels y")
-        if self.cost == "dasgupta":
-            return DasguptaCost(), self.n_clusters
-        if self.cost not in _PRUNINGS:
+        if self.cost not in _COSTS:
             raise ValueError(f"cost must be 'k-means', 'k-median' or 'dasgupta', got {self.cost!r}")
-        return _PRUNINGS[self.cost](self.n_clusters), self.n_clusters
+        return _COSTS[self.cost](self.n_clusters), self.n_clusters
 
     def _target(self, y: Any, n_points: int) -> tuple[TreeCost | Callable[..., float], int]:
         """Return the distance to the labels y, for the points that have one, and the number of clusters."""

@@ -29,16 +29,7 @@ from semibandit import _validate
 from semibandit.functions import Piecewise
 from semibandit.spaces import Boxes, Parameters, Space, call
 
-__all__ = [
-    "CHECKS",
-    "check_ends",
-    "check_losses",
-    "check_partition",
-    "check_problem",
-    "check_repeatable",
-    "check_reveal",
-    "check_values",
-]
+__all__ = ["CHECKS", "check_losses", "check_partition", "check_problem", "check_reveal"]
 
 _ROUNDING = 1e-9  # of losses, relative to the largest one
 _END_ROUNDING = 1e-12  # of ends of intervals, relative to the width of the space
@@ -52,28 +43,19 @@ class Point(NamedTuple):
     parameters: Parameters
 
     def __str__(self) -> str:
-        if isinstance(self.parameters, dict):
-            return ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
-        return ", ".join(map(repr, self.parameters))
+        return _shown(self.parameters)
 
 
 class Stretch(NamedTuple):
-    """Interval of a row, with the further parameters of the row and the ends as values."""
+    """Closed interval of positions in a row."""
 
     row: int
     lo: float
     hi: float
-    alpha: Any
-    ends: tuple[Any, Any]
 
     def holds(self, point: Point) -> bool:
-        """Return whether a point lies in the closed interval."""
+        """Return whether a point lies in the interval."""
         return point.row == self.row and self.lo <= point.rho <= self.hi
-
-    def __str__(self) -> str:
-        at = "" if self.alpha is None else f" at alpha = {self.alpha!r}"
-        lo, hi = self.ends
-        return f"[{lo!r}, {hi!r}]{at}"
 
 
 Stretches = tuple[Stretch, ...]
@@ -115,42 +97,6 @@ def check_problem(problem: Any, n_points: int = 50, seed: int = 0, tolerance: fl
         check(problem, n_points, seed, tolerance)
 
 
-def check_ends(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float | None = None) -> None:
-    """Check that both ends of the space, or of each of its rows, can be played."""
-    it = _Subject(problem, n_points, seed, tolerance)
-    for row in range(it.n_rows):
-        for name, rho in (("left", it.line.lo), ("right", it.line.hi)):
-            end = it.point(row, rho)
-            try:
-                call(problem.loss, end.parameters)
-                seen = it.reveal(end)
-            except Exception as error:
-                it.fail(f"the {name} end of the space, {end}, cannot be played: {error!r}", error)
-            it.require_covered(end, seen)
-            it.require_loss(f"reveal({end}) at the {name} end", it.value(seen, end), end)
-
-
-def check_values(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float | None = None) -> None:
-    """Check that all losses are numbers in [0, high]."""
-    it = _Subject(problem, n_points, seed, tolerance)
-    for point in it.points:
-        it.require_in_range(f"loss({point})", it.loss(point))
-    for x in it.losses.edges[:-1].tolist():
-        it.require_in_range(f"losses()({x!r})", float(it.losses(x)))
-
-
-def check_repeatable(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float | None = None) -> None:
-    """Check that `loss` and `reveal` return the same when called twice."""
-    it = _Subject(problem, n_points, seed, tolerance)
-    for point in it.points:
-        first, second = it.loss(point), it.loss(point)
-        if first != second:
-            it.fail(f"loss({point}) was {first!r} and then {second!r}: fix the randomness of a problem")
-        ours, again = it.domain(it.reveal(point)), it.domain(it.reveal(point))
-        if ours != again:
-            it.fail(f"reveal({point}) was seen on {_show(ours)} and then on {_show(again)}")
-
-
 def check_losses(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float | None = None) -> None:
     """Check that `losses` covers the whole space and agrees with `loss`, and with all that `reveal` shows.
 
@@ -158,18 +104,24 @@ def check_losses(problem: Any, n_points: int = 50, seed: int = 0, tolerance: flo
     differs from the edge of `losses` by more than twice the tolerance is found.
     """
     it = _Subject(problem, n_points, seed, tolerance)
-    whole = tuple(it.stretch(row, it.line.lo, it.line.hi) for row in range(it.n_rows))
-    if it.domain(it.losses) != whole:
-        it.fail(f"losses() must be seen on the whole space {_show(whole)}, got {_show(it.domain(it.losses))}")
+    whole = tuple(Stretch(row, it.line.lo, it.line.hi) for row in range(it.line.n_rows))
+    if (seen := it.domain(it.losses)) != whole:
+        it.fail(f"losses() must be seen on the whole space {it.show(whole)}, got {it.show(seen)}")
+    for x in it.losses.edges[:-1].tolist():
+        it.require_in_range(f"losses()({x!r})", float(it.losses(x)))
     for point in it.points:
         it.require_loss(f"losses() at {point}", it.value(it.losses, point), point)
         it.require_same_function(point, it.reveal(point))
 
 
 def check_reveal(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float | None = None) -> None:
-    """Check that `reveal` covers the parameter, stays inside the space, and is equal to `loss`."""
+    """Check that `reveal` covers the parameter, stays inside the space, and is equal to `loss`.
+
+    Both ends of every row are tried, too.
+    """
     it = _Subject(problem, n_points, seed, tolerance)
-    for point in it.points:
+    ends = [it.point(row, rho) for row in range(it.line.n_rows) for rho in (it.line.lo, it.line.hi)]
+    for point in ends + it.points:
         seen = it.reveal(point)
         it.require_covered(point, seen)
         for other in (point, *it.inside(it.domain(seen))):
@@ -181,64 +133,49 @@ def check_partition(problem: Any, n_points: int = 50, seed: int = 0, tolerance: 
     it = _Subject(problem, n_points, seed, tolerance)
     for point in it.points:
         ours = it.domain(it.reveal(point))
-        say = f"feedback sets must form a partition, but reveal({point}) is seen on {_show(ours)} and "
-        for other in it.inside(ours):
+        say = f"feedback sets must form a partition, but reveal({point}) is seen on {it.show(ours)} and "
+        for other in (point, *it.inside(ours)):
             theirs = it.domain(it.reveal(other))
             if not it.same_place(ours, theirs):
-                it.fail(f"{say}reveal({other}), a point of it, on {_show(theirs)}")
+                it.fail(f"{say}reveal({other}), a point of it, on {it.show(theirs)}")
         for other in it.just_outside(ours):
             theirs = it.domain(it.reveal(other))
             if _overlap(ours, theirs) > 4.0 * it.tolerance:
-                it.fail(f"{say}reveal({other}), a point outside of it, on {_show(theirs)}, which overlap")
+                it.fail(f"{say}reveal({other}), a point outside of it, on {it.show(theirs)}, which overlap")
 
 
-CHECKS: tuple[Callable[..., None], ...] = (
-    check_ends,
-    check_values,
-    check_repeatable,
-    check_losses,
-    check_reveal,
-    check_partition,
-)
+CHECKS: tuple[Callable[..., None], ...] = (check_losses, check_reveal, check_partition)
 
 
 class _Subject:
     """Problem under test, with the points to try and the errors to raise."""
 
     def __init__(self, problem: Any, n_points: int, seed: int, tolerance: float | None) -> None:
-        _validate.integer("n_points", n_points, low=1)
+        n_points = _validate.integer("n_points", n_points, low=1)
         self.problem = problem
-        self.name = type(problem).__name__
-        for method in ("loss", "reveal", "losses"):
-            if not callable(getattr(problem, method, None)):
-                self.fail(f"a problem must have a method {method!r}")
         space = getattr(problem, "space", None)
         if not isinstance(space, Space):
             self.fail(f"the space must be an Interval, Strips or Knobs, got {space!r}")
         self.space: Space = space
         self.line = self.space.line
         self.width = self.line.hi - self.line.lo
-        self.n_rows = len(self.space.alphas)
         self.high = float(getattr(problem, "high", 1.0))
         if tolerance is None:
             rounding = 8.0 * math.ulp(max(map(abs, self.line.span)))
             tolerance = getattr(problem, "tolerance", max(_END_ROUNDING * self.width, rounding))
         self.tolerance = _validate.number("tolerance", tolerance, low=0.0)
         self.step = 4.0 * self.tolerance + 1e-12 * self.width  # distance of points beside an edge
-        losses = problem.losses()
-        if not isinstance(losses, Piecewise | Boxes):
-            self.fail(f"losses() must return a PiecewiseConstant (or a PiecewiseLinear), got {losses!r}")
-        self.losses = self.line.on_rows(losses)
+        self.losses = self.line.on_rows(self.function("losses", ()))
         self.rows = self.line.rows(self.losses)
         self.edges = [row.edges for row in self.rows]
         self.random = np.random.default_rng(_validate.seed("seed", seed))
-        self.points = self._draw(_validate.integer("n_points", n_points, low=1))
+        self.points = self._draw(n_points)
 
     def _draw(self, n_points: int) -> list[Point]:
         """Draw points anywhere, in random pieces, and right beside random edges, in turn."""
         lo = np.concatenate([edges[:-1] for edges in self.edges])
         hi = np.concatenate([edges[1:] for edges in self.edges])
-        rows = np.repeat(np.arange(self.n_rows), [edges.size - 1 for edges in self.edges])
+        rows = np.repeat(np.arange(self.line.n_rows), [edges.size - 1 for edges in self.edges])
         piece = self.random.integers(rows.size, size=n_points)
         u = self.random.random(n_points)
         anywhere = self.line.lo + u * self.width
@@ -252,17 +189,30 @@ class _Subject:
 
     def loss(self, point: Point) -> float:
         """Return the loss of one plain run."""
-        loss = call(self.problem.loss, point.parameters)
+        loss = self.call("loss", point.parameters)
         if not isinstance(loss, int | float | np.floating | np.integer):
             self.fail(f"loss({point}) must be a number, got {loss!r}")
+        self.require_in_range(f"loss({point})", float(loss))
         return float(loss)
 
     def reveal(self, point: Point) -> Any:
         """Return the feedback of one run, as a function on the line."""
-        seen = call(self.problem.reveal, point.parameters)
-        if not isinstance(seen, Piecewise | Boxes):
-            self.fail(f"reveal({point}) must return a PiecewiseConstant or PiecewiseLinear, got {seen!r}")
-        return self.line.on_rows(seen, self.at(point))
+        return self.line.on_rows(self.function("reveal", point.parameters), self.at(point))
+
+    def function(self, method: str, parameters: Parameters) -> Any:
+        """Return the function that a method returns; raise if it is none."""
+        returned = self.call(method, parameters)
+        if not isinstance(returned, Piecewise | Boxes):
+            self.fail(f"{method} must return a PiecewiseConstant or PiecewiseLinear, got {returned!r}")
+        return returned
+
+    def call(self, method: str, parameters: Parameters) -> Any:
+        if not callable(getattr(self.problem, method, None)):
+            self.fail(f"a problem must have a method {method!r}")
+        try:
+            return call(getattr(self.problem, method), parameters)
+        except Exception as error:
+            self.fail(f"{method}({_shown(parameters)}) raised {error!r}", error)
 
     def at(self, point: Point) -> float:
         """Return the point of the line for the parameters of a point."""
@@ -275,15 +225,12 @@ class _Subject:
     def domain(self, function: Any) -> Stretches:
         """Return the intervals on which a function on the line is seen, row by row."""
         rows = enumerate(self.line.rows(function))
-        return tuple(self.stretch(row, lo, hi) for row, part in rows for lo, hi in part.domain)
+        return tuple(Stretch(row, lo, hi) for row, part in rows for lo, hi in part.domain)
 
     # -- points to try ---------------------------------------------------------------------------
 
     def point(self, row: int, rho: float) -> Point:
         return Point(row, rho, self.space.parameters(row, rho))
-
-    def stretch(self, row: int, lo: float, hi: float) -> Stretch:
-        return Stretch(row, lo, hi, self.space.alphas[row], self.line.stretch(lo, hi)[1])
 
     def is_inside(self, rho: float) -> bool:
         return self.line.lo <= rho <= self.line.hi
@@ -294,7 +241,7 @@ class _Subject:
 
     def inside(self, stretches: Stretches) -> Iterator[Point]:
         """Yield two points in each interval, clear of its ends."""
-        for row, lo, hi, *_ in stretches:
+        for row, lo, hi in stretches:
             for u in self.random.random(2).tolist():
                 point = self.point(row, lo + u * (hi - lo))
                 clear = min(point.rho - lo, hi - point.rho) > 2.0 * self.tolerance
@@ -303,12 +250,11 @@ class _Subject:
 
     def just_outside(self, stretches: Stretches) -> Iterator[Point]:
         """Yield the points right outside of the intervals."""
-        for row, lo, hi, *_ in stretches:
-            for rho in (lo - self.step, hi + self.step):
-                if self.is_inside(rho) and not any(
-                    stretch.row == row and stretch.lo <= rho <= stretch.hi for stretch in stretches
-                ):
-                    yield self.point(row, rho)
+        for row, lo, hi in stretches:
+            for rho in filter(self.is_inside, (lo - self.step, hi + self.step)):
+                point = self.point(row, rho)
+                if not any(stretch.holds(point) for stretch in stretches):
+                    yield point
 
     def same_place(self, ours: Stretches, theirs: Stretches) -> bool:
         """Return whether two sets have the same ends in the same rows, to the tolerance."""
@@ -320,30 +266,37 @@ class _Subject:
     # -- errors ----------------------------------------------------------------------------------
 
     def fail(self, message: str, cause: BaseException | None = None) -> NoReturn:
-        raise AssertionError(f"{self.name}: {message}") from cause
+        raise AssertionError(f"{type(self.problem).__name__}: {message}") from cause
+
+    def show(self, stretches: Stretches) -> str:
+        """Return intervals as text, with the values at their ends."""
+        shown = []
+        for row, lo, hi in stretches:
+            (first, last), alpha = self.line.stretch(lo, hi)[1], self.space.alphas[row]
+            shown.append(f"[{first!r}, {last!r}]" + ("" if alpha is None else f" at alpha = {alpha!r}"))
+        return " and ".join(shown) or "nothing"
 
     def require_covered(self, point: Point, seen: Any) -> None:
         stretches = self.domain(seen)
         if not any(stretch.holds(point) for stretch in stretches):
-            self.fail(f"reveal({point}) must be seen at rho, but is seen on {_show(stretches)}")
+            self.fail(f"reveal({point}) must be seen at rho, but is seen on {self.show(stretches)}")
         lo, hi = self.line.span
         if seen.domain[0][0] < lo or seen.domain[-1][1] > hi:
             self.fail(f"reveal({point}) must stay in {self.space!r}, but is seen on {seen.domain}")
 
     def require_same_function(self, point: Point, seen: Any) -> None:
         """Raise where feedback differs from `losses` on more than twice the tolerance."""
-        for row, part in enumerate(self.line.rows(seen)):
-            for lo, hi in part.domain:
-                edges = np.unique(np.concatenate((part.edges, self.edges[row], [lo, hi])))
-                edges = edges[(edges >= lo) & (edges <= hi)]
-                for a, b in pairwise(edges.tolist()):
-                    if b - a <= 2.0 * self.tolerance:
-                        continue
-                    for rho in (0.75 * a + 0.25 * b, 0.25 * a + 0.75 * b):
-                        ours, theirs = float(self.rows[row](rho)), float(part(rho))
-                        self.require_equal(
-                            f"losses() at {self.point(row, rho)}", ours, f"reveal({point})", theirs
-                        )
+        parts = self.line.rows(seen)
+        for row, lo, hi in self.domain(seen):
+            edges = np.unique(np.concatenate((parts[row].edges, self.edges[row], [lo, hi])))
+            edges = edges[(edges >= lo) & (edges <= hi)]
+            for a, b in pairwise(edges.tolist()):
+                if b - a <= 2.0 * self.tolerance:
+                    continue
+                for rho in (0.75 * a + 0.25 * b, 0.25 * a + 0.75 * b):
+                    what = f"losses() at {self.point(row, rho)}"
+                    ours, theirs = float(self.rows[row](rho)), float(parts[row](rho))
+                    self.require_equal(what, ours, f"reveal({point})", theirs)
 
     def require_loss(self, what: str, value: float, point: Point) -> None:
         self.require_equal(what, value, f"loss({point})", self.loss(point))
@@ -361,5 +314,7 @@ def _overlap(ours: Stretches, theirs: Stretches) -> float:
     return sum(max(min(a.hi, b.hi) - max(a.lo, b.lo), 0.0) for a in ours for b in theirs if a.row == b.row)
 
 
-def _show(stretches: Stretches) -> str:
-    return " and ".join(map(str, stretches)) or "nothing"
+def _shown(parameters: Parameters) -> str:
+    if isinstance(parameters, dict):
+        return ", ".join(f"{name}={value!r}" for name, value in parameters.items())
+    return ", ".join(map(repr, parameters))

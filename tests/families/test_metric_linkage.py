@@ -82,7 +82,7 @@ def test_connected_set_is_that_of_the_reference(kind, linkage):
     rng = np.random.default_rng(1)
     for seed, (n, k) in enumerate([(1, 2), (2, 3), (3, 4), (4, 6), (5, 5), (6, 4), (7, 3)]):
         d0, d1 = metrics(kind, n, seed)
-        alphas = rows_of(k).axes[0]
+        alphas = rows_of(k).alphas
         one = search(d0, d1, alphas, LINKAGES.index(linkage))
         pieces = reference.pieces(d0.tolist(), d1.tolist(), alphas, linkage, UNIT)
         for part in reference.components(pieces):
@@ -95,7 +95,7 @@ def test_connected_sets_of_forty_points_join_the_pieces_of_all_rows():
     rng = np.random.default_rng(2)
     for kind in ("close", "integers"):
         d0, d1 = metrics(kind, 40, 3)
-        alphas = rows_of(9).axes[0]
+        alphas = rows_of(9).alphas
         one = search(d0, d1, alphas)
         parts = reference.components(all_pieces(d0, d1, alphas))
         assert max(map(len, parts)) > 1
@@ -108,7 +108,7 @@ def test_a_tree_that_comes_back_in_a_row_is_found_twice():
     seen = 0
     for seed in range(400):
         d0, d1 = metrics("integers", 5, seed)
-        alphas = rows_of(5).axes[0]
+        alphas = rows_of(5).alphas
         for part in reference.components(all_pieces(d0, d1, alphas)):
             rows = [piece[0] for piece in part]
             if len(set(rows)) < len(rows):
@@ -129,7 +129,7 @@ def test_loss_reveal_and_losses_agree_beside_every_edge(partition):
         target = TargetDistance(rng.integers(0, 2, n))
         problem = sb.MetricLinkage(d0 + d0.T, d1 + d1.T, target, space=rows_of(k), partition=partition)
         space, whole = problem.space, problem.losses()
-        for row, alpha in enumerate(space.axes[0]):
+        for row, alpha in enumerate(space.alphas):
             for edge in space.row(whole, row).edges[:-1].tolist():
                 for rho in (edge, math.nextafter(edge, 0), math.nextafter(edge, 1)):
                     at = space.place(rho, alpha)
@@ -141,7 +141,7 @@ def test_revealed_set_is_the_connected_set_on_a_fine_grid():
     for seed in range(12):
         d0, d1 = metrics("close" if seed % 2 else "random", 4, seed)
         problem = sb.MetricLinkage(d0, d1, TargetDistance(labels(4, 2)), space=rows_of(6))
-        alphas = problem.space.axes[0]
+        alphas = problem.space.alphas
         rho = (np.arange(columns) + 0.5) / columns
         one = [sb.Linkage(problem.distances(alpha), problem.cost) for alpha in alphas]
         trees = [[clusters_of(row.tree(r)) for r in rho] for row in one]
@@ -202,7 +202,7 @@ def test_a_row_is_the_family_with_one_metric(linkage):
         for cost in (TargetDistance(labels(10)), KMeansCost(2)):
             problem = sb.MetricLinkage(d0, d1, cost, linkage, space=rows_of(5))
             whole = problem.losses()
-            for row, alpha in enumerate(problem.space.axes[0]):
+            for row, alpha in enumerate(problem.space.alphas):
                 one = sb.Linkage((1 - alpha) * d0 + alpha * d1, cost, linkage)
                 plain = problem.space.row(whole, row)
                 assert len(plain) == len(one.losses())
@@ -344,7 +344,7 @@ def test_every_edge_of_a_row_lies_on_a_curve():
     for seed in range(6):
         d0, d1 = metrics("random", 6, seed)
         problem = sb.MetricLinkage(d0, d1, lambda D, Z: 0.0, space=rows_of(4))
-        for row, alpha in enumerate(problem.space.axes[0]):
+        for row, alpha in enumerate(problem.space.alphas):
             plain = problem.space.row(problem.losses(), row)
             for edge in plain.edges[1:-1]:
                 left, right = problem.tree(edge - 1e-9, alpha), problem.tree(edge + 1e-9, alpha)

@@ -62,22 +62,18 @@ def test_games_on_several_knobs(feedback):
     assert history.densities()[2].sum(axis=(1, 2)) == pytest.approx(1.0)
 
 
-def test_the_values_told_are_those_of_the_trial():
+def test_bad_feedback_changes_nothing():
     learner = sb.Exp3Set(Solver.space, seed=1)
     trial = learner.ask(probes=2)
     assert trial.values == trial.parameters == trial.looks[0]
     assert type(trial.values["depth"]) is int
-    assert trial.probes == trial.looks[1:]
     before = learner.density()
     away = 1e-4 if trial.rho > 1e-2 else 0.5
     with pytest.raises(ValueError, match="must cover alpha = "):
         learner.tell(trial, P([away, 1.1 * away], [0.3]))
-    with pytest.raises(ValueError, match=r"must lie inside \[0.0001, 1\]"):
-        learner.tell(trial, P([0, 1], [0.3]))
     assert learner.density() == before
     learner.tell(trial, [Solver(1).reveal(**values) for values in trial.looks])
     assert repr(trial).startswith("Trial(id=0, values={'alpha': ")
-    assert "values={'alpha': " in repr(learner.recommend())
 
 
 def test_boxes_teach_all_rows_that_they_hold():
@@ -101,35 +97,26 @@ def test_a_single_loss_of_an_integer_counts_for_this_integer_only():
     assert set(density.edges) <= set(range(1, 14))
 
 
-def played(learner, problems, delay=0):
-    """Play with tells that come late."""
+@pytest.mark.parametrize("options", [{}, {"baseline": "low"}, {"baseline": None}, {"drift": 0.001}])
+def test_a_saved_learner_has_the_same_future(options, tmp_path):
+    learner = sb.Exp3Set(Solver.space, seed=0, rate=1.0, **options)
     waiting = []
-    for problem in problems:
+    for problem in solvers(300):  # feedback comes five rounds late
         waiting.append((learner.ask(), problem))
-        if len(waiting) > delay:
+        if len(waiting) > 5:
             trial, early = waiting.pop(0)
             learner.tell(trial, early.reveal(**trial.values))
-    return waiting
-
-
-@pytest.mark.parametrize("options", [{}, {"baseline": "low"}, {"baseline": None}, {"drift": 0.001}])
-@pytest.mark.parametrize("delay", [0, 5])
-def test_a_saved_learner_has_the_same_future(options, delay, tmp_path):
-    learner = sb.Exp3Set(Solver.space, seed=0, rate=1.0, **options)
-    waiting = played(learner, solvers(300), delay)
     assert learner.density().integral() == pytest.approx(1.0)
     learner.save(tmp_path / "learner")
     again = sb.load(tmp_path / "learner")
-    assert again.space == learner.space
-    assert again.pending == learner.pending
-    for trial, problem in waiting:
-        for one in (learner, again):
+    assert (again.space, again.pending) == (learner.space, learner.pending)
+    for one in (learner, again):
+        for trial, problem in waiting:
             one.tell(trial, problem.reveal(**trial.values))
-    for problem in solvers(100, seed=1):
-        a, b = learner.ask(), again.ask()
-        assert a == b
-        learner.tell(a, problem.reveal(**a.values))
-        again.tell(b, problem.reveal(**b.values))
+        for problem in solvers(100, seed=1):
+            trial = one.ask()
+            one.tell(trial, problem.reveal(**trial.values))
+    assert learner.ask().values == again.ask().values
     assert learner.recommend() == again.recommend()
 
 
@@ -145,14 +132,6 @@ def test_a_game_on_record_is_replayed_to_the_bit():
         second.tell(again, seen, probability=first.last_probabilities)
     assert first.density() == second.density()
     assert first.ask().values == second.ask().values
-
-
-def test_a_grid_plays_knobs_too():
-    learner = sb.Exp3Grid(Solver.space, 4 * len(Solver.space), seed=0)
-    history = sb.play(learner, solvers(600), "bandit")
-    assert len(set(history.values["alpha"])) == 4
-    assert history.loss[300:].mean() < history.loss[:100].mean()
-    assert sb.play(learner, solvers(5), "semi-bandit").loss.size == 5
 
 
 def test_learners_start_from_logged_functions_of_all_knobs():

@@ -14,6 +14,8 @@ from reference.knobs import rows_in_box, told_of
 from semibandit.spaces import restore
 
 P = sb.PiecewiseConstant
+F = P([0.25, 0.5], [0.7])
+LINES = sb.PiecewiseLinear([0.1, 0.2], [0.1], [0.5])
 KNOBS = sb.Knobs(alpha=sb.Real(1e-4, 1, log=True), depth=sb.Integer(1, 12), mode=sb.Choice("fast", "good"))
 
 positive = st.floats(1e-300, 1e300)
@@ -47,13 +49,6 @@ def test_place_and_value_of_a_real_scale_are_inverse(kind, u):
     assert scale.value(scale.place(value)) == pytest.approx(value, rel=1e-12)
     assert (scale.place(kind.lo), scale.place(kind.hi)) == (a, b)
     assert (scale.value(a), scale.value(b)) == (kind.lo, kind.hi)
-
-
-@given(smooth_knobs(), st.lists(st.floats(0, 1), min_size=2, max_size=20))
-def test_scales_are_monotone(kind, us):
-    values = sorted(kind.lo + u * (kind.hi - kind.lo) for u in us)
-    cuts = [kind.scale.place(value) for value in values]
-    assert cuts == sorted(cuts)
 
 
 @given(counted_knobs(), st.integers(0, 3000))
@@ -138,9 +133,7 @@ def _told_beside(function, value, knobs):
 
 def test_a_single_real_is_an_interval():
     knobs, interval = sb.Knobs(rho=sb.Real(0, 10)), sb.Interval(0, 10)
-    function = P([1, 2.5, 4], [0.1, math.nan])
-    assert knobs.line.span == interval.line.span
-    assert np.array_equal(knobs.line.lay(function).edges[:2], [1, 2.5])
+    assert knobs.line.on_rows(sb.PiecewiseLinear([1, 4], [0.1], [0.5]))(2.5) == pytest.approx(0.3)
     ours, theirs = sb.Exp3Set(knobs, seed=3), sb.Exp3Set(interval, seed=3)
     steps = P([0, 1, 5, 6, 10], [0.9, 0.2, 0.6, 0.3])
     for _ in range(60):
@@ -151,20 +144,10 @@ def test_a_single_real_is_an_interval():
     assert ours.recommend() == theirs.recommend()
 
 
-def test_linear_functions_are_evaluated_at_each_integer():
-    knobs = sb.Knobs(n=sb.Integer(1, 5))
-    laid = knobs.line.on_rows(sb.PiecewiseLinear([1, 5], [0.1], [0.5]))
-    assert [laid(n + 0.5) for n in range(1, 6)] == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5])
-    with pytest.raises(TypeError, match="on a log scale"):
-        KNOBS.line.on_rows(sb.PiecewiseLinear([0.1, 0.2], [0.1], [0.5]), KNOBS.line.lo)
-
-
 def test_the_last_integer_may_be_given_as_an_interval():
-    knobs = sb.Knobs(n=sb.Integer(1, 5))
-    assert knobs.line.on_rows(P([5, 6], [0.3])) == P([5, 6], [0.3])
-    assert knobs.line.on_rows(P([1, 5], [0.3])) == P([1, 6], [0.3])
-    with pytest.raises(ValueError, match=r"must lie inside \[1, 6\], got one on \[5.0, 7.0\]"):
-        knobs.line.on_rows(P([5, 7], [0.3]))
+    line = sb.Knobs(n=sb.Integer(1, 5)).line
+    assert line.on_rows(P([5, 6], [0.3])) == P([5, 6], [0.3])
+    assert line.on_rows(P([1, 5], [0.3])) == P([1, 6], [0.3])
 
 
 @given(st.data())
@@ -182,27 +165,32 @@ def test_rows_of_a_box_are_those_with_values_in_it(data):
     rows = rows_in_box(knobs, where)
     assert knobs.rows_in(where) == rows
     if rows:
-        laid = knobs.line.on_rows(sb.Boxes([(P([0.25, 0.5], [0.7]), where)]))
+        laid = knobs.line.on_rows(sb.Boxes([(F, where)]))
         seen = [i for i, part in enumerate(knobs.line.rows(laid)) if not part.unseen.all()]
         assert seen == rows
 
 
-def test_bad_boxes_are_refused():
-    f = P([0.25, 0.5], [0.7])
-    with pytest.raises(ValueError, match="must not overlap"):
-        KNOBS.line.on_rows(sb.Boxes([(f, {"depth": (1, 6)}), (f, {"depth": (4, 9)})]))
-    with pytest.raises(ValueError, match="a box has ranges of the other knobs"):
-        KNOBS.line.on_rows(sb.Boxes([(f, {"alpha": 0.1})]))
-    with pytest.raises(ValueError, match="depth must be a pair"):
-        KNOBS.line.on_rows(sb.Boxes([(f, {"depth": (4, 1)})]))
-    with pytest.raises(TypeError, match="must be `Boxes`"):
-        KNOBS.line.on_rows(f)
+@pytest.mark.parametrize(
+    ("feedback", "error", "message"),
+    [
+        (sb.Boxes([(F, {"depth": (1, 6)}), (F, {"depth": (4, 9)})]), ValueError, "must not overlap"),
+        (sb.Boxes([(F, {"alpha": 0.1})]), ValueError, "a box has ranges of the other knobs"),
+        (sb.Boxes([(F, {"depth": (4, 1)})]), ValueError, r"depth must be a value or a pair \(lo, hi\)"),
+        (sb.Boxes([(F, {"depth": (2.2, 2.8)})]), ValueError, "must contain a value of Knobs"),
+        (F, TypeError, "must be `Boxes`"),
+        (sb.Boxes([(LINES, {})]), TypeError, "on a log scale, or with steps, a function must be a Piecewise"),
+        (sb.Boxes([(P([0.1, 7], [0.3]), {})]), ValueError, r"must lie inside \[0.0001, 1\], got one on"),
+    ],
+)
+def test_bad_functions_are_refused(feedback, error, message):
+    with pytest.raises(error, match=message):
+        KNOBS.line.on_rows(feedback)
 
 
-def test_boxes_come_back_from_plain_data():
-    boxes = sb.Boxes([(P([0.25, 0.5], [0.7]), {"depth": (1, 4), "mode": "fast"})])
-    assert sb.Boxes.from_dict(boxes.to_dict()) == boxes
-    assert repr(boxes).startswith("Boxes([(PiecewiseConstant([0.25, 0.5], [0.7])")
+@pytest.mark.parametrize("parts", [5, "ab", [(F, 3)], [(3, {})], [F], []])
+def test_boxes_are_pairs_of_a_function_and_ranges(parts):
+    with pytest.raises((TypeError, ValueError), match=r"parts must (be|hold at least one) pair"):
+        sb.Boxes(parts)
 
 
 @given(st.integers(0, len(KNOBS) - 1), st.floats(0, 1))
@@ -215,10 +203,13 @@ def test_place_and_parameters_are_inverse_on_the_rows(row, u):
     assert place == pytest.approx(x, abs=1e-12)
 
 
-def test_spaces_come_back_from_plain_data():
-    for knobs in (KNOBS, sb.Knobs(n=sb.Integer(1, 99, log=True), x=sb.Real(0, 1, step=0.05), along="n")):
+def test_knobs_and_boxes_come_back_from_plain_data():
+    other = sb.Knobs(n=sb.Integer(1, 99, log=True), x=sb.Real(0, 1, step=0.05), along="n")
+    for knobs in (KNOBS, other):
         assert restore(knobs.to_dict()) == knobs
-    assert repr(sb.Knobs(n=sb.Integer(1, 9), x=sb.Real(0, 1), along="n")).endswith("along='n')")
+    assert repr(other).endswith("along='n')")
+    boxes = sb.Boxes([(F, {"depth": (1, 4), "mode": "fast"})])
+    assert sb.Boxes.from_dict(boxes.to_dict()) == boxes
 
 
 # -- rows ----------------------------------------------------------------------------------------------
@@ -240,13 +231,12 @@ def test_choices_and_few_integers_are_all_rows():
     assert set(KNOBS.alphas) == set(itertools.product(range(1, 13), ("fast", "good")))
 
 
-@pytest.mark.parametrize(("n_numbers", "n_rows"), [(1, 24), (2, 24), (3, 120), (4, 256), (8, 256), (11, 256)])
+@pytest.mark.parametrize(("n_numbers", "n_rows"), [(1, 64), (2, 64), (3, 64), (4, 54), (6, 64), (11, 64)])
 def test_the_number_of_rows_is_bounded(n_numbers, n_rows):
     knobs = sb.Knobs(x=sb.Real(0, 1), **{f"y{i}": sb.Real(0, 1) for i in range(n_numbers)})
     assert len(knobs) == len(set(knobs.alphas)) == n_rows
     for i in range(n_numbers):
         assert len(spread_of(knobs, f"y{i}")) >= 2
-    assert len(knobs.directions) <= 8
     for axis in knobs.directions:
         assert ((axis.places >= 0.0) & (axis.places < 1.0)).all()
         assert len(set(axis.places.tolist())) == axis.size
@@ -256,9 +246,9 @@ def test_each_number_of_a_latin_hypercube_takes_evenly_spread_values():
     knobs = sb.Knobs(x=sb.Real(0, 1), **{f"y{i}": sb.Real(0, 1) for i in range(9)}, n=sb.Integer(1, 4))
     columns = np.array(knobs.alphas)
     for column in columns.T[:9]:
-        assert np.sort(column) == pytest.approx((np.arange(256) + 0.5) / 256)
-    assert np.unique(columns[:, 9], return_counts=True)[1].tolist() == [64] * 4
-    assert np.abs(np.corrcoef(columns.T) - np.eye(10)).max() < 0.3
+        assert np.sort(column) == pytest.approx((np.arange(64) + 0.5) / 64)
+    assert np.unique(columns[:, 9], return_counts=True)[1].tolist() == [16] * 4
+    assert np.abs(np.corrcoef(columns.T) - np.eye(10)).max() < 0.5
 
 
 def test_many_choices_leave_few_values_for_numbers():
@@ -270,9 +260,9 @@ def test_many_choices_leave_few_values_for_numbers():
 
 def test_the_grid_of_a_log_scale_is_even_in_logarithms():
     knobs = sb.Knobs(x=sb.Real(0, 1), n=sb.Integer(1, 1000, log=True), y=sb.Real(1e-6, 1, log=True))
-    assert spread_of(knobs, "y") == pytest.approx(10.0 ** np.array([-5.25, -3.75, -2.25, -0.75]))
+    assert spread_of(knobs, "y") == pytest.approx(10.0 ** (6 * (np.arange(8) + 0.5) / 8 - 6))
     numbers = spread_of(knobs, "n")
-    assert len(numbers) == 6
+    assert len(numbers) == 8
     ratios = [b / a for a, b in itertools.pairwise(numbers)]
     assert max(ratios) < 2 * min(ratios)
 
@@ -324,29 +314,20 @@ def test_memory_is_bounded_whatever_the_number_of_knobs(knobs):
     ("make", "error", "message"),
     [
         (lambda: sb.Real(0, 1, log=True), ValueError, "lo must be above 0 on a log scale, got lo = 0.0"),
-        (lambda: sb.Real(-1, 1, log=True), ValueError, "lo must be above 0"),
         (lambda: sb.Real(1, 1), ValueError, "lo must be below hi"),
         (lambda: sb.Real(1e-9, math.nextafter(1e-9, 1), log=True), ValueError, "too close"),
         (lambda: sb.Real(0, 1, step=0.3), ValueError, "a whole number of steps"),
-        (lambda: sb.Real(0, 1, step=0), ValueError, "step must be"),
         (lambda: sb.Real(1, 2, log=True, step=0.5), ValueError, "log or step, not both"),
         (lambda: sb.Real(0, 1, log=1), TypeError, "log must be True or False"),
         (lambda: sb.Integer(1, 2**53, log=True), ValueError, "hi must be at most 1e.14 on a log scale"),
-        (lambda: sb.Integer(0, 9, log=True), ValueError, "lo must be above 0 on a log scale, got lo = 0"),
         (lambda: sb.Integer(1, 2.5), TypeError, "hi must be an integer, got 2.5"),
-        (lambda: sb.Integer(3, 3), ValueError, "lo must be below hi, got lo = 3 and hi = 3"),
         (lambda: sb.Choice(), ValueError, "at least one value"),
         (lambda: sb.Choice("a", "a"), ValueError, "must differ"),
         (lambda: sb.Choice([1]), TypeError, "must be text, a number"),
         (lambda: sb.Knobs(), ValueError, "at least one knob"),
         (lambda: sb.Knobs(x=3), TypeError, "x must be a Real, an Integer or a Choice, got 3"),
-        (
-            lambda: sb.Knobs(x=sb.Choice("a", "b")),
-            ValueError,
-            "got only choices: x",
-        ),
+        (lambda: sb.Knobs(x=sb.Choice("a", "b")), ValueError, "got only choices: x"),
         (lambda: sb.Knobs(x=sb.Real(0, 1), along="y"), ValueError, r"along must be .* \(x\), got 'y'"),
-        (lambda: sb.Knobs(x=sb.Real(0, 1), y=sb.Choice(1, 2), along="y"), ValueError, "along must be"),
         (
             lambda: sb.Knobs(x=sb.Real(0, 1), **{f"c{i}": sb.Choice(*range(10)) for i in range(4)}),
             ValueError,
@@ -357,11 +338,7 @@ def test_memory_is_bounded_whatever_the_number_of_knobs(knobs):
         (lambda: KNOBS.place(alpha=2, depth=3, mode="fast"), ValueError, r"alpha must be in \[0.0001, 1\]"),
         (lambda: KNOBS.place(alpha=0.1, depth=13, mode="fast"), ValueError, "depth must be at most 12"),
         (lambda: KNOBS.place(alpha=0.1, depth=3.5, mode="fast"), TypeError, "depth must be an integer"),
-        (
-            lambda: KNOBS.place(alpha=0.1, depth=3, mode="slow"),
-            ValueError,
-            "must be one of 'fast', 'good'",
-        ),
+        (lambda: KNOBS.place(alpha=0.1, depth=3, mode="slow"), ValueError, "must be one of 'fast', 'good'"),
         (lambda: sb.Real(0, 1, step=0.25).check("x", 0.3), ValueError, "a whole number of steps of 0.25"),
         (
             lambda: restore({"knobs": [{"name": "a"} | sb.Integer(1, 2).to_dict()] * 2, "along": "a"}),

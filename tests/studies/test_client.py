@@ -76,7 +76,7 @@ def test_a_client_and_a_study_agree_to_the_bit(server, storage):
 
 
 def test_trials_on_strips_have_alpha(server):
-    strips = sb.Strips((2, 2), SPACE)
+    strips = sb.Strips(4, SPACE)
     with sb.Client(server.url, study="rows", space=strips, seed=0) as client:
         trial = client.ask()
         assert trial.alpha in strips.alphas

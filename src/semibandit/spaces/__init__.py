@@ -6,7 +6,6 @@ have one for each value of the further parameters, `Knobs` for combinations of v
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from semibandit.spaces.boxes import Boxes
@@ -70,16 +69,8 @@ class Space(Protocol):
         """Return the arguments of a problem's methods for position x of a row."""
         ...
 
-    def coordinates(self, *args: Any, **values: Any) -> tuple[Any, Any]:
-        """Return the value along the rows and the further parameters, checked: `parameters` taken apart."""
-        ...
-
     def place(self, *args: Any, **values: Any) -> float:
         """Return the point of the line of functions for the parameters."""
-        ...
-
-    def from_rows(self, functions: Sequence[Any]) -> Any:
-        """Return a function of all parameters, given one function of the values along each row."""
         ...
 
     def describe(self) -> str:
@@ -94,7 +85,7 @@ class Space(Protocol):
 def restore(data: dict[str, Any]) -> Space:
     """Return the space from its `to_dict`.
 
-    >>> space = Strips((2, 3), Interval(0, 1), over=(Interval(0, 1), Interval(2, 4)))
+    >>> space = Strips(3, Interval(0, 1), over=Interval(2, 4))
     >>> restore(space.to_dict()) == space
     True
     """

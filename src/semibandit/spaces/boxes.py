@@ -10,8 +10,6 @@ from semibandit.functions import Piecewise, PiecewiseConstant, PiecewiseLinear
 
 __all__ = ["Boxes"]
 
-_PAIRS = "pairs of a function and a box"
-
 
 class Boxes:
     """Function of several knobs: functions of the knob along the rows, each on a box of the other knobs.
@@ -37,9 +35,7 @@ class Boxes:
     """
 
     def __init__(self, parts: Iterable[tuple[Piecewise, dict[str, Any]]]) -> None:
-        if isinstance(parts, str | bytes):
-            raise TypeError(f"parts must be {_PAIRS}, got {parts!r}")
-        self.parts = tuple(map(_pair, _validate.iterable("parts", parts, _PAIRS)))
+        self.parts = tuple(map(_pair, _validate.iterable("parts", parts, "pairs of a function and a box")))
         if not self.parts:
             raise ValueError("parts must hold at least one pair of a function and a box, got none")
 
@@ -60,19 +56,19 @@ class Boxes:
         """Return the boxes from their `to_dict`."""
         if not (isinstance(data, dict) and isinstance(data.get("boxes"), list)):
             raise ValueError(f"data must be a dict with a list of 'boxes', got {data!r}")
-        return cls([(_function(function), where) for function, where in data["boxes"]])
+        kinds = (PiecewiseConstant, PiecewiseLinear)
+        return cls(
+            [(kinds["left" in function].from_dict(function), where) for function, where in data["boxes"]]
+        )
 
 
 def _pair(part: Any) -> tuple[Piecewise, dict[str, Any]]:
-    if not isinstance(part, tuple | list) or len(part) != 2:
-        raise TypeError(f"parts must be {_PAIRS}, got {part!r}")
+    if not (
+        isinstance(part, tuple | list)
+        and len(part) == 2
+        and isinstance(part[0], Piecewise)
+        and isinstance(part[1], dict)
+    ):
+        raise TypeError(f"parts must be pairs of a piecewise function and a dict of ranges, got {part!r}")
     function, where = part
-    if not isinstance(function, Piecewise):
-        raise TypeError(f"the function of a box must be piecewise, got {function!r}")
-    if not isinstance(where, dict):
-        raise TypeError(f"a box must be a dict with the ranges of other knobs, got {where!r}")
     return function, {str(name): list(w) if isinstance(w, tuple) else w for name, w in where.items()}
-
-
-def _function(data: dict[str, Any]) -> Piecewise:
-    return (PiecewiseLinear if "left" in data else PiecewiseConstant).from_dict(data)

@@ -18,7 +18,7 @@ __all__ = ["Interval"]
 
 @dataclass(frozen=True)
 class Interval:
-    """Parameters in [lo, hi].
+    """Parameters in [lo, hi]: a space with one row.
 
     Parameters
     ----------
@@ -40,6 +40,10 @@ class Interval:
     hi: float
     margin: float = 0.0
 
+    alphas: ClassVar[tuple[None]] = (None,)
+    directions: ClassVar[tuple[Axis, ...]] = ()
+    names: ClassVar[tuple[str, ...]] = ()
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "lo", _validate.number("lo", self.lo))
         object.__setattr__(self, "hi", _validate.number("hi", self.hi))
@@ -47,10 +51,7 @@ class Interval:
         if not self.lo < self.hi:
             raise ValueError(f"lo must be below hi, got lo = {self.lo} and hi = {self.hi}")
         if not math.isfinite((self.hi + self.margin) - (self.lo - self.margin)):
-            raise ValueError(
-                f"the length of the space must be finite, got lo = {self.lo}, hi = {self.hi} "
-                f"and margin = {self.margin}"
-            )
+            raise ValueError(f"the length of the space must be finite, got {self!r}")
 
     def __contains__(self, rho: object) -> bool:
         return isinstance(rho, int | float | np.floating | np.integer) and bool(self.lo <= rho <= self.hi)
@@ -68,12 +69,6 @@ class Interval:
     def span(self) -> tuple[float, float]:
         """Ends, (lo, hi)."""
         return self.lo, self.hi
-
-    # -- a space with one row ----------------------------------------------------------------------
-
-    alphas: ClassVar[tuple[None]] = (None,)
-    directions: ClassVar[tuple[Axis, ...]] = ()
-    names: ClassVar[tuple[str, ...]] = ()
 
     @property
     def interval(self) -> Interval:

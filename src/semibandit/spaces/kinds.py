@@ -1,26 +1,26 @@
 """Kinds of knobs: real numbers, integers, choices.
 
-Every kind has `count`, its number of values; `spread(n)`, some of them; `share(value)`, a position in [0, 1);
-`check`, and `side` and `holds` for the sides of `Boxes`.
+Every kind has `count`, its number of values; `check`; `within`, a test for the ranges of `Boxes`; and
+`coordinate`, with which the nearest row is found. `Real` and `Integer` also have a `scale`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from semibandit import _validate
-from semibandit.spaces.interval import Interval
 from semibandit.spaces.scales import ContinuousScale, DiscreteScale, Scale
 
 __all__ = ["Choice", "Integer", "Kind", "Number", "Real", "read_kind"]
 
 _LARGEST = 2**53
 _LARGEST_LOG = 10**14  # up to here the logarithms of neighbouring integers are different doubles
+_FAR = 1e3  # distance of two choices; numbers are at most 1 apart
 
 
 class Number:
@@ -30,36 +30,52 @@ class Number:
     ordered: ClassVar[bool] = True
     lo: Any
     hi: Any
+    log: bool
+    scale: Scale
 
-    def spread(self: Any, n: int) -> list[Any]:
+    def _set(self, **attributes: Any) -> None:
+        for name, value in attributes.items():
+            object.__setattr__(self, name, value)  # the dataclass is frozen
+
+    def _set_range(self, check: Callable[[str, Any], Any]) -> None:
+        log = _validate.boolean("log", self.log)
+        self._set(lo=check("lo", self.lo), hi=check("hi", self.hi), log=log)
+        if not self.lo < self.hi:
+            raise ValueError(f"lo must be below hi, got lo = {self.lo} and hi = {self.hi}")
+        if self.log and not self.lo > 0:
+            raise ValueError(f"lo must be above 0 on a log scale, got lo = {self.lo}")
+
+    @property
+    def count(self) -> float:
+        """Number of values; inf for a `Real` without a step."""
+        return self.scale.count
+
+    def spread(self, n: int) -> list[Any]:
         """Return the values in the middles of n cells of equal length on the scale, or all if at most n."""
-        if self.count <= n:
-            return [self.scale.at(i) for i in range(int(self.count))]
         start, end = self.scale.ends
+        if self.count <= n:
+            return [self.scale.at(i) for i in range(int(self.count))]  # type: ignore[union-attr]
         values = [self.scale.value(start + (end - start) * ((2 * i + 1) / (2 * n))) for i in range(n)]
         return list(dict.fromkeys(values))  # cells of a log scale may contain no integer of their own
 
-    def share(self: Any, value: Any) -> float:
-        """Return the position of a value on the scale, in [0, 1)."""
+    def coordinate(self, value: Any) -> float:
+        """Return the position of a value on the scale, in [0, 1]."""
         start, end = self.scale.ends
-        return float(min((self.scale.place(value) - start) / (end - start), math.nextafter(1.0, 0.0)))
+        return (self.scale.place(value) - start) / (end - start)
 
-    def side(self: Any, name: str, wanted: Any) -> tuple[Any, Any]:
-        """Return the pair (lo, hi); (value, value) for a single value."""
+    def check(self, name: str, value: Any) -> Any:
+        """Return the value in its own type; raise an error that names the knob if there is no such value."""
+        raise NotImplementedError
+
+    def within(self, name: str, wanted: Any) -> Callable[[Any], bool]:
+        """Return a test for [lo, hi), closed at the end of the knob, given (lo, hi); or for one value."""
         if not isinstance(wanted, tuple | list):
-            value = self.check(name, wanted)
-            return value, value
-        if len(wanted) != 2:
-            raise ValueError(f"{name} must be a value or a pair (lo, hi), got {wanted!r}")
-        lo, hi = (_validate.number(name, end) for end in wanted)
+            only = self.check(name, wanted)
+            return lambda value: bool(value == only)
+        lo, hi = _validate.vector(name, wanted, length=2).tolist()
         if not lo < hi:
-            raise ValueError(f"{name} must be a pair (lo, hi) with lo < hi, got {wanted!r}")
-        return lo, hi
-
-    def holds(self, side: tuple[Any, ...], value: Any) -> bool:
-        """Return whether a value lies in [lo, hi), closed at the end of the knob, or is the single value."""
-        lo, hi = side
-        return bool(lo <= value < hi or (value == hi and (lo == hi or hi == self.hi)))
+            raise ValueError(f"{name} must be a value or a pair (lo, hi) with lo < hi, got {wanted!r}")
+        return lambda value: bool(lo <= value < hi or value == hi == self.hi)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for `read_kind`."""
@@ -94,39 +110,21 @@ class Real(Number):
     step: float | None = None
 
     def __post_init__(self) -> None:
-        interval = Interval(self.lo, self.hi)  # checks both ends
-        object.__setattr__(self, "lo", interval.lo)
-        object.__setattr__(self, "hi", interval.hi)
-        object.__setattr__(self, "log", _validate.boolean("log", self.log))
-        if self.log and not self.lo > 0.0:
-            raise ValueError(f"lo must be above 0 on a log scale, got lo = {self.lo}")
+        self._set_range(_validate.number)
+        if not math.isfinite(self.hi - self.lo):
+            raise ValueError(f"the length of the range must be finite, got {self!r}")
         if self.log and not math.log(self.lo) < math.log(self.hi):
             raise ValueError(f"lo and hi are too close for a log scale, got {self.lo} and {self.hi}")
-        if self.step is not None:
-            object.__setattr__(self, "step", self._checked_step(self.step))
-
-    def _checked_step(self, step: Any) -> float:
-        width = _validate.number("step", step, low=0.0, open=True)
-        if self.log:
-            raise ValueError(f"give log or step, not both, got step = {width}")
-        steps = (self.hi - self.lo) / width
-        if not 0.5 < steps < _LARGEST or abs(steps - round(steps)) > 1e-9 * steps:
-            raise ValueError(
-                f"hi must be lo plus a whole number of steps, got {self.lo}, {self.hi} and step = {width}"
-            )
-        return width
-
-    @cached_property
-    def scale(self) -> Scale:
-        """Map between values and positions on a line."""
+        self._set(scale=ContinuousScale(self.lo, self.hi, self.log))
         if self.step is None:
-            return ContinuousScale(self.lo, self.hi, self.log)
-        return DiscreteScale(self.lo, self.hi, int(self.count))
-
-    @property
-    def count(self) -> float:
-        """Number of values; inf without a step."""
-        return math.inf if self.step is None else round((self.hi - self.lo) / self.step) + 1
+            return
+        step = _validate.number("step", self.step, low=0.0, open=True)
+        if self.log:
+            raise ValueError(f"give log or step, not both, got {self!r}")
+        steps = (self.hi - self.lo) / step
+        if not 0.5 < steps < _LARGEST or abs(steps - round(steps)) > 1e-9 * steps:
+            raise ValueError(f"hi must be lo plus a whole number of steps, got {self!r}")
+        self._set(step=step, scale=DiscreteScale(self.lo, self.hi, round(steps) + 1))
 
     def check(self, name: str, value: Any) -> float:
         """Return the value as a float; raise an error that names the knob if there is no such value."""
@@ -165,26 +163,10 @@ class Integer(Number):
     log: bool = False
 
     def __post_init__(self) -> None:
-        for end in ("lo", "hi"):
-            checked = _validate.integer(end, getattr(self, end), low=-_LARGEST, high=_LARGEST)
-            object.__setattr__(self, end, checked)
-        object.__setattr__(self, "log", _validate.boolean("log", self.log))
-        if not self.lo < self.hi:
-            raise ValueError(f"lo must be below hi, got lo = {self.lo} and hi = {self.hi}")
-        if self.log and self.lo < 1:
-            raise ValueError(f"lo must be above 0 on a log scale, got lo = {self.lo}")
+        self._set_range(lambda name, end: _validate.integer(name, end, low=-_LARGEST, high=_LARGEST))
         if self.log and self.hi > _LARGEST_LOG:
             raise ValueError(f"hi must be at most {_LARGEST_LOG:g} on a log scale, got {self.hi}")
-
-    @cached_property
-    def scale(self) -> Scale:
-        """Map between values and positions on a line."""
-        return DiscreteScale(self.lo, self.hi, self.count, self.log)
-
-    @property
-    def count(self) -> int:
-        """Number of values."""
-        return self.hi - self.lo + 1
+        self._set(scale=DiscreteScale(self.lo, self.hi, self.hi - self.lo + 1, self.log))
 
     def check(self, name: str, value: Any) -> int:
         """Return the value as an int; raise an error that names the knob if there is no such value."""
@@ -227,31 +209,21 @@ class Choice:
         """Number of values."""
         return len(self.values)
 
-    def spread(self, n: int) -> list[Any]:
-        """Return all values, whatever n."""
-        return list(self.values)
-
-    def share(self, value: Any) -> float:
-        """Return a position in [0, 1) that no other value has."""
-        return self.values.index(value) / len(self.values)
+    def coordinate(self, value: Any) -> float:
+        """Return a position far from that of all other values."""
+        return _FAR * self.values.index(value)
 
     def check(self, name: str, value: Any) -> Any:
         """Return the value; raise an error that names the knob if there is no such value."""
-        try:
-            return self.values[self.values.index(value)]
-        except ValueError:
-            raise ValueError(
-                f"{name} must be one of {', '.join(map(repr, self.values))}, got {value!r}"
-            ) from None
+        if value not in self.values:
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, self.values))}, got {value!r}")
+        return self.values[self.values.index(value)]
 
-    def side(self, name: str, wanted: Any) -> tuple[Any, ...]:
-        """Return the values wanted: one, or a list of several."""
+    def within(self, name: str, wanted: Any) -> Callable[[Any], bool]:
+        """Return a test for one value, or for a list of several."""
         several = wanted if isinstance(wanted, tuple | list) else (wanted,)
-        return tuple(self.check(name, value) for value in several)
-
-    def holds(self, side: tuple[Any, ...], value: Any) -> bool:
-        """Return whether a value is one of those wanted."""
-        return value in side
+        values = [self.check(name, value) for value in several]
+        return lambda value: value in values
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for `read_kind`."""

@@ -14,9 +14,8 @@ from semibandit.functions import Piecewise
 from semibandit.spaces.boxes import Boxes
 from semibandit.spaces.interval import Interval
 from semibandit.spaces.kinds import Kind, Number, Real, read_kind
-from semibandit.spaces.line import Axis, Line
-from semibandit.spaces.rows import Rows, make_rows
-from semibandit.spaces.scales import Scale
+from semibandit.spaces.line import Line
+from semibandit.spaces.rows import make_rows
 
 __all__ = ["Knobs"]
 
@@ -25,11 +24,10 @@ class Knobs:
     """One or several knobs with names: `Real`, `Integer` and `Choice`.
 
     The knob `along` runs along a line: an interval of its values that a run reveals is learned exactly. The
-    other knobs make the rows, a fixed grid of about 24 combinations of their values (up to 256 if three or
-    more are numbers): every choice, every integer if there are few, else values that are evenly spread on
-    the scale. If a grid had less than two values per number, the rows are a Latin hypercube. Many choices
-    make up to 1,024 rows; choices with more combinations raise an error. With a single `Real` the space is
-    `Interval(lo, hi)`.
+    other knobs make the rows, a fixed grid of up to 64 combinations of their values: every choice, every
+    integer if there are few, else values that are evenly spread on the scale. If a grid had less than two
+    values per number, the rows are a Latin hypercube. Many choices make up to 1,024 rows; choices with more
+    combinations raise an error. With a single `Real` the space is `Interval(lo, hi)`.
 
     Problems are called with the values by name, `loss(**values)`. They return, and a learner is told,
     functions of the *values* of the knob along the rows, in the row that was played; or `Boxes` for several
@@ -65,30 +63,14 @@ class Knobs:
         if not isinstance(kind_along, Number):
             numbers = ", ".join(name for name, kind in knobs.items() if kind.ordered)
             raise ValueError(f"along must be the name of a Real or an Integer ({numbers}), got {along!r}")
-        self.scale: Scale = kind_along.scale
+        self.scale = kind_along.scale
+        self.interval = Interval(kind_along.lo, kind_along.hi)
         self._others = {name: kind for name, kind in knobs.items() if name != self.along}
         self.names = (self.along, *self._others)
-        self._rows: Rows = make_rows(list(self._others.values()))
-        if not self.line.fits:
-            raise ValueError(f"{len(self)} rows over {self.scale.span} do not fit on a line of doubles")
-
-    # -- rows --------------------------------------------------------------------------------------
-
-    @cached_property
-    def interval(self) -> Interval:
-        """Range of the values of the knob along the rows."""
-        kind: Any = self.knobs[self.along]
-        return Interval(kind.lo, kind.hi)
-
-    @property
-    def alphas(self) -> tuple[Any, ...]:
-        """Values of the other knobs in each row; (None,) if there are no other knobs."""
-        return self._rows.values if self._others else (None,)
-
-    @property
-    def directions(self) -> tuple[Axis, ...]:
-        """Positions of the rows along each axis of the grid."""
-        return self._rows.axes
+        self._rows, self.directions = make_rows(list(self._others.values()))
+        # Values of the other knobs in each row; (None,) if there are no other knobs.
+        self.alphas: tuple[Any, ...] = self._rows if self._others else (None,)
+        self.line.require_doubles()
 
     @cached_property
     def line(self) -> KnobLine:
@@ -97,41 +79,17 @@ class Knobs:
 
     def __len__(self) -> int:
         """Return the number of rows."""
-        return len(self._rows.values)
+        return len(self._rows)
 
     def rows_in(self, where: dict[str, Any]) -> list[int]:
         """Return the rows whose values lie in a box; see `Boxes`."""
-        for name in where:
+        tests = []
+        for name, wanted in where.items():
             if name not in self._others:
                 known = ", ".join(self._others) or "none"
                 raise ValueError(f"a box has ranges of the other knobs ({known}), got {name!r}")
-        sides = [
-            (i, kind, kind.side(name, where[name]))
-            for i, (name, kind) in enumerate(self._others.items())
-            if name in where
-        ]
-        return [
-            row
-            for row, values in enumerate(self._rows.values)
-            if all(kind.holds(side, values[i]) for i, kind, side in sides)
-        ]
-
-    @cached_property
-    def _shares(self) -> FloatArray:
-        """Positions in [0, 1) of the rows' values, one column per knob."""
-        kinds = list(self._others.values())
-        rows = [
-            [kind.share(value) for kind, value in zip(kinds, row, strict=True)] for row in self._rows.values
-        ]
-        return np.array(rows, np.float64).reshape(len(rows), len(kinds))
-
-    def _nearest_row(self, alpha: tuple[Any, ...]) -> int:
-        """Return the row with the same choices whose numbers are nearest, in the Euclidean distance."""
-        kinds = list(self._others.values())
-        differences = self._shares - [kind.share(value) for kind, value in zip(kinds, alpha, strict=True)]
-        # A choice that differs outweighs the distance of all numbers.
-        weights = [1.0 if kind.ordered else (1.0 + len(kinds)) * kind.count**2 for kind in kinds]
-        return int((differences**2 @ np.array(weights, np.float64)).argmin())
+            tests.append((self.names.index(name) - 1, self._others[name].within(name, wanted)))
+        return [row for row, values in enumerate(self._rows) if all(test(values[i]) for i, test in tests)]
 
     # -- values ------------------------------------------------------------------------------------
 
@@ -151,19 +109,30 @@ class Knobs:
         return checked[self.along], tuple(checked[name] for name in self._others) or None
 
     def place(self, **values: Any) -> float:
-        """Return the point of the line for the values, in the row nearest to those of the other knobs."""
+        """Return the point of the line for the values, in the row nearest to those of the other knobs.
+
+        This row has the same choices; its numbers are nearest in the Euclidean distance on their scales.
+        """
         value, alpha = self.coordinates(**values)
-        return self.line.at(self._nearest_row(alpha or ()), self.scale.place(value))
+        distances = ((self._coordinates - self._vector(alpha or ())) ** 2).sum(axis=1)
+        return self.line.at(int(distances.argmin()), self.scale.place(value))
+
+    @cached_property
+    def _coordinates(self) -> FloatArray:
+        return np.array([self._vector(row) for row in self._rows])
+
+    def _vector(self, alpha: tuple[Any, ...]) -> FloatArray:
+        kinds = self._others.values()
+        return np.array([kind.coordinate(value) for kind, value in zip(kinds, alpha, strict=True)])
 
     def parameters(self, row: int, x: float) -> dict[str, Any]:
         """Return the values by name, for position x of a row: the arguments of a problem's methods."""
-        return dict(zip(self.names, (self.scale.value(x), *self._rows.values[row]), strict=True))
+        return dict(zip(self.names, (self.scale.value(x), *self._rows[row]), strict=True))
 
     def from_rows(self, functions: Sequence[Piecewise]) -> Boxes:
         """Return a function of all knobs, given one function of the values along each row."""
-        others = self.names[1:]
-        pairs = zip(functions, self._rows.values, strict=True)
-        return Boxes([(function, dict(zip(others, row, strict=True))) for function, row in pairs])
+        boxes = (dict(zip(self._others, row, strict=True)) for row in self._rows)
+        return Boxes(zip(functions, boxes, strict=True))
 
     # -- plain data --------------------------------------------------------------------------------
 
@@ -183,10 +152,8 @@ class Knobs:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for `spaces.restore`."""
-        return {
-            "knobs": [{"name": name} | kind.to_dict() for name, kind in self.knobs.items()],
-            "along": self.along,
-        }
+        knobs = [{"name": name} | kind.to_dict() for name, kind in self.knobs.items()]
+        return {"knobs": knobs, "along": self.along}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Knobs:
@@ -232,41 +199,32 @@ class KnobLine(Line):
             )
         else:
             parts = [(function, [0 if at is None else self.read(at)[0]])]
-        return self._laid([(*self._on_scale(part), rows) for part, rows in parts])
+        pieces = [self._pieces(part, rows) for part, rows in parts]
+        rows, lo, hi, left, right = (np.concatenate(column) for column in zip(*pieces, strict=True))
+        if not rows.size:
+            raise ValueError(f"the function told must contain a value of {self._knobs!r}")
+        edges, index = self.arrange(rows, lo, hi)
+        kind = max((part for part, _ in parts), key=lambda part: part.degree)
+        return kind.of_ends(edges, *(np.append(values, math.nan)[index] for values in (left, right)))
 
-    def _on_scale(self, function: Piecewise) -> tuple[Piecewise, FloatArray]:
-        """Return the function and the positions of its edges."""
+    def _pieces(self, function: Piecewise, rows: list[int]) -> tuple[Any, ...]:
+        """Return the seen pieces of a function on each row: rows, ends on the scale, values at the ends."""
         lo, hi = self.scale.span
         if function.edges[0] < lo or function.edges[-1] > hi:
             raise ValueError(
                 f"the function told must lie inside [{lo:g}, {hi:g}], "
                 f"got one on [{float(function.edges[0])!r}, {float(function.edges[-1])!r}]"
             )
-        function = self.scale.steps(function)
+        if function.degree > 0 and (self.log or math.isfinite(self.size)):
+            raise TypeError(
+                f"on a log scale, or with steps, a function must be a PiecewiseConstant, got {function!r}"
+            )
         places = np.array([self.scale.place(edge) for edge in function.edges.tolist()])
         if function.edges[-1] >= self._knobs.interval.hi:  # the end of the knob is closed
             places[-1] = self.hi
-        return function, places
-
-    def _laid(self, parts: list[tuple[Piecewise, FloatArray, list[int]]]) -> Piecewise:
-        """Return functions, with the positions of their edges, on their rows."""
-        lo, hi, left, right, rows = [], [], [], [], []
-        for function, places, among in parts:
-            kept = ~function.unseen
-            if math.isfinite(self.size):  # drop pieces that contain no value
-                kept &= places[1:] > places[:-1]
-            for row in among:
-                rows.append(np.full(int(kept.sum()), row))
-                lo.append(places[:-1][kept])
-                hi.append(places[1:][kept])
-                left.append(function.ends[0][kept])
-                right.append(function.ends[1][kept])
-        if not any(row.size for row in rows):
-            raise ValueError(f"the function told must contain a value of {self._knobs!r}")
-        # `pieces` sorts by position: it gets the indices of the pieces in place of their values.
-        index = np.arange(sum(row.size for row in rows), dtype=np.float64)
-        laid = self.pieces(np.concatenate(rows), np.concatenate(lo), np.concatenate(hi), index)
-        which = np.where(np.isnan(laid.values), -1.0, laid.values).astype(np.int64)
-        ends = [np.where(which < 0, math.nan, np.concatenate(side)[which]) for side in (left, right)]
-        kind = max((part for part, _, _ in parts), key=lambda part: part.degree)
-        return kind.of_ends(np.array(laid.edges), *ends)
+        kept = ~function.unseen
+        if math.isfinite(self.size):  # drop pieces that contain no value
+            kept &= places[1:] > places[:-1]
+        columns = (places[:-1][kept], places[1:][kept], *(values[kept] for values in function.ends))
+        which = np.repeat(np.array(rows, np.int64), int(kept.sum()))
+        return which, *(np.tile(column, len(rows)) for column in columns)

@@ -4,87 +4,60 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import product
-from typing import Any, NamedTuple
+from itertools import chain, product
+from typing import Any
 
 import numpy as np
 
-from semibandit.spaces.kinds import Kind
+from semibandit.spaces.kinds import Choice, Kind, Number
 from semibandit.spaces.line import Axis
 
-__all__ = ["MAX_ROWS", "Rows", "make_rows"]
+__all__ = ["make_rows"]
 
-MAX_ROWS = 1024
-# Chosen by the mean loss on streams with one to seven knobs (benchmarks/knobs.py): few rows are learned
-# quickly, but three or more numbers need a finer grid.
-_ROWS = 24
-_MORE_ROWS = 5  # times as many for each number after the second,
-_MOST_ROWS = 256  # but not more
-_ROWS_PER_CHOICE = 4  # at least, unless that exceeds MAX_ROWS
+_ROWS = 64
+_ROWS_PER_CHOICE = 4  # at least, so that numbers can be tuned next to many choices
+_MAX_ROWS = 1024
 
 
-class Rows(NamedTuple):
-    """Values of the knobs in each row, and the positions of the rows along each axis."""
+def make_rows(kinds: Sequence[Kind]) -> tuple[tuple[tuple[Any, ...], ...], tuple[Axis, ...]]:
+    """Return the values of the knobs in each row, and the positions of the rows along each axis.
 
-    values: tuple[tuple[Any, ...], ...]
-    axes: tuple[Axis, ...]
+    Every combination of choices gets the same set of numbers: so many that there are up to 64 rows in all,
+    but at least four per combination up to 1,024 rows. This set is a product grid with about the same number
+    of values for each number. If the grid had less than two values of a number, it is a Latin hypercube.
 
-
-class _Factor(NamedTuple):
-    """Knobs that vary together, by their index, and the values they take together."""
-
-    knobs: tuple[int, ...]
-    values: list[tuple[Any, ...]]
-    apart: bool
-
-
-def make_rows(kinds: Sequence[Kind]) -> Rows:
-    """Return the rows for knobs of these kinds, at most 1,024.
-
-    Every combination of choices gets the same set of numbers, so that there are 24 rows in all for up to two
-    numbers, 120 for three and 256 for more; or four rows per combination if that is more. This set is a
-    product grid that gives each number about the same number of values. If the grid had less than two values
-    of a number, it is a Latin hypercube instead: r rows in which every number takes r evenly spread values.
-
-    >>> from semibandit.spaces.kinds import Choice, Integer, Real
-    >>> len(make_rows([Integer(1, 12), Choice("a", "b")]).values), len(make_rows([Real(0, 1)] * 12).values)
-    (24, 256)
+    >>> from semibandit.spaces.kinds import Integer, Real
+    >>> len(make_rows([Integer(1, 12), Choice("a", "b")])[0]), len(make_rows([Real(0, 1)] * 12)[0])
+    (24, 64)
     """
-    choices = [i for i, kind in enumerate(kinds) if not kind.ordered]
-    numbers = [i for i, kind in enumerate(kinds) if kind.ordered]
-    combinations = math.prod(int(kinds[i].count) for i in choices)
-    if combinations > MAX_ROWS:
+    choices = {i: kind for i, kind in enumerate(kinds) if isinstance(kind, Choice)}
+    numbers = {i: kind for i, kind in enumerate(kinds) if isinstance(kind, Number)}
+    combinations = math.prod(kind.count for kind in choices.values())
+    if combinations > _MAX_ROWS:
         raise ValueError(
-            f"the choices must have at most {MAX_ROWS} combinations, got {combinations}: each takes a row"
+            f"the choices must have at most {_MAX_ROWS} combinations, got {combinations}: each takes a row"
         )
-    wanted = min(_ROWS * _MORE_ROWS ** max(len(numbers) - 2, 0), _MOST_ROWS)
-    budget = min(max(wanted // combinations, _ROWS_PER_CHOICE), MAX_ROWS // combinations)
-    if 2 ** len(numbers) <= budget:
-        sizes = _even_sizes([kinds[i].count for i in numbers], budget)
-        values = {i: kinds[i].spread(n) for i, n in zip(numbers, sizes, strict=True)}
-        factors = [_Factor((i,), [(value,) for value in values[i]], False) for i in numbers]
-    else:
-        factors = [_Factor(tuple(numbers), _latin_hypercube([kinds[i] for i in numbers], budget), True)]
-    factors += [_Factor((i,), [(value,) for value in kinds[i].spread(0)], True) for i in choices]
-    return _product(sorted(factors, key=lambda factor: factor.knobs), len(kinds))
-
-
-def _product(factors: list[_Factor], n_knobs: int) -> Rows:
-    """Return all combinations of the factors' values; the last factor varies fastest."""
-    rows = []
-    for parts in product(*(factor.values for factor in factors)):
-        row = [None] * n_knobs
-        for factor, part in zip(factors, parts, strict=True):
-            for i, value in zip(factor.knobs, part, strict=True):
-                row[i] = value
-        rows.append(tuple(row))
-    sizes = [len(factor.values) for factor in factors]
-    index = np.indices(sizes).reshape(len(sizes), len(rows))
-    axes = [
-        Axis(index[k] / size, float(size), factor.apart)
-        for k, (size, factor) in enumerate(zip(sizes, factors, strict=True))
+    budget = min(max(_ROWS // combinations, _ROWS_PER_CHOICE), _MAX_ROWS // combinations)
+    # Factors of the grid: indices of knobs that vary together, and the values they take together.
+    factors: list[tuple[tuple[int, ...], list[tuple[Any, ...]]]] = [
+        ((i,), [(value,) for value in kind.values]) for i, kind in choices.items()
     ]
-    return Rows(tuple(rows), tuple(axes))
+    if 2 ** len(numbers) <= budget:
+        sizes = _even_sizes([kind.count for kind in numbers.values()], budget)
+        for (i, kind), n in zip(numbers.items(), sizes, strict=True):
+            factors.append(((i,), [(value,) for value in kind.spread(n)]))
+    else:
+        factors.append((tuple(numbers), _latin_hypercube(list(numbers.values()), budget)))
+    factors.sort(key=lambda factor: factor[0])
+    order = np.argsort([i for knobs, _ in factors for i in knobs]).tolist()
+    combined = [tuple(chain.from_iterable(parts)) for parts in product(*(values for _, values in factors))]
+    shape = [len(values) for _, values in factors]
+    index = np.indices(shape).reshape(len(shape), len(combined))
+    axes = [
+        Axis(index[k] / shape[k], float(shape[k]), apart=len(knobs) > 1 or knobs[0] in choices)
+        for k, (knobs, _) in enumerate(factors)
+    ]
+    return tuple(tuple(row[i] for i in order) for row in combined), tuple(axes)
 
 
 def _even_sizes(counts: Sequence[float], budget: int) -> list[int]:
@@ -98,12 +71,11 @@ def _even_sizes(counts: Sequence[float], budget: int) -> list[int]:
         sizes[min(growing, key=lambda i: sizes[i])] += 1
 
 
-def _latin_hypercube(kinds: Sequence[Kind], n: int) -> list[tuple[Any, ...]]:
-    """Return n points, each number at n evenly spread values.
+def _latin_hypercube(kinds: Sequence[Number], n: int) -> list[tuple[Any, ...]]:
+    """Return n points, each number at n evenly spread values; equal points are kept once.
 
     The orders of the values are those of an additive recurrence with the powers of 1/g, where g is the
-    positive root of g^(d + 1) = g + 1 (Roberts, 2018): a sequence of low discrepancy. Points that coincide,
-    as those of numbers with few values may, are kept once.
+    positive root of g^(d + 1) = g + 1 (Roberts, 2018): a sequence of low discrepancy.
     """
     root = 2.0
     for _ in range(64):

@@ -1,15 +1,14 @@
 """Scales: monotone maps between the values of a knob and positions on a line.
 
-Attributes of both: `ends`, the positions (start, end) of the line; `span`, the range of values on which a
-function of the knob may be defined; `size`, an upper bound for the number of useful cells; `log`.
+Attributes of both: `ends`, the first and last position; `span`, the range of values on which a function of
+the knob may be defined; `count`, the number of values; `size`, an upper bound for the number of useful cells;
+`log`, whether positions are logarithms.
 """
 
 from __future__ import annotations
 
 import math
 from typing import Any
-
-from semibandit.functions import Piecewise, PiecewiseConstant
 
 __all__ = ["ContinuousScale", "DiscreteScale", "Scale"]
 
@@ -22,29 +21,19 @@ class ContinuousScale:
     (0.0001, 0.01)
     """
 
-    size = math.inf
+    count = size = math.inf
 
     def __init__(self, lo: float, hi: float, log: bool = False) -> None:
-        self.lo, self.hi, self.log = lo, hi, log
-        self.span = lo, hi
+        self.span, self.log = (lo, hi), log
         self.ends = (math.log(lo), math.log(hi)) if log else (lo, hi)
 
     def place(self, edge: float) -> float:
         """Return the position of `edge`; both ends are exact."""
-        if edge <= self.lo:
-            return self.ends[0]
-        if edge >= self.hi:
-            return self.ends[1]
-        # Rounding must not move an inner point past an end.
-        return min(max(math.log(edge), self.ends[0]), self.ends[1]) if self.log else edge
+        return _mapped(edge, self.span, self.ends, math.log if self.log else float)
 
     def value(self, x: float) -> float:
         """Return the value at position x; both ends are exact."""
-        if x <= self.ends[0]:
-            return self.lo
-        if x >= self.ends[1]:
-            return self.hi
-        return min(max(math.exp(x), self.lo), self.hi) if self.log else x
+        return _mapped(x, self.ends, self.span, math.exp if self.log else float)
 
     def snap(self, x: float) -> float:
         """Return x: the line may be cut anywhere."""
@@ -55,11 +44,12 @@ class ContinuousScale:
         middle = 0.5 * lo + 0.5 * hi  # of two neighbouring doubles, the first
         return self.value(middle if middle < hi else lo), (self.value(lo), self.value(hi))
 
-    def steps(self, function: Piecewise) -> Piecewise:
-        """Return the function; on a log scale only step functions keep their form."""
-        if self.log and function.degree > 0:
-            raise TypeError(f"on a log scale a function must be a PiecewiseConstant, got {function!r}")
-        return function
+
+def _mapped(x: float, source: tuple[float, float], target: tuple[float, float], f: Any) -> float:
+    """Return f(x), with the ends of the source mapped to those of the target in spite of rounding."""
+    if x <= source[0]:
+        return target[0]
+    return target[1] if x >= source[1] else min(max(f(x), target[0]), target[1])
 
 
 class DiscreteScale:
@@ -117,13 +107,11 @@ class DiscreteScale:
 
     def first(self, edge: float) -> int:
         """Return the index of the first value >= `edge`; `count` if there is none."""
-        if edge > self.hi:
-            return self.count
         guess = (edge - self.lo) / (self.hi - self.lo) * (self.count - 1)
-        i = min(max(math.ceil(guess), 0), self.count - 1)
-        while i > 0 and self.at(i - 1) >= edge:
+        i = min(max(math.ceil(guess), 0), self.count)
+        while i > 0 and self.at(i - 1) >= edge:  # rounding, as above
             i -= 1
-        while self.at(i) < edge:
+        while i < self.count and self.at(i) < edge:
             i += 1
         return i
 
@@ -138,24 +126,12 @@ class DiscreteScale:
     def snap(self, x: float) -> float:
         """Return the nearest end of a cell."""
         i = self.index(x)
-        below, above = self.edge(i), self.edge(i + 1)
-        return below if x - below <= above - x else above
+        return min(self.edge(i), self.edge(i + 1), key=lambda edge: abs(x - edge))
 
     def stretch(self, lo: float, hi: float) -> tuple[Any, tuple[Any, Any]]:
         """Return the middle, the first and the last of the values whose cells meet [lo, hi)."""
         first, last = self.index(lo), self.index(math.nextafter(hi, -math.inf))
         return self.at((first + last) // 2), (self.at(first), self.at(last))
-
-    def steps(self, function: Piecewise) -> Piecewise:
-        """Return the function with one step per value, unless it is a step function already."""
-        if function.degree == 0:
-            return function
-        lo, hi = float(function.edges[0]), float(function.edges[-1])
-        last = self.count if hi == self.hi else self.first(hi)  # the right end of the knob is closed
-        values = [self.at(i) for i in range(self.first(lo), last)]
-        if not values:
-            raise ValueError(f"the function told must contain a value of the knob, got {function!r}")
-        return PiecewiseConstant([*values, max(hi, math.nextafter(values[-1], math.inf))], function(values))
 
 
 Scale = ContinuousScale | DiscreteScale

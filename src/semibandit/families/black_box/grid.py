@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import struct
 
 __all__ = ["DyadicGrid"]
 
@@ -22,8 +21,6 @@ class DyadicGrid:
     tolerance
         Largest width of a cell; cells are never narrower than 4 spacings of doubles at the ends, so that grid
         points are distinct.
-    exact
-        Whether to continue below the grid by halving the number of doubles in the bracket.
 
     Examples
     --------
@@ -32,13 +29,10 @@ class DyadicGrid:
     (4, 0.5, 0.75, None)
     """
 
-    def __init__(self, lo: float, hi: float, tolerance: float, exact: bool = False) -> None:
-        self.lo, self.hi, self.exact = lo, hi, exact
-        spacing = 4.0 * math.ulp(max(abs(lo), abs(hi)))
-        cells = (hi - lo) / tolerance
-        wanted = math.ceil(math.log2(cells)) if math.isfinite(cells) else 1024
-        possible = math.floor(math.log2((hi - lo) / spacing)) if spacing < hi - lo else 0
-        self.levels = max(min(wanted, possible), 0)
+    def __init__(self, lo: float, hi: float, tolerance: float) -> None:
+        self.lo, self.hi = lo, hi
+        narrowest = max(tolerance, 8.0 * math.ulp(max(abs(lo), abs(hi))))
+        self.levels = max(math.ceil(math.log2((hi - lo) / narrowest)), 0)
         self.n_cells = 1 << self.levels
 
     def point(self, i: int) -> float:
@@ -57,13 +51,7 @@ class DyadicGrid:
     def between(self, a: float, b: float) -> float | None:
         """Return the next point to probe strictly between a < b; None at the end of the search."""
         i = self._coarsest(a, b)
-        if i is not None:
-            return self.point(i)
-        if self.exact:
-            below, above = _ordinal(a), _ordinal(b)
-            if above - below > 1:
-                return _from_ordinal((below + above) // 2)
-        return None
+        return None if i is None else self.point(i)
 
     def most_probes(self, a: float, b: float) -> int:
         """Return the largest number of grid points that a search between a < b probes."""
@@ -79,15 +67,3 @@ class DyadicGrid:
             return None
         shift = (before ^ last).bit_length() - 1
         return last >> shift << shift
-
-
-def _ordinal(x: float) -> int:
-    """Return the rank of a double among all doubles; that of 0.0 is 0."""
-    (bits,) = struct.unpack("<q", struct.pack("<d", x))
-    return int(bits) if bits >= 0 else -int(bits & 0x7FFF_FFFF_FFFF_FFFF)
-
-
-def _from_ordinal(i: int) -> float:
-    """Return the double of a rank."""
-    (x,) = struct.unpack("<d", struct.pack("<q", abs(i)))
-    return math.copysign(x, i)

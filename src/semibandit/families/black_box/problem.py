@@ -13,7 +13,7 @@ import numpy as np
 from semibandit import _validate
 from semibandit.families.black_box.grid import DyadicGrid
 from semibandit.families.black_box.outputs import same_output
-from semibandit.families.black_box.search import RowSearch, SearchRule
+from semibandit.families.black_box.search import RowSearch, RunBudget, SearchRule
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.spaces import Boxes, Interval, Knobs, call, parameters_of
 
@@ -51,33 +51,27 @@ class BlackBox:
     partition
         "output": `reveal` returns the interval with the same output. "loss": the interval with the same loss,
         by a walk from output to output that stops where the loss changes, with two bisections per output.
-    exact
-        Whether to continue the bisection below the tolerance, to neighbouring doubles: ends are then exact.
     check
-        Number of random points inside of each revealed interval that are run and compared.
-    on_recurrence
-        Reaction to a checked point with another output: "raise", or "shrink" the interval to the part around
-        rho.
+        Number of points inside of each revealed interval that are run and compared; another output raises an
+        error. They depend on the interval only.
     resolution
         `losses` finds every piece of at least this width even if outputs recur; default: 1/64 of the width
         of the space.
     max_runs
-        Limit on the runs of one call of `losses`, or of a walk of `reveal`; beyond it they raise an error. An
-        output that changes with every rho has no pieces to find.
+        Limit on the runs of one call; beyond it an error is raised. An output that changes with every rho has
+        no pieces to find.
     n_jobs
         Number of threads of `losses`. They help if `run` waits for another process or releases the GIL.
     high, maximize
         Largest loss, and whether losses are utilities: for the learner that plays the problem.
-    seed
-        Seed of the points of `check`.
 
     Attributes
     ----------
     n_runs
         Number of calls of `run` so far. No parameter is run twice.
     most_runs
-        Bound on the runs of `reveal`: 2·⌈log₂(width/tolerance)⌉ + 1, without those of `check` and `exact`;
-        with partition="loss", per output.
+        Bound on the runs of `reveal`: 2·⌈log₂(width/tolerance)⌉ + 1, without those of `check`; with
+        partition="loss", per output.
 
     Examples
     --------
@@ -88,14 +82,6 @@ class BlackBox:
     (True, 1.0, 0.2)
     >>> problem.n_runs <= problem.most_runs == 61
     True
-
-    >>> import semibandit as sb
-    >>> knobs = sb.Knobs(depth=sb.Integer(1, 12), mode=sb.Choice("fast", "good"))
-    >>> def run(instance, depth, mode):
-    ...     return depth >= instance, mode
-    >>> box = sb.BlackBox(run, 5, knobs, lambda output: 0.2 if output[0] else 0.9)
-    >>> box.reveal(depth=7, mode="fast"), box.reveal(depth=4, mode="good")
-    (PiecewiseConstant([5.0, 12.0], [0.2]), PiecewiseConstant([1.0, 5.0], [0.9]))
     """
 
     def __init__(
@@ -108,15 +94,12 @@ class BlackBox:
         *,
         equal: Callable[[Any, Any], bool] = same_output,
         partition: str = "output",
-        exact: bool = False,
         check: int = 0,
-        on_recurrence: str = "raise",
         resolution: float | None = None,
         max_runs: int = 100_000,
         n_jobs: int = 1,
         high: float = 1.0,
         maximize: bool = False,
-        seed: int = 0,
     ) -> None:
         for name, function in (("run", run), ("loss", loss), ("equal", equal)):
             _validate.function(name, function)
@@ -124,41 +107,34 @@ class BlackBox:
             raise TypeError(f"space must be an Interval or Knobs, got {space!r}")
         self.run, self.instance, self.space, self.equal = run, instance, space, equal
         line = space.line
-        self._scale, self._width = line.scale, line.hi - line.lo
-        self.tolerance = _validate.number("tolerance", tolerance, low=0.0, high=self._width, open=True)
-        self.exact = _validate.boolean("exact", exact)
-        self.maximize = _validate.boolean("maximize", maximize)
+        self._scale, width = line.scale, line.hi - line.lo
+        self.tolerance = _validate.number("tolerance", tolerance, low=0.0, high=width, open=True)
         self.partition = _validate.choice("partition", partition, ("output", "loss"))
-        self.on_recurrence = _validate.choice("on_recurrence", on_recurrence, ("raise", "shrink"))
-        self.resolution = self._width / _COARSE_CELLS if resolution is None else self._checked(resolution)
-        self.max_runs = _validate.integer("max_runs", max_runs, low=1)
+        if resolution is None:
+            resolution = width / _COARSE_CELLS
+        self.resolution = _validate.number("resolution", resolution, low=0.0, open=True)
         self.n_jobs = _validate.integer("n_jobs", n_jobs, low=1)
         self.high = _validate.number("high", high, low=0.0, open=True)
-        # The same fractions for all intervals: an interval is checked at the same points from everywhere.
-        check, seed = _validate.integer("check", check, low=0), _validate.seed("seed", seed)
-        fractions = np.random.default_rng(seed).random(check).tolist()
+        self.maximize = _validate.boolean("maximize", maximize)
         self._loss = loss if _takes_one_argument(loss) else partial(loss, instance)
         # On a discrete scale a cell of the grid contains at most one value, so that none is missed.
-        cell = self.tolerance if math.isinf(line.size) else self._width / line.size
-        self._rule = SearchRule(
-            DyadicGrid(line.lo, line.hi, cell, self.exact), equal, self._scale.value, fractions,
-            self.on_recurrence == "shrink", self.max_runs,
-        )  # fmt: skip
-        self.most_runs = self._rule.most_runs
+        grid = DyadicGrid(line.lo, line.hi, self.tolerance if math.isinf(line.size) else width / line.size)
+        fractions = np.random.default_rng(0).random(_validate.integer("check", check, low=0)).tolist()
+        self._rule = SearchRule(grid, equal, line.value, fractions)
+        self._budget = RunBudget(_validate.integer("max_runs", max_runs, low=1))
         self._searches: dict[Any, RowSearch] = {}
-
-    def _checked(self, resolution: float) -> float:
-        return min(_validate.number("resolution", resolution, low=0.0, open=True), self._width)
+        self.most_runs = self._rule.most_runs
 
     @property
     def n_runs(self) -> int:
         """Number of calls of `run` so far. No parameter is run twice."""
-        return sum(search.n_runs for search in self._searches.values())
+        return self._budget.n_runs
 
     def _search(self, alpha: Any) -> RowSearch:
         """Return the search along the row with these further parameters."""
         if alpha not in self._searches:
-            self._searches[alpha] = RowSearch(partial(self._run, alpha), self._loss_of, self._rule)
+            run = partial(self._run, alpha)
+            self._searches[alpha] = RowSearch(run, self._loss_of, self._rule, self._budget)
         return self._searches[alpha]
 
     def _run(self, alpha: Any, value: Any) -> Any:
@@ -170,6 +146,7 @@ class BlackBox:
     def _at(self, args: tuple[Any, ...], values: dict[str, Any]) -> tuple[RowSearch, Any, float]:
         """Return the search along the row of the parameters, the value in the row, and its position."""
         value, alpha = self.space.coordinates(*args, **values)
+        self._budget.renew()
         return self._search(alpha), value, self._scale.place(value)
 
     # -- the three kinds of feedback -------------------------------------------------------------
@@ -207,7 +184,7 @@ class BlackBox:
         above = max(float(self._scale.value(x)), math.nextafter(value, math.inf))
         return above if above < end else math.nextafter(end, -math.inf)
 
-    def losses(self, resolution: float | None = None, n_jobs: int | None = None) -> PiecewiseConstant | Boxes:
+    def losses(self) -> PiecewiseConstant | Boxes:
         """Return the loss everywhere (full information); on `Knobs`, as `Boxes` of all rows.
 
         Bisects between grid points whose outputs differ. Finds every piece that contains a grid point if the
@@ -215,19 +192,11 @@ class BlackBox:
         O(width/resolution + P·log(resolution/tolerance)) runs per row with P pieces. The result does not
         depend on `n_jobs`.
         """
-        resolution = self.resolution if resolution is None else self._checked(resolution)
-        n_jobs = self.n_jobs if n_jobs is None else _validate.integer("n_jobs", n_jobs, low=1)
-        limit = self.n_runs + self.max_runs
-        rows: list[PiecewiseConstant] = []
-        for alpha in self.space.alphas:
-            search = self._search(alpha)
-            rows.append(self._row(search, search.starts(resolution, n_jobs)))
-            if self.n_runs > limit:
-                raise ValueError(
-                    f"more than max_runs = {self.max_runs} runs in {len(rows)} of "
-                    f"{len(self.space.alphas)} rows"
-                )
-        return self.space.from_rows(rows)
+        self._budget.renew()
+        searches = map(self._search, self.space.alphas)
+        return self.space.from_rows(
+            [self._row(search, search.starts(self.resolution, self.n_jobs)) for search in searches]
+        )
 
     def _row(self, search: RowSearch, starts: list[float]) -> PiecewiseConstant:
         """Return the loss along a row; of several pieces that begin at one value, the last counts."""
@@ -237,8 +206,7 @@ class BlackBox:
         return row.compress() if self.partition == "loss" else row
 
     def __repr__(self) -> str:
-        extra = ", exact=True" if self.exact else ""
-        return f"<BlackBox on {self.space!r}, tolerance={self.tolerance:g}{extra}: {self.n_runs} runs so far>"
+        return f"<BlackBox on {self.space!r}, tolerance={self.tolerance:g}: {self.n_runs} runs so far>"
 
 
 def _takes_one_argument(function: Callable[..., Any]) -> bool:

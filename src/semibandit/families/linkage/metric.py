@@ -114,7 +114,7 @@ class MetricLinkage:
         self._shared = None if getattr(cost, "needs_distances", True) else TreeCosts(cost)
         scale = power_of_two(*both, exponent=_EXACT)
         self._scaled = (self._d0, self._d1) if scale == 1.0 else (self._d0 * scale, self._d1 * scale)
-        end = self.space.span[1]
+        end = self.space.line.ends[1]
         self.unit = end - math.nextafter(end, 0.0)
         self._first = self._at(self._alphas[0])  # checks that the cost fits the points
         self.n_runs = 0
@@ -184,7 +184,7 @@ class MetricLinkage:
 
     @property
     def _alphas(self) -> tuple[float, ...]:
-        return self.space.axes[0]
+        return self.space.alphas
 
     def _placed(self, rho: float, alpha: float) -> float:
         """Return rho, checked; on a row as its point on the line of the rows stands for it."""
@@ -213,11 +213,11 @@ class MetricLinkage:
 
 
 def _checked(space: Any) -> Strips:
-    if not isinstance(space, Strips) or len(space.axes) != 1:
-        raise TypeError(f"space must be Strips with rows in one further parameter, got {space!r}")
+    if not isinstance(space, Strips):
+        raise TypeError(f"space must be Strips, got {space!r}")
     if space.interval.margin or space.interval.span != (0.0, 1.0):
         raise ValueError(f"space must have rows of Interval(0, 1), got {space.interval!r}")
-    alphas = space.axes[0]
+    alphas = space.alphas
     if alphas[0] < 0.0 or alphas[-1] > 1.0:
         raise ValueError(f"space must have alpha in [0, 1], got {alphas[0]} to {alphas[-1]}")
     return space
