@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from semibandit import _validate
 from semibandit._validate import FloatArray
 
-__all__ = ["Bounds", "bernstein_radius", "betting_bounds", "rules_out"]
+__all__ = ["Bounds", "bernstein_radius", "betting_bounds", "mean_and_error", "rules_out"]
 
 _MOST_BET = 0.75  # share of the capital; the paper has 1/2 or 3/4, which is narrower for small variances
 _BISECTIONS = 50
@@ -22,6 +22,20 @@ class Bounds(NamedTuple):
 
     low: float
     high: float
+
+
+def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
+    """Return the sample mean and its standard error; the error is nan for n = 1, both are for n = 0.
+
+    >>> mean_and_error([1.0, 3.0])
+    (2.0, 1.0)
+    """
+    n = len(values)
+    if n == 0:
+        return math.nan, math.nan
+    mean = math.fsum(values) / n
+    squares = math.fsum((value - mean) ** 2 for value in values)
+    return mean, math.sqrt(squares / (n - 1) / n) if n > 1 else math.nan
 
 
 def bernstein_radius(

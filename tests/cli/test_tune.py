@@ -103,22 +103,20 @@ def test_failed_rounds_are_counted_with_their_reasons(folder):
     assert result.exit_code == 0, result.output
     assert "35 rounds, 35 runs, 5 rounds failed" in result.output
     assert "failed 5 times: exit status 3: broken" in result.output
-    assert "5 failed rounds did not count as a loss; --failed high changes that." in result.output
-    assert "Warning" not in result.output
+    assert "5 failed rounds did not count as a loss; if ρ is the reason, --failed high" in result.output
 
 
-def test_a_warning_where_failures_depend_on_the_value(folder):
+def test_failures_are_counted_by_value_and_become_losses_on_request(folder):
     fails_on_the_right = "case $1 in 0.[89]*) exit 3;; esac; echo 0.5"
     command = f"/bin/sh -c '{fails_on_the_right}' sh {{rho}} {{instance}}"
     result = tune(command=command)
-    assert "Warning: of the runs with ρ from 0.8 to 1, " in result.output
-    assert "If ρ is the reason, --failed high counts a failure as a loss." in result.output
+    assert "± error  runs  failed" in " ".join(result.output.split("\n")).replace("   ", "  ")
     skipped = sum(row.loss is None for row in rounds())
+    assert skipped == sum(row.rho >= 0.8 for row in rounds())
     result = tune("--failed", "high", "--again", command=command)  # counts for new rounds only
     learned = sum((row.info or {}).get("failure") is not None for row in rounds())
     assert f"{skipped} failed rounds did not count as a loss" in result.output
     assert f"{learned} failed round" in result.output
-    assert "counted as a loss." in result.output
 
 
 def test_limits_count_as_the_worst_loss(folder):

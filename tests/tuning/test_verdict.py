@@ -1,14 +1,12 @@
-"""Summaries, the values tried, clusters of failures, and the verdict on the default."""
+"""Summaries, the values tried, and the verdict on the default."""
 
-import itertools
 import math
 
 import numpy as np
 import pytest
-from scipy.stats import fisher_exact
 
 from semibandit.tuning import RunRecord
-from semibandit.tuning.verdict import Tried, compare, failure_cluster, of_default, summarise, tried
+from semibandit.tuning.verdict import Tried, compare, of_default, summarise, tried
 
 ENDS = (0.0, 1.0)
 
@@ -86,21 +84,24 @@ def test_verdicts_are_seldom_wrong_at_any_time():
 
 
 def test_rows_of_values_and_of_stretches():
-    finished = [played(0.2, 0.1), played(0.2, 0.3), played(0.7, 0.5, 0.4), RunRecord("a", 0.2, None)]
+    finished = [
+        played(0.2, 0.1),
+        played(0.2, 0.3),
+        played(0.7, 0.5, 0.4),
+        RunRecord("a", 0.2, None, failure="x"),
+    ]
     few = tried(finished, ENDS)
     assert few == [
-        Tried(0.2, 0.2, pytest.approx(0.2), pytest.approx(0.1), 2),
+        Tried(0.2, 0.2, pytest.approx(0.2), pytest.approx(0.1), 2, 1),
         Tried(0.7, 0.7, 0.5, pytest.approx(math.nan, nan_ok=True), 1),
     ]
     assert of_default(finished, 0.9).mean == 0.4
     assert of_default(finished[:2], 0.9) is None
     many = tried([played(x, x) for x in np.linspace(0, 1, 101)], ENDS, rows=4)
-    assert [(row.lo, row.hi, row.runs) for row in many] == [
-        (0, 0.25, 25),
-        (0.25, 0.5, 25),
-        (0.5, 0.75, 25),
-        (0.75, 1, 26),
-    ]
+    assert [(row.lo, row.hi) for row in many] == [(0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1)]
+    assert [row.runs for row in many] == [25, 25, 25, 26]
+    (lost,) = tried([RunRecord("a", 0.2, None, failure="x")], ENDS)
+    assert (math.isnan(lost.mean), lost.runs, lost.failed) == (True, 0, 1)
 
 
 def test_summary_counts_rounds_and_compares_with_the_default():
@@ -119,28 +120,3 @@ def test_summary_counts_rounds_and_compares_with_the_default():
     assert found.comparison == pytest.approx((2, 0.2, 0.45, np.std([-0.4, -0.1], ddof=1) / math.sqrt(2)))
     assert summarise([]).comparison is None
     assert math.isnan(summarise([]).mean_loss)
-
-
-def test_failures_cluster_by_fishers_exact_test():
-    rng = np.random.default_rng(0)
-    verdicts = []
-    for _ in range(60):
-        n, strength = rng.integers(1, 60), rng.choice([0.0, 0.3, 0.9])
-        rho = rng.random(n)
-        failed = rng.random(n) < np.where(rho < 0.3, strength, 0.1)
-        cells = np.minimum((rho * 10).astype(int), 9)
-        chances, counts = {}, {}
-        for span in itertools.combinations(range(11), 2):
-            inside = (cells >= span[0]) & (cells < span[1])
-            table = [[np.sum(side & failed), np.sum(side & ~failed)] for side in (inside, ~inside)]
-            chances[span] = fisher_exact(table, alternative="greater").pvalue
-            counts[span] = tuple(x for row in table for x in (row[0], sum(row)))
-        found = failure_cluster(list(zip(rho.tolist(), failed.tolist(), strict=True)), 0.0, 1.0)
-        verdicts.append(found is not None)
-        assert verdicts[-1] == (55 * min(chances.values()) <= 0.01)
-        if found:
-            span = round(found.lo * 10), round(found.hi * 10)
-            assert chances[span] == pytest.approx(min(chances.values()))
-            assert found[2:] == counts[span]
-    assert 5 < sum(verdicts) < 55
-    assert failure_cluster([], 0.0, 1.0) is None

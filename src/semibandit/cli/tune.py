@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 from typer.core import TyperCommand
 
-from semibandit.cli.terminal import console, drawable, plain
+from semibandit.cli.terminal import console, drawable, plain, progress_bar
 from semibandit.cli.tune_report import played, report
 
 if TYPE_CHECKING:
@@ -266,18 +266,12 @@ def tune(options: Options) -> None:
 
 def _run(tuner: Tuner, names: list[str], **which: bool) -> str | None:
     """Run all rounds with a progress bar; return why they ended early, if they did."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
     from semibandit.tuning import StoppedError
 
     total = tuner.n_todo(names, **which)
-    progress = Progress(
-        TextColumn("tuning"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}"), console=console(stderr=True), transient=True,
-    )  # fmt: skip
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with progress:
+        with progress_bar(console(stderr=True)) as progress:
             task = progress.add_task("tuning", total=total, note="")
             failed = 0
             for record in tuner.rounds(names, **which):

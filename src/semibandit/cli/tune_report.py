@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from semibandit.cli.terminal import console, plain
+from semibandit.cli.terminal import console, plain, table
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from semibandit.tuning import RunRecord, Summary, Tuner
+    from semibandit.tuning.verdict import Tried
 
 __all__ = ["played", "report"]
 
@@ -20,7 +21,7 @@ def report(tuner: Tuner, ended: str | None) -> None:
     """Print the result, the values tried, and remarks on failures; `ended` says why tuning was stopped."""
     out = console(highlight=False)
     summary = tuner.summary()
-    out.print(_result(tuner, summary))
+    out.print(table(_result_rows(tuner, summary)))
     if tuner.learner.n_told and not tuner.space.names:
         out.print(_standings(tuner) if tuner.race else _values(tuner))
     for line in _remarks(tuner, summary):
@@ -39,21 +40,9 @@ def played(record: RunRecord) -> str:
     return ", ".join(f"{name} = {_shown(value)}" for name, value in record.values.items())
 
 
-def _result(tuner: Tuner, summary: Summary) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE, show_header=False)
-    table.add_column(no_wrap=True)
-    table.add_column()
-    for row in _result_rows(tuner, summary):
-        table.add_row(*row)
-    return table
-
-
 def _result_rows(tuner: Tuner, summary: Summary) -> Iterator[tuple[str, str]]:
     """Yield the recommended value, its loss, and the comparison with the default."""
-    word = "value" if tuner.maximize else "loss"
+    word = _word(tuner)
     runs = f"a race, {summary.n_runs} runs" if tuner.race else _rounds_and_runs(summary)
     yield "done", runs + (f", {summary.n_failed} rounds failed" if summary.n_failed else "")
     best = tuner.learner.recommend()
@@ -105,10 +94,14 @@ def _values(tuner: Tuner) -> Table:
     rows = []
     for row in tuner.values_tried():
         name = f"{row.lo:.6g}" if row.lo == row.hi else f"{row.lo:.4g} to {row.hi:.4g}"
-        rows.append((name, f"{row.mean:.6g}", _or_blank(row.error), str(row.runs)))
+        rows.append((name, *_figures(row)))
     if (other := tuner.default_row()) is not None:
-        rows.append((f"default {other.lo:.6g}", f"{other.mean:.6g}", _or_blank(other.error), str(other.runs)))
-    return _table(("ρ", _mean_heading(tuner), "± error", "runs"), rows)
+        rows.append((f"default {other.lo:.6g}", *_figures(other)))
+    return _columns(("ρ", f"mean {_word(tuner)}", "± error", "runs", "failed"), rows)
+
+
+def _figures(row: Tried) -> tuple[str, ...]:
+    return _or_blank(row.mean, 6), _or_blank(row.error), str(row.runs), str(row.failed or "")
 
 
 def _standings(tuner: Tuner) -> Table:
@@ -122,20 +115,19 @@ def _standings(tuner: Tuner) -> Table:
         difference = "" if leads or not math.isfinite(row.difference) else f"{row.difference:+.4g}"
         error = "" if leads else _or_blank(row.error)
         figures = (f"{row.rho:.6g}", f"{row.mean:.6g}", difference, error, str(row.runs))
-        rows.append((*figures, ", ".join(notes)))
-    return _table(("ρ", _mean_heading(tuner), "minus best", "± error", "runs", ""), rows)
+        rows.append((*figures, str(row.failed or ""), ", ".join(notes)))
+    return _columns(("ρ", f"mean {_word(tuner)}", "minus best", "± error", "runs", "failed", ""), rows)
 
 
-def _table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE)
-    for column in columns:
-        table.add_column(column, justify="right", no_wrap=True)
+def _columns(names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table:
+    """Return a table of figures, without columns that are empty in all rows."""
+    used = [i for i, name in enumerate(names) if name != "failed" or any(row[i] for row in rows)]
+    found = table()
+    for i in used:
+        found.add_column(names[i], justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(*row)
-    return table
+        found.add_row(*(row[i] for i in used))
+    return found
 
 
 def _remarks(tuner: Tuner, summary: Summary) -> Iterator[str]:
@@ -151,34 +143,19 @@ def _remarks(tuner: Tuner, summary: Summary) -> Iterator[str]:
         yield f"{_count(learned, 'failed round')} counted as a loss."
     if summary.n_skipped:
         skipped = _count(summary.n_skipped, "failed round")
-        yield f"{skipped} did not count as a loss; --failed high changes that."
-        yield from _cluster_warning(tuner)
-
-
-def _cluster_warning(tuner: Tuner) -> Iterator[str]:
-    from semibandit.tuning.verdict import failure_cluster
-
-    if tuner.space.names:
-        return
-    runs = [(record.rho, record.failure is not None) for record in tuner.finished]
-    if (found := failure_cluster(runs, tuner.space.interval.lo, tuner.space.interval.hi)) is not None:
-        yield (
-            f"Warning: of the runs with ρ from {found.lo:.4g} to {found.hi:.4g}, {found.failed} of "
-            f"{found.runs} failed, elsewhere {found.failed_elsewhere} of {found.runs_elsewhere}. "
-            "If ρ is the reason, --failed high counts a failure as a loss."
-        )
-
-
-def _mean_heading(tuner: Tuner) -> str:
-    return "mean value" if tuner.maximize else "mean loss"
+        yield f"{skipped} did not count as a loss; if ρ is the reason, --failed high counts them."
 
 
 def _count(n: int, what: str) -> str:
     return f"{n} {what}" + ("" if n == 1 else "s")
 
 
-def _or_blank(error: float) -> str:
-    return "" if math.isnan(error) else f"{error:.2g}"
+def _or_blank(x: float, digits: int = 2) -> str:
+    return "" if math.isnan(x) else f"{x:.{digits}g}"
+
+
+def _word(tuner: Tuner) -> str:
+    return "value" if tuner.maximize else "loss"
 
 
 def _shown(value: Any) -> str:

@@ -19,6 +19,7 @@ import msgspec
 import numpy as np
 
 from semibandit import _validate
+from semibandit.confidence import mean_and_error
 from semibandit.functions import PiecewiseConstant
 from semibandit.learners.recommendation import Recommendation
 from semibandit.learners.statistics import Evidence
@@ -47,8 +48,9 @@ class RaceTrial(Trial, frozen=True):
 class Standing:
     """A value of a race, compared with the recommended one on the instances that both have run.
 
-    `mean` is the mean loss of its own runs. `difference` is the mean loss minus that of the recommended value
-    over the common instances, and `error` its standard error; both are nan without enough common instances.
+    `mean` is the mean loss of its `runs` that did not fail. `difference` is the mean loss minus that of the
+    recommended value over the common instances, and `error` its standard error; both are nan without enough
+    common instances.
     """
 
     rho: float
@@ -56,6 +58,7 @@ class Standing:
     difference: float
     error: float
     runs: int
+    failed: int
     racing: bool
 
 
@@ -347,7 +350,7 @@ class Race:
         best = max(near, key=lambda rho: (len(known[rho]), -scores[rho], -rho))
         tried = sorted(self._state.losses)
         edges, at = self._edges(tried), tried.index(best)
-        mean, error = _mean_and_error(list(known[best].values()))
+        mean, error = mean_and_error(list(known[best].values()))
         evidence = Evidence(-mean if self.maximize else mean, error, len(known[best]))
         return Recommendation(best, (edges[at], edges[at + 1]), evidence=evidence)
 
@@ -361,10 +364,9 @@ class Race:
         for rho, losses in known.items():
             difference, error = _difference(losses, known[best])
             mean = sign * math.fsum(losses.values()) / len(losses)
-            row = Standing(
-                rho, mean + 0.0, sign * difference + 0.0, error, len(losses), rho in self._state.racing
-            )
-            rows.append((rho != best, difference, row))
+            failed = len(self._state.losses[rho]) - len(losses)
+            figures = mean + 0.0, sign * difference + 0.0, error, len(losses), failed
+            rows.append((rho != best, difference, Standing(rho, *figures, rho in self._state.racing)))
         return [row for *_, row in sorted(rows, key=lambda entry: (*entry[:2], entry[2].rho))]
 
     def density(self) -> PiecewiseConstant:
@@ -408,10 +410,4 @@ class Race:
 def _difference(losses: Losses, reference: Losses) -> tuple[float, float]:
     """Return the mean difference on common instances and its standard error; inf, nan without any."""
     pairs = [loss - reference[i] for i, loss in losses.items() if i in reference]
-    return _mean_and_error(pairs) if pairs else (math.inf, math.nan)
-
-
-def _mean_and_error(values: Sequence[float]) -> tuple[float, float]:
-    n, mean = len(values), math.fsum(values) / len(values)
-    squares = math.fsum((value - mean) ** 2 for value in values)
-    return mean, math.sqrt(squares / (n - 1) / n) if n > 1 else math.nan
+    return mean_and_error(pairs) if pairs else (math.inf, math.nan)

@@ -11,6 +11,8 @@ from semibandit.spaces import Choice, Integer, Knobs, Real
 __all__ = ["parse_knob", "parse_knobs", "parse_values"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_INTEGER = re.compile(r"([+-]?\d+)\.\.([+-]?\d+)(:log)?")
+_REAL = re.compile(r"(?!.*\.\.)([^:]+):([^:]+)(?::([^:]+))?")
 
 
 def parse_knobs(texts: Iterable[str]) -> Knobs:
@@ -45,28 +47,19 @@ def parse_knob(text: str) -> tuple[str, Real | Integer | Choice]:
         raise ValueError(f"--knob must be NAME=LO:HI, NAME=LO..HI or NAME=A,B, got {text!r}")
     if "," in rest:
         return name, Choice(*rest.split(","))
-    ends, _, scale = rest.partition(":") if ".." in rest else _after_second(rest)
+    found = _INTEGER.fullmatch(rest) or _REAL.fullmatch(rest)
     try:
-        if ".." in rest:
-            lo, hi = map(int, ends.split(".."))
-            if scale not in ("", "log"):
-                raise ValueError
-            return name, Integer(lo, hi, log=scale == "log")
-        start, end = map(float, ends.split(":"))
-        step = None if scale in ("", "log") else float(scale)
+        if found is None:
+            raise ValueError(
+                "expected LO:HI, LO:HI:log, LO:HI:STEP, LO..HI, LO..HI:log or A,B, with numbers LO and HI"
+            )
+        lo, hi, scale = found.groups()
+        if found.re is _INTEGER:
+            return name, Integer(int(lo), int(hi), log=scale is not None)
+        step = None if scale in (None, "log") else float(scale)
+        return name, Real(float(lo), float(hi), log=scale == "log", step=step)
     except ValueError as error:
-        if "lo " in str(error) or "log scale" in str(error):
-            raise ValueError(f"--knob {text}: {error}") from None
-        raise ValueError(
-            f"--knob {name} must be LO:HI, LO:HI:log, LO:HI:STEP, LO..HI, LO..HI:log or A,B, got {rest!r}"
-        ) from None
-    return name, Real(start, end, log=scale == "log", step=step)
-
-
-def _after_second(text: str) -> tuple[str, str, str]:
-    """Split LO:HI from the rest."""
-    parts = text.split(":", 2)
-    return ":".join(parts[:2]), "", parts[2] if len(parts) > 2 else ""
+        raise ValueError(f"--knob {text}: {error}") from None
 
 
 def parse_values(text: str, knobs: Knobs) -> dict[str, Any]:

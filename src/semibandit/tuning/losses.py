@@ -93,18 +93,17 @@ class AbortRule:
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
-        self._alike: list[RunRecord] | None = []
+        self._alike: list[RunRecord] = []
+        self._over = False  # a round was different
 
     def reason(self, record: RunRecord) -> str | None:
         """Return why to abort after this round, or None."""
-        if self._alike is None:
-            return None
-        if (kind := _kind(record)) is None or (self._alike and kind != _kind(self._alike[0])):
-            self._alike = None
+        first = self._alike[0] if self._alike else record
+        self._over = self._over or _kind(record) is None or _kind(record) != _kind(first)
+        if self._over:
             return None
         self._alike.append(record)
-        first, n = self._alike[0], len(self._alike)
-        instances = {each.instance for each in self._alike}
+        n, instances = len(self._alike), {each.instance for each in self._alike}
         if n < _ABORT_ROUNDS or len(instances) < _ABORT_INSTANCES:
             return None
         if first.failure is None:

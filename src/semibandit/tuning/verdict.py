@@ -6,27 +6,21 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from semibandit._validate import FloatArray
-from semibandit.confidence import Bounds, betting_bounds, rules_out
+from semibandit.confidence import Bounds, betting_bounds, mean_and_error, rules_out
 from semibandit.tuning.record import RunRecord
 
-__all__ = [
-    "Comparison", "FailureCluster", "Summary", "Tried", "Verdict", "compare", "failure_cluster", "of_default",
-    "summarise", "tried",
-]  # fmt: skip
+__all__ = ["Comparison", "Summary", "Tried", "Verdict", "compare", "of_default", "summarise", "tried"]
 
 _ALPHA = 0.05  # probability that a verdict is wrong
 _HALVINGS = 6  # the finest stretch that is compared with the default is a 64th of the space
 _MIN_PAIRS = 20  # a stretch with fewer pairs is widened
 _MAX_DOUBLINGS = 5  # of the pairs, when looking ahead
 _ROWS = 12
-_CELLS = 10  # in which failures are counted
-_CLUSTER_ALPHA = 0.01  # level of the test for a cluster of failures
 
 
 # -- counts and means ------------------------------------------------------------------------------
@@ -61,13 +55,11 @@ class Summary:
 
 def summarise(records: Sequence[RunRecord]) -> Summary:
     """Return the summary of finished rounds."""
-    losses = [record.loss for record in records if record.loss is not None]
     pairs = _pairs(records)
     comparison = None
     if pairs:
         learner, default = (math.fsum(column) / len(pairs) for column in zip(*pairs, strict=True))
-        error = _row(0.0, 0.0, [ours - theirs for ours, theirs in pairs]).error
-        comparison = Comparison(len(pairs), learner, default, error)
+        comparison = Comparison(len(pairs), learner, default, _error_of_difference(pairs))
     return Summary(
         n_rounds=len(records),
         n_runs=sum(record.runs for record in records),
@@ -76,7 +68,7 @@ def summarise(records: Sequence[RunRecord]) -> Summary:
         clipped=Counter(
             "over" if record.clipped.startswith("over") else "no end" for record in records if record.clipped
         ),
-        mean_loss=math.fsum(losses) / len(losses) if losses else math.nan,
+        mean_loss=mean_and_error([record.loss for record in records if record.loss is not None])[0],
         comparison=comparison,
     )
 
@@ -85,42 +77,43 @@ def _pairs(records: Iterable[RunRecord]) -> list[tuple[float, float]]:
     return [(r.loss, r.default_loss) for r in records if r.loss is not None and r.default_loss is not None]
 
 
+def _error_of_difference(pairs: Sequence[tuple[float, float]]) -> float:
+    return mean_and_error([ours - theirs for ours, theirs in pairs])[1]
+
+
 class Tried(NamedTuple):
-    """Runs with values from lo to hi: mean loss, its standard error (nan for one run), and their number."""
+    """Runs with values from lo to hi: mean loss, its standard error, runs with a loss, and failed runs."""
 
     lo: float
     hi: float
-    mean: float
-    error: float
+    mean: float  # nan without a loss
+    error: float  # nan for fewer than two losses
     runs: int
+    failed: int = 0
 
 
 def tried(records: Sequence[RunRecord], ends: tuple[float, float], rows: int = _ROWS) -> list[Tried]:
     """Return a row for each value tried, or for equal parts of the space if there are more than `rows`."""
-    runs = [(record.rho, record.loss) for record in records if record.loss is not None]
     lo, hi = ends
-    few = len({rho for rho, _ in runs}) <= rows
-    groups: dict[float, list[float]] = defaultdict(list)
-    for rho, loss in runs:
-        groups[rho if few else min(int(rows * ((rho - lo) / (hi - lo))), rows - 1)].append(loss)
-    at = [lo + (hi - lo) * (i / max(rows, 1)) for i in range(rows + 1)]
-    return [
-        _row(*((key, key) if few else (at[int(key)], at[int(key) + 1])), losses)
-        for key, losses in sorted(groups.items())
-    ]
+    few = len({record.rho for record in records}) <= rows
+    groups: dict[float, list[RunRecord]] = defaultdict(list)
+    for record in records:
+        part = min(int(rows * ((record.rho - lo) / (hi - lo))), rows - 1)
+        groups[record.rho if few else part].append(record)
+    found = []
+    for key, group in sorted(groups.items()):
+        losses = [record.loss for record in group if record.loss is not None]
+        failed = sum(record.failure is not None for record in group)
+        left, right = (key, key) if few else (lo + (hi - lo) * (i / rows) for i in (key, key + 1))
+        found.append(Tried(left, right, *mean_and_error(losses), len(losses), failed))
+    return found
 
 
 def of_default(records: Sequence[RunRecord], default: float) -> Tried | None:
     """Return the row of the default, from its runs beside other values."""
     losses = [record.default_loss for record in records if record.default_loss is not None]
-    return _row(default, default, losses) if losses else None
-
-
-def _row(lo: float, hi: float, losses: Sequence[float]) -> Tried:
-    n = len(losses)
-    mean = math.fsum(losses) / n
-    squares = math.fsum((loss - mean) ** 2 for loss in losses)
-    return Tried(lo, hi, mean, math.sqrt(squares / (n - 1) / n) if n > 1 else math.nan, n)
+    failed = sum(record.default_failure is not None for record in records)
+    return Tried(default, default, *mean_and_error(losses), len(losses), failed) if losses else None
 
 
 # -- the default -----------------------------------------------------------------------------------
@@ -194,7 +187,7 @@ def compare(
         candidates, lo, hi = max(values, len({record.rho for record in known})), rho, rho
     differences = np.clip([ours - theirs for ours, theirs in pairs], -high, high)
     ours, theirs = (math.fsum(column) / len(pairs) for column in zip(*pairs, strict=True))
-    error = _row(lo, hi, differences.tolist()).error
+    error = _error_of_difference(pairs)
     bounds = betting_bounds(differences, -high, high, alpha=_ALPHA / candidates)
     needed = _needed(differences, high, _ALPHA / candidates)
     return Verdict(lo, hi, len(pairs), ours, theirs, error, bounds, candidates, needed, maximize)
@@ -215,53 +208,3 @@ def _around(rho: float, lo: float, hi: float) -> Iterable[tuple[float, float]]:
         n = 2**level
         i = min(int(n * ((rho - lo) / (hi - lo))), n - 1)
         yield lo + (hi - lo) * (i / n), lo + (hi - lo) * ((i + 1) / n)
-
-
-# -- failures --------------------------------------------------------------------------------------
-
-
-class FailureCluster(NamedTuple):
-    """A range of values in which runs fail more often than elsewhere."""
-
-    lo: float
-    hi: float
-    failed: int
-    runs: int
-    failed_elsewhere: int
-    runs_elsewhere: int
-
-
-def failure_cluster(runs: Sequence[tuple[float, bool]], lo: float, hi: float) -> FailureCluster | None:
-    """Find the part of [lo, hi] in which failures are significantly more frequent, or return None.
-
-    Fisher's exact test for each union of neighbouring tenths of the interval, at 1 % for all of them.
-    `runs` are pairs of a parameter and whether the run failed. O(n).
-
-    >>> failure_cluster([(i / 100, i >= 85) for i in range(100)], 0.0, 1.0)
-    FailureCluster(lo=0.8, hi=1.0, failed=15, runs=20, failed_elsewhere=0, runs_elsewhere=80)
-    >>> failure_cluster([(i / 100, i % 10 == 0) for i in range(100)], 0.0, 1.0) is None
-    True
-    """
-    counts, bad = [0] * _CELLS, [0] * _CELLS
-    for rho, failed in runs:
-        cell = min(max(int((rho - lo) / (hi - lo) * _CELLS), 0), _CELLS - 1)
-        counts[cell] += 1
-        bad[cell] += failed
-    n, n_bad = sum(counts), sum(bad)
-    spans = list(combinations(range(_CELLS + 1), 2))
-    p, i, j = min((_p_value(sum(bad[i:j]), sum(counts[i:j]), n_bad, n), i, j) for i, j in spans)
-    if p * len(spans) > _CLUSTER_ALPHA:
-        return None
-    inside, inside_bad = sum(counts[i:j]), sum(bad[i:j])
-    left, right = (lo + (hi - lo) * edge / _CELLS for edge in (i, j))
-    return FailureCluster(left, right, inside_bad, inside, n_bad - inside_bad, n - inside)
-
-
-def _p_value(k: int, drawn: int, bad: int, n: int) -> float:
-    """Return the probability of k or more bad ones among `drawn` of n, of which `bad` are bad."""
-    ways = sum(
-        math.comb(bad, i) * math.comb(n - bad, drawn - i)
-        for i in range(k, min(drawn, bad) + 1)
-        if drawn - i <= n - bad
-    )
-    return ways / math.comb(n, drawn)
