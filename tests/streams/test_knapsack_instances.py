@@ -97,7 +97,6 @@ def test_losses_of_the_paper_are_possible_on_smooth_streams():
         ({"rounds": 0}, "rounds"),
         ({"seed": -1}, "seed"),
         ({"kappa": 0.5}, "kappa"),
-        ({"fill": 1.5}, "fill"),
     ],
 )
 def test_errors_name_the_argument(change, message):

@@ -1,5 +1,3 @@
-from .adversarial import concentrated as concentrated
-from .adversarial import halving as halving
 from .clustering_files import read_clusterings as read_clusterings
 from .clustering_instances import clustering as clustering
 from .graphs import independent_set as independent_set
@@ -8,6 +6,8 @@ from .knapsack_instances import knapsack as knapsack
 from .point_sets import seeding as seeding
 from .sales import posted_price as posted_price
 from .sales import second_price as second_price
+from .step_functions import concentrated as concentrated
+from .step_functions import halving as halving
 from .step_functions import synthetic as synthetic
 from .stream import Stream as Stream
 from .two_metrics import digits_two_metrics as digits_two_metrics

@@ -11,6 +11,8 @@ from semibandit.streams.stream import Stream, pickled_as_call
 
 __all__ = ["independent_set"]
 
+_PULL = 0.6
+
 
 @pickled_as_call
 def independent_set(
@@ -18,13 +20,15 @@ def independent_set(
     *,
     vertices: int = 60,
     density: float = 0.1,
-    pull: float = 0.6,
     adaptive: bool = False,
     space: Interval | None = None,
     loss: str = "normalised",
     seed: int = 0,
 ) -> Stream[IndependentSet]:
     """Return random graphs of uneven degrees, with weights that grow with the degree.
+
+    Weights are (1 + deg)^0.6 times an independent uniform factor in [1/2, 3/2], so that their densities are
+    bounded and critical values dispersed.
 
     Parameters
     ----------
@@ -35,9 +39,6 @@ def independent_set(
     density
         Mean probability of an edge, at most 1/4. It is proportional to the product of the random activities
         of both vertices.
-    pull
-        Weights are (1 + deg)^pull times an independent uniform factor in [1/2, 3/2], so that their densities
-        are bounded and critical values dispersed.
     adaptive, space, loss
         Arguments of each `IndependentSet`.
     seed
@@ -50,14 +51,13 @@ def independent_set(
     """
     _validate.integer("vertices", vertices, low=1)
     _validate.number("density", density, low=0.0, high=0.25)
-    _validate.number("pull", pull)
 
     def make(t: int, rng: np.random.Generator) -> IndependentSet:
         activity = 2.0 * rng.random(vertices)  # products have mean 1 and are at most 4
         likely = density * np.outer(activity, activity)
         edges = np.argwhere(np.triu(rng.random((vertices, vertices)) < likely, k=1))
         degree = np.bincount(edges.ravel(), minlength=vertices)
-        weights = (1.0 + degree) ** pull * rng.uniform(0.5, 1.5, vertices)
+        weights = (1.0 + degree) ** _PULL * rng.uniform(0.5, 1.5, vertices)
         return IndependentSet(weights, edges, space, adaptive=adaptive, loss=loss)
 
     return Stream(make, rounds, seed)

@@ -16,6 +16,7 @@ __all__ = ["KINDS", "knapsack"]
 
 Items = tuple[FloatArray, FloatArray]  # values, sizes
 
+_FILL = 0.25  # capacity of the classical classes, as a share of the sum of sizes
 _CAPACITY = 100.0  # of the instances made for learning
 
 
@@ -27,7 +28,6 @@ def knapsack(
     seed: int = 0,
     kappa: float | None = 100.0,
     *,
-    fill: float = 0.25,
     space: Interval | None = None,
     loss: str = "normalised",
     partition: str = "output",
@@ -50,8 +50,6 @@ def knapsack(
         Density of the noise on values: the stream is κ-smooth, as Lemma 8 requires. Values are scaled to
         [0, 1 - 1/kappa] and get independent uniform noise of width 1/kappa. Sizes are at least 1. None: no
         noise; values are integers except for "circle".
-    fill
-        Capacity of the classical classes as a share of the sum of sizes; at least the largest item fits.
     space, loss, partition
         Arguments of each `Knapsack`.
 
@@ -66,12 +64,11 @@ def knapsack(
     _validate.integer("rounds", rounds, low=1)
     if kappa is not None:
         _validate.number("kappa", kappa, low=1.0)
-    _validate.number("fill", fill, low=0.0, high=1.0)
 
     def make(t: int, rng: np.random.Generator) -> Knapsack:
         if kind in _CLASSICAL:
             values, sizes = _CLASSICAL[kind](_uniform(rng, 2 if kind == "spanner" else n), rng, n)
-            capacity = max(np.floor(fill * sizes.sum()), sizes.max())
+            capacity = max(np.floor(_FILL * sizes.sum()), sizes.max())
         else:
             centre = 1.5 + 2.0 * t / rounds if kind == "drifting" else 2.5
             values, sizes = _two_sided(rng, n, centre)
@@ -94,13 +91,8 @@ def _two_sided(rng: np.random.Generator, n: int, centre: float) -> Items:
     if rng.random() < 0.5:
         c = centre - rng.uniform(0.2, 1.0)
         third = n // 3
-        sizes = np.concatenate(
-            (
-                rng.uniform(52.0, 58.0, third),
-                rng.uniform(48.2, 50.0, third),
-                rng.uniform(36.0, 42.0, n - 2 * third),
-            )
-        )
+        ranges = ((52.0, 58.0, third), (48.2, 50.0, third), (36.0, 42.0, n - 2 * third))
+        sizes = np.concatenate([rng.uniform(*each) for each in ranges])
         values = sizes**c
         values[2 * third :] *= 0.3
     else:

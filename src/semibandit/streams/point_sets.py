@@ -18,7 +18,6 @@ def seeding(
     *,
     points: int = 100,
     clusters: int = 5,
-    dimension: int = 2,
     outliers: float = 0.02,
     iterations: int = 0,
     space: Interval | None = None,
@@ -30,10 +29,11 @@ def seeding(
     ----------
     rounds
         Number of point sets.
-    points, clusters, dimension
-        Size of each set. Centres are uniform in a cube of side 10; clusters have a standard deviation of 1/2.
+    points, clusters
+        Size of each set, in the plane. Centres are uniform in a square of side 10; clusters have a standard
+        deviation of 1/2.
     outliers
-        Share of points that are uniform in a cube of side 30 instead: they mislead large exponents.
+        Share of points that are uniform in a square of side 30 instead: they mislead large exponents.
     iterations, space
         Arguments of each `Seeding`.
     seed
@@ -46,15 +46,14 @@ def seeding(
     """
     _validate.integer("points", points, low=1)
     _validate.integer("clusters", clusters, low=1)
-    _validate.integer("dimension", dimension, low=1)
     _validate.number("outliers", outliers, low=0.0, high=1.0)
 
     def make(t: int, rng: np.random.Generator) -> Seeding:
-        centers = rng.uniform(-5.0, 5.0, (clusters, dimension))
+        centers = rng.uniform(-5.0, 5.0, (clusters, 2))
         sizes = rng.dirichlet(np.ones(clusters))
-        places = centers[rng.choice(clusters, points, p=sizes)] + rng.normal(0.0, 0.5, (points, dimension))
+        places = centers[rng.choice(clusters, points, p=sizes)] + rng.normal(0.0, 0.5, (points, 2))
         far = rng.random(points) < outliers
-        places[far] = rng.uniform(-15.0, 15.0, (int(far.sum()), dimension))
+        places[far] = rng.uniform(-15.0, 15.0, (int(far.sum()), 2))
         return Seeding(places, clusters, space, uniforms=rng.random(clusters), iterations=iterations)
 
     return Stream(make, rounds, seed)
