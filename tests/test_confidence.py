@@ -7,7 +7,7 @@ import pytest
 
 from reference.confidence import surviving_means
 from semibandit import confidence
-from semibandit.confidence import bernstein_radius, betting_bounds, rules_out
+from semibandit.confidence import bernstein_radius, betting_bounds, mean_and_error, rules_out
 
 KINDS = {
     "coins": lambda rng, n: (rng.random(n) < 0.2).astype(float),
@@ -110,3 +110,12 @@ def test_bernstein_radius_covers(kind):
     games = np.array([KINDS[kind](rng, 100) for _ in range(500)])
     radius = bernstein_radius(100, games.var(axis=1, ddof=1), alpha=0.2)
     assert np.mean(abs(games.mean(axis=1) - MEANS[kind]) > radius) <= 0.2
+
+
+def test_mean_and_standard_error():
+    values = np.random.default_rng(1).random(20)
+    assert mean_and_error(values.tolist()) == pytest.approx(
+        (values.mean(), values.std(ddof=1) / math.sqrt(20))
+    )
+    assert np.isnan(mean_and_error([0.5])[1])
+    assert np.isnan(mean_and_error([])).all()

@@ -90,13 +90,3 @@ def test_linkage_is_compared_with_lemma_11():
     assert "30 clusterings of elongated points, 2 classes of 3" in result.output
     assert "Lemma 11" in result.output
     assert "Lemma 11" not in run("linkage", *size).output
-
-
-def test_knapsack_files(tmp_path):
-    for i in range(3):
-        (tmp_path / f"{i}.kp").write_text(f"3 7\n6 5\n5 4\n{4 + i} 3\n")
-    (tmp_path / "bad.kp").write_text("3 7\n6 5\n")
-    result = run("knapsack", "--files", str(tmp_path), "--skip-bad")
-    assert result.exit_code == 0, result.output
-    assert "3 knapsacks from files, by name (1 bad files skipped)" in result.output
-    assert "too few functions for a verdict: 3" in result.output

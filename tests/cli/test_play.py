@@ -101,22 +101,16 @@ def cells(output, feedback):
     return next(line.split() for line in output.splitlines() if line.split()[:1] == [feedback])
 
 
-def test_probes_are_runs(tmp_path):
+def test_runs_are_counted_where_they_are_not_the_rounds(tmp_path):
     png = tmp_path / "game.png"
     result = run("play", "synthetic", "-T", 30, "--probes", 3, "--png", png)
-    assert result.exit_code == 0, result.output
     runs = [cells(result.output, name)[-4] for name in ("full", "semi-bandit", "bandit")]
     assert runs == ["-", "120", "120"]
     assert png.read_bytes().startswith(PNG)
     assert "runs" not in run("play", "synthetic", "-T", 30).output
-
-
-def test_trees_are_runs(tmp_path):
-    png = tmp_path / "game.png"
     counts = {}
     for partition in ("tree", "loss"):
-        options = ("-T", 20, "--per-class", 6, "--partition", partition, "--png", png)
-        output = run("play", "linkage", *options).output
+        output = run("play", "linkage", "-T", 20, "--per-class", 6, "--partition", partition).output
         counts[partition] = {name: int(cells(output, name)[5]) for name in ("full", "semi-bandit")}
     assert counts["tree"]["semi-bandit"] < counts["loss"]["semi-bandit"] < counts["loss"]["full"]
 
@@ -143,7 +137,6 @@ def test_regret_against_blocks_where_the_stream_drifts_or_on_request(tmp_path):
         (("synthetic", "--spread", "0"), "spread must be above 0"),
         (("synthetic", "--png", "no/such/folder/x.png"), "there is no folder no/such/folder"),
         (("synthetic", "--png", "x.tables"), "x.tables must end in .png"),
-        (("synthetic", "--png", "x"), "x must end in .png"),
         (("synthetic", "--csv", "/dev/full"), "/dev/full is not a file"),
         (("synthetic", "--csv", "."), ". is a folder"),
         (("metric-linkage", "--sizes", "2,x"), "--sizes must be integers separated by commas, got '2,x'"),

@@ -25,11 +25,6 @@ def test_partitions_differ_in_width():
     assert widths["output"] > 3 * widths["order"]
 
 
-def test_raw_instances_and_a_smaller_space():
-    result = play("-T", 20, "--kind", "subset-sum", "--kappa", 0, "--rho-max", 2, "-f", "full")
-    assert result.exit_code == 0, result.output
-
-
 def test_bounds_are_shown_next_to_what_was_measured():
     result = play("-T", 100, "--n", 5, "--kappa", 1, "--rho-max", 3, "-f", "semi-bandit")
     assert result.exit_code == 0, result.output
@@ -67,6 +62,9 @@ def test_bad_files_stop_the_game_or_are_counted(tmp_path):
     assert result.exit_code == 0, result.output
     assert "5 knapsacks from files, by name (1 bad files skipped)" in result.output
     assert "broken.kp, line 2" in result.output + result.stderr
+    result = CliRunner().invoke(app, ["dispersion", "knapsack", "--files", str(tmp_path), "--skip-bad"])
+    assert "5 knapsacks from files, by name (1 bad files skipped)" in result.output
+    assert "too few functions for a verdict: 5" in result.output
 
 
 @pytest.mark.parametrize(

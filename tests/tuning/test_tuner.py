@@ -16,7 +16,6 @@ import pytest
 
 import semibandit as sb
 from commands import Fake, names
-from semibandit.studies.log.replica import Replica
 from semibandit.tuning import Command, StoppedError, Tuner, plans
 from semibandit.tuning import jobs as jobs_module
 
@@ -121,16 +120,6 @@ def test_the_same_race_however_it_is_run(tmp_path, jobs):
         assert repr(tuner.learner.standings()) == repr(standings)
 
 
-def test_a_snapshot_of_a_race_keeps_its_pending_runs(tmp_path):
-    with Tuner(Fake(flaky), SPACE, tmp_path / "knob", **RACE) as tuner:
-        list(itertools.islice(tuner.rounds(names(40)), 90))
-        trial = tuner.study.ask()
-        copy = Replica.loads(tuner.study.do(lambda replica, turn: replica.dumps()))
-        assert copy.learner.pending == (trial,)
-        assert copy.learner.dumps() == tuner.learner.dumps()
-        assert copy.race.upcoming == tuner.learner.upcoming
-
-
 def test_a_race_pairs_its_leader_with_the_default(tmp_path):
     with Tuner(Fake(flaky), SPACE, tmp_path / "knob", **{**RACE, "default": 0.9, "runs": 300}) as tuner:
         list(tuner.rounds(names(100)))
@@ -207,13 +196,6 @@ def test_a_default_that_fails_is_not_compared(tmp_path):
         rows = list(tuner.rounds(names(10)))
         assert tuner.summary().comparison is tuner.verdict() is None
     assert {row.default_failure for row in rows} == {"division by zero"}
-
-
-def test_maximize_and_high(tmp_path):
-    command = Fake(lambda instance, rho: 40.0 * good_in_the_middle(instance, rho))
-    with Tuner(command, SPACE, tmp_path / "knob", maximize=True, high=40.0) as tuner:
-        list(tuner.rounds(names(150)))
-        assert tuner.learner.recommend().rho < 0.3
 
 
 @pytest.mark.parametrize("options", [*ONLINE, {"race": True, "runs": 60}])
