@@ -38,10 +38,8 @@ class RoundPlayer:
     ) -> None:
         self.command, self.space, self.seed = command, space, seed
         self.feedback = _validate.choice("feedback", feedback, FEEDBACK)
-        self.default, self.default_share = (
-            default,
-            _validate.number("default_share", default_share, low=0.0, high=1.0),
-        )
+        self.default = default
+        self.default_share = _validate.number("default_share", default_share, low=0.0, high=1.0)
         width = space.line.hi - space.line.lo
         if tolerance is not None and feedback != "black-box":
             raise ValueError(f"tolerance goes with black-box feedback, got {feedback!r}")
