@@ -14,9 +14,13 @@ import typer
 from semibandit._extras import needed
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from collections.abc import Iterable
 
-__all__ = ["adapt_output", "console", "drawable", "plain", "writable"]
+    from rich.console import Console
+    from rich.progress import Progress
+    from rich.table import Table
+
+__all__ = ["adapt_output", "console", "drawable", "plain", "progress_bar", "table", "writable"]
 
 _NARROWEST = 80
 _NAMES = {
@@ -42,6 +46,32 @@ def console(**options: Any) -> Console:
 
     narrow = Console(**options)
     return narrow if narrow.width >= _NARROWEST else Console(width=_NARROWEST, **options)
+
+
+def table(rows: Iterable[tuple[str, ...]] = (), *, title: str | None = None, **options: Any) -> Table:
+    """Return a table; without columns added, the rows are names and facts."""
+    from rich import box
+    from rich.table import Table
+
+    found = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, **options)
+    rows = list(rows)
+    if rows:
+        found.show_header = False
+        found.add_column(no_wrap=True)
+        found.add_column()
+    for row in rows:
+        found.add_row(*row)
+    return found
+
+
+def progress_bar(to: Console) -> Progress:
+    """Return progress bars that vanish at the end; each task has a description and a `note`."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    return Progress(
+        TextColumn("{task.description:<12}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"), console=to, transient=True,
+    )  # fmt: skip
 
 
 def plain(text: str) -> str:
