@@ -122,7 +122,7 @@ def test_refused_arguments_change_nothing(study, storage):
 
 
 def test_strips_and_grids_replay_to_the_bit(storage):
-    strips = sb.Strips(3, sb.Interval(0, 1, margin=0.1))
+    strips = sb.Strips(3, sb.Interval(0, 1))
     with sb.Study(storage, "strips", space=strips, seed=1, rate=sb.FixedRate(0.1)) as study:
         for _ in range(20):
             trial = study.ask()
