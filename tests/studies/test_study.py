@@ -261,7 +261,7 @@ def test_bad_names_and_unknown_studies_are_refused(tmp_path):
             sb.Study(url, name, space=SPACE)
     with pytest.raises(ValueError, match="high"):
         sb.Study(url, "a", space=SPACE, high=-1)
-    assert [entry.name for entry in open_store(url).studies()] == ["b"]
+    assert list(open_store(url).studies().values()) == ["b"]
 
 
 def test_a_deleted_study_raises_unknown_study_error(study, storage):

@@ -31,7 +31,7 @@ def list_studies(storage: Storage) -> None:
     for column in ("study", "rounds", "failed", "pending", "to deploy", "last event"):
         table.add_column(column, justify="left" if column == "study" else "right")
     store = open_store(storage, create=False)
-    names = [entry.name for entry in store.studies()]
+    names = list(store.studies().values())
     store.close()
     for name in names:
         with _open(storage, name) as study:
@@ -117,7 +117,7 @@ def export(
 
 @app.command()
 def prune(name: Name, storage: Storage) -> None:
-    """Forget trials whose lease has expired and drop old snapshots; no event is lost."""
+    """Forget the trials whose lease has expired."""
     with _open(storage, name) as study:
         print(f"{study.prune()} trials were overdue")
 

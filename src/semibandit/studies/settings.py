@@ -10,8 +10,8 @@ import msgspec
 
 from semibandit import _validate, spaces
 from semibandit.functions import PiecewiseConstant
-from semibandit.learners import Exp3Grid, Exp3Set, Learner, storage
-from semibandit.learners.race import Race
+from semibandit.learners import Exp3Grid, Exp3Set, Learner, Trial, storage
+from semibandit.learners.race import Race, RaceTrial
 from semibandit.learners.rates import Rate
 from semibandit.spaces import Space
 
@@ -21,18 +21,20 @@ _MAX_NAME = 200  # characters
 
 
 class LearnerKind(NamedTuple):
-    """A class of learners that studies can hold: how to create, save and load one."""
+    """A class of learners that studies can hold: how to create, save and load one, and its trials."""
 
     create: Callable[..., Any]
     dumps: Callable[[Any], bytes]
     loads: Callable[[bytes, str], Any]
+    trial: type[Trial] = Trial
     compiled: bool = True  # its first round compiles kernels
+    certified: bool = True  # it has a certificate, unless there is drift
 
 
 LEARNERS = {
     "Exp3Set": LearnerKind(Exp3Set, storage.dumps, storage.loads),
     "Exp3Grid": LearnerKind(Exp3Grid, storage.dumps, storage.loads),
-    "Race": LearnerKind(Race, Race.dumps, Race.loads, compiled=False),
+    "Race": LearnerKind(Race, Race.dumps, Race.loads, RaceTrial, compiled=False, certified=False),
 }
 
 
@@ -72,6 +74,11 @@ class StudySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def kind(self) -> LearnerKind:
         """How the learner is created, saved and loaded."""
         return LEARNERS[_validate.choice("learner", self.learner, tuple(LEARNERS))]
+
+    @property
+    def certified(self) -> bool:
+        """Whether the learner has a certificate."""
+        return self.kind.certified and self.options.get("drift") is None
 
     def seeded(self) -> StudySettings:
         """Return the same settings with a seed, drawn if none was given."""

@@ -52,17 +52,19 @@ def test_a_round_can_be_played_in_json(server, study):
     lo = 0.5 * trial["rho"]
     seen = {"edges": [lo, lo + 0.5], "values": [0.25]}
     told = {"trial": trial["id"], "seen": seen, "info": {"default_loss": 0.5}}
-    assert send(server, "POST", "/api/studies/1/tell", told) == (200, {"done": True})
-    assert send(server, "POST", "/api/studies/1/tell", told) == (200, {"done": False})
+    assert send(server, "POST", "/api/studies/1/tell", told) == (200, True)
+    assert send(server, "POST", "/api/studies/1/tell", told) == (200, False)
     status, answer = send(server, "GET", "/api/studies/1/rounds?since=2")
-    assert (status, answer["next"], answer["rounds"][0]["loss"]) == (200, 4, 0.25)
-    assert send(server, "GET", "/api/studies/1/rounds?since=4")[1] == {"rounds": [], "next": 4}
-    _, density = send(server, "GET", "/api/studies/1/density")
-    assert density["edges"] == study.density().edges.tolist()
-    _, before = send(server, "GET", "/api/studies/1/density?event=2")
-    assert before == {"event": 2, "edges": [0.0, 1.0], "values": [1.0]}
+    assert (status, answer[0]["event"], answer[0]["loss"]) == (200, 3, 0.25)
+    assert send(server, "GET", "/api/studies/1/rounds?since=4")[1] == []
+    _, now = send(server, "GET", "/api/studies/1/summary")
+    _, before = send(server, "GET", "/api/studies/1/summary?event=2")
+    assert (before["event"], before["rho"], now["rho"]) == (2, 0.5, study.recommend().rho)
     _, info = send(server, "GET", "/api/studies/1")
-    assert (info["name"], info["told"], info["mean_loss"]) == ("knob", 1, 0.25)
+    assert (info["name"], info["summary"]) == ("knob", now)
+    assert (now["counts"]["told"], now["counts"]["loss"]) == (1, 0.25)
+    _, best = send(server, "GET", "/api/studies/1/recommend")
+    assert (best["rho"], best["interval"]) == (now["rho"], now["interval"])
     assert study.history()[0].worker == "curl"
 
 
@@ -83,6 +85,8 @@ def test_the_openapi_document_describes_every_path(server):
         assert part.partition('"')[0] in document["components"]["schemas"]
 
 
+UNIT = {"space": {"lo": 0, "hi": 1}}
+LARGE = {"learner": "Exp3Grid", "options": {"n_arms": 10**9}}
 BAD = [
     ("POST", "/api/studies/1/ask", b"{", 400, "cannot be read"),
     ("POST", "/api/studies/1/ask", b"", 400, "cannot be read"),
@@ -116,22 +120,17 @@ BAD = [
     ("POST", "/api/studies/1/change", {}, 400, "to change"),
     ("POST", "/api/studies", {"name": "a"}, 404, "no study 'a'"),
     ("POST", "/api/studies", {"name": ""}, 400, "the name of a study"),
-    ("POST", "/api/studies", {"name": "a", "space": {"lo": 1, "hi": 0}}, 400, "lo must be below hi"),
-    ("POST", "/api/studies", {"name": "a", "space": {"left": 1}}, 400, "space must be"),
-    ("POST", "/api/studies", {"name": "a", "space": {}}, 400, "space must be"),
-    ("POST", "/api/studies", {"name": "a", "space": {"lo": 0, "hi": 1}, "options": {"x": 1}}, 400, "x"),
-    ("POST", "/api/studies", {"name": "a", "space": {"lo": 0, "hi": 1}, "learner": "os"}, 400, "one of"),
-    (
-        "POST",
-        "/api/studies",
-        {"name": "a", "space": {"lo": 0, "hi": 1}, "learner": "Exp3Grid", "options": {"n_arms": 10**9}},
-        400,
-        "at most 100000",
-    ),
-    ("POST", "/api/studies", {"name": "knob", "space": {"lo": 0, "hi": 2}}, 400, "other settings"),
+    ("POST", "/api/studies", {"name": "a", "settings": {"space": {"lo": 1, "hi": 0}}}, 400, "lo must be below hi"),
+    ("POST", "/api/studies", {"name": "a", "settings": {"space": {"left": 1}}}, 400, "space must be"),
+    ("POST", "/api/studies", {"name": "a", "settings": {"space": {}}}, 400, "space must be"),
+    ("POST", "/api/studies", {"name": "a", "settings": {"seed": 1}}, 400, "missing required field `space`"),
+    ("POST", "/api/studies", {"name": "a", "settings": UNIT | {"options": {"x": 1}}}, 400, "x"),
+    ("POST", "/api/studies", {"name": "a", "settings": UNIT | {"learner": "os"}}, 400, "one of"),
+    ("POST", "/api/studies", {"name": "a", "settings": UNIT | LARGE}, 400, "at most 100000"),
+    ("POST", "/api/studies", {"name": "knob", "settings": {"space": {"lo": 0, "hi": 2}}}, 400, "other set"),
     ("GET", "/api/studies/1/rounds?since=x", None, 400, "since must be a positive integer"),
-    ("GET", "/api/studies/1/density?event=0", None, 400, "event must be a positive integer"),
-    ("GET", "/api/studies/1/density?event=1000", None, 400, "event must be in 1 to"),
+    ("GET", "/api/studies/1/summary?event=0", None, 400, "event must be a positive integer"),
+    ("GET", "/api/studies/1/summary?event=1000", None, 400, "event must be in 1 to"),
     ("GET", "/api/studies/1/nothing", None, 404, "there is no GET"),
     ("DELETE", "/api/studies/1", None, 405, "there is no DELETE"),
     ("GET", "/static/../service.py", None, 404, "there is no GET"),
@@ -149,7 +148,7 @@ def test_a_refused_request_gets_one_sentence_and_changes_nothing(server, study, 
         assert "\n" not in answer["error"]
         assert "Traceback" not in answer["error"]
     assert (study.n_events, bits(study.learner)) == before
-    assert len(send(server, "GET", "/api/studies")[1]["studies"]) == 1
+    assert len(send(server, "GET", "/api/studies")[1]) == 1
 
 
 def test_large_bodies_and_other_content_types_are_refused(server):
@@ -280,10 +279,6 @@ def test_streams_send_events_of_all_processes(server, study):
         status, answer = send(server, "GET", "/api/studies/1/events", Last_Event_ID=last)
         assert status == 400
         assert "Last-Event-ID must be a positive integer" in answer["error"]
-    counts = lines(server, "/api/studies/1/live")
-    assert next(counts) == 'data: {"events": 4}'
-    study.ask()
-    assert next(counts) == 'data: {"events": 5}'
 
 
 # -- many clients ------------------------------------------------------------------------------------
@@ -316,6 +311,6 @@ def test_a_deleted_study_is_not_found(server, study, storage):
     assert send(server, "POST", "/api/studies/1/ask", {})[0] == 200
     open_store(storage).delete(study.id)
     assert send(server, "POST", "/api/studies/1/ask", {})[0] == 404
-    assert send(server, "GET", "/api/studies")[1] == {"studies": []}
-    status, info = send(server, "POST", "/api/studies", {"name": "knob", "space": {"lo": 0, "hi": 1}})
+    assert send(server, "GET", "/api/studies")[1] == []
+    status, info = send(server, "POST", "/api/studies", {"name": "knob", "settings": UNIT})
     assert (status, info["id"]) == (200, 2)

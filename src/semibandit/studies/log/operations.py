@@ -1,4 +1,4 @@
-"""Operations that change a study: ask, tell, forget, renew, change.
+"""Operations that change a study: ask, tell, forget, renew, change, prune, extend.
 
 An operation is plain data. `Study` calls it in a transaction with the replica and the turn of the store;
 `Client` sends it to a service as JSON. A refused operation raises ValueError or TypeError and changes
@@ -43,6 +43,7 @@ __all__ = [
     "Forget",
     "ForgottenError",
     "Operation",
+    "Prune",
     "Renew",
     "Tell",
     "check_text",
@@ -242,6 +243,16 @@ class Change(Operation, frozen=True):
             changed["note"] = self.note
         _append(replica, turn, Changed(_time(replica, turn), changed))
         return True
+
+
+class Prune(Operation, frozen=True):
+    """Forget all trials whose lease has expired; the answer is their number."""
+
+    path: ClassVar[str] = "prune"
+    answer: ClassVar[Any] = int
+
+    def apply(self, replica: Replica, turn: Turn) -> int:
+        return tidy(replica, turn)
 
 
 class Extend(Operation, frozen=True):
