@@ -32,7 +32,7 @@ __all__ = ["LocalBackend", "Transaction"]
 Transaction = Callable[[Replica, Turn], Any]
 
 _CHUNK = 20_000  # events that are read at once
-_MIN_STRIDE = 16  # events between two summaries, at least
+_MIN_STRIDE = 32  # events between two summaries, at least
 _MAX_SNAPSHOTS = 32
 _MAX_SNAPSHOT_BYTES = 256_000_000
 _REFUSED = (ValueError, TypeError)  # raised by operations before the learner has changed
@@ -235,8 +235,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def summary_stride(event: int, n_pieces: int) -> int:
-    """Return the events between two summaries: 64 to 128 of them per doubling of the log."""
-    return max(_MIN_STRIDE, 1 << event.bit_length() >> 7, 1 << (n_pieces // 16).bit_length())
+    """Return the events between two summaries: 32 to 64 of them per doubling of the log."""
+    return max(_MIN_STRIDE, 1 << event.bit_length() >> 6, 1 << (n_pieces // 16).bit_length())
 
 
 def snapshot_stride(n_pieces: int) -> int:
