@@ -74,7 +74,7 @@ def show(name: Name, storage: Storage) -> None:
         for lease in study.pending[:10]:
             table.add_row(
                 "pending",
-                Text(f"trial {lease.trial}, ρ = {lease.rho:.6g}, {lease.worker}, since {_time(lease.since)}"),
+                Text(f"trial {lease.trial}, ρ = {lease.rho:.6g}, {lease.worker}, since {_time(lease.at)}"),
             )
         if counts.note:
             table.add_row("note", Text(counts.note))

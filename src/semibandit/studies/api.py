@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from semibandit.learners import Evidence, Recommendation
-from semibandit.studies.log.replica import Lease
+from semibandit.studies.log.events import Asked
 from semibandit.studies.log.summary import StudySummary
 from semibandit.studies.settings import StudySettings
 
@@ -42,7 +42,7 @@ class StudyInfo(msgspec.Struct, frozen=True, kw_only=True):
     pending: int
     forgotten: int
     per_minute: float
-    leases: list[Lease]
+    leases: list[Asked]
     names: list[str]
     alphas: list[Any]
     certificate: str

@@ -10,7 +10,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
@@ -27,6 +27,8 @@ from semibandit.studies.settings import StudySettings, check_name
 from semibandit.studies.study import Study
 
 __all__ = ["Client"]
+
+T = TypeVar("T")
 
 _MAX_PATIENCE = 1e8  # seconds that sockets can wait
 _ERRORS = {
@@ -92,21 +94,18 @@ class Client(Study):
 
     def studies(self) -> list[api.StudyInfo]:
         """Return all studies of the service."""
-        studies: list[api.StudyInfo] = self._backend.connection.get("/api/studies", list[api.StudyInfo])
-        return studies
+        return self._backend.connection.get("/api/studies", list[api.StudyInfo])
 
     # Without the learner, which takes longer to load than these answers.
 
     @property
     def n_events(self) -> int:
         """Number of events in the log."""
-        info: api.StudyInfo = self._backend.get("", api.StudyInfo)
-        return info.summary.event
+        return self._backend.get("", api.StudyInfo).summary.event
 
     def recommend(self) -> Recommendation:
         """Return the value to deploy."""
-        best: api.Recommended = self._backend.get("/recommend", api.Recommended)
-        return best.recommendation()
+        return self._backend.get("/recommend", api.Recommended).recommendation()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Client, (*self._opening, self.name)
@@ -125,21 +124,20 @@ class HttpBackend:
         else:
             info = self._find()
         self.id, self.name = info.id, info.name
-        self.settings: StudySettings = info.settings
+        self.settings = info.settings
         self._path = f"/api/studies/{self.id}"
 
     def _find(self) -> api.StudyInfo:
         """Return the study whose page the address names, or the only study."""
         if self.connection.study is not None:
-            info: api.StudyInfo = self.connection.get(f"/api/studies/{self.connection.study}", api.StudyInfo)
-            return info
+            return self.connection.get(f"/api/studies/{self.connection.study}", api.StudyInfo)
         studies = self.connection.get("/api/studies", list[api.StudyInfo])
         if len(studies) != 1:
             names = ", ".join(repr(study.name) for study in studies) or "none"
             raise ValueError(f"give the name of a study; the service has {names}")
-        return studies[0]  # type: ignore[no-any-return]
+        return studies[0]
 
-    def get(self, path: str, kind: Any, **query: int | None) -> Any:
+    def get(self, path: str, kind: type[T], **query: int | None) -> T:
         """Return the answer to a GET request about this study, as an object of a type."""
         return self.connection.get(self._path + path + _query(query), kind)
 
@@ -159,21 +157,17 @@ class HttpBackend:
 
     def read(self, since: int, limit: int | None = None) -> list[tuple[int, str]]:
         """Return at most 10,000 events."""
-        rows: list[tuple[int, str]] = self.get(
-            "/log", list[tuple[int, str]], since=max(since, 1), limit=limit or api.MAX_ROWS
-        )
-        return rows
+        limit = limit or api.MAX_ROWS
+        return self.get("/log", list[tuple[int, str]], since=max(since, 1), limit=limit)
 
-    def inspect(self, function: Callable[[Replica], Any], event: int | None = None) -> Any:
+    def inspect(self, function: Callable[[Replica], T], event: int | None = None) -> T:
         """Download the replica, and call a function with it."""
-        return function(
-            Replica.loads(self.connection.send("GET", self._path + "/snapshot" + _query({"event": event})))
-        )
+        saved = self.connection.send("GET", self._path + "/snapshot" + _query({"event": event}))
+        return function(Replica.loads(saved))
 
     def summaries(self, since: int) -> list[StudySummary]:
         """Return the saved summaries."""
-        summaries: list[StudySummary] = self.get("/summaries", list[StudySummary], since=max(since, 1))
-        return summaries
+        return self.get("/summaries", list[StudySummary], since=max(since, 1))
 
     def close(self) -> None:
         """Close the connection of this thread."""
@@ -197,7 +191,7 @@ class Connection:
         self.study = int(number) if number.isdigit() else None
         self._base = path if self.study is None else base
 
-    def get(self, path: str, kind: Any) -> Any:
+    def get(self, path: str, kind: type[T]) -> T:
         """Return the answer to a GET request, as an object of a type."""
         return msgspec.json.decode(self.send("GET", path), type=kind)
 

@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import msgspec
 
@@ -22,13 +22,15 @@ from semibandit.studies.log.events import Asked, Event, Failed, Forgotten, Info,
 from semibandit.studies.log.history import AskedEarlierError, StudyRound, rounds
 from semibandit.studies.log.local import LocalBackend
 from semibandit.studies.log.operations import FOREVER, Ask, Change, Forget, Prune, Renew, Tell, check_text
-from semibandit.studies.log.replica import Lease, Replica
+from semibandit.studies.log.replica import Replica
 from semibandit.studies.log.stores import DamagedStudyError, public
 from semibandit.studies.log.summary import StudySummary
 from semibandit.studies.settings import StudySettings, check_name
 from semibandit.weights import ExponentialDensity
 
 __all__ = ["Backend", "Study"]
+
+T = TypeVar("T")
 
 _CHUNK = 10_000  # events that are read at once
 _LOOK_BACK = 1000  # events before the first round of a history in which to search for its ask
@@ -47,7 +49,7 @@ class Backend(Protocol):
     def read(self, since: int, limit: int | None = None) -> list[tuple[int, str]]:
         """Return events with their numbers; a limit may be lowered."""
 
-    def inspect(self, function: Callable[[Replica], Any], event: int | None = None) -> Any:
+    def inspect(self, function: Callable[[Replica], T], event: int | None = None) -> T:
         """Call a function with the replica as it is, or was after an event."""
 
     def summaries(self, since: int) -> list[StudySummary]:
@@ -261,14 +263,12 @@ class Study:
     @property
     def n_events(self) -> int:
         """Number of events in the log."""
-        n_events: int = self._backend.inspect(lambda replica: replica.event)
-        return n_events
+        return self._backend.inspect(lambda replica: replica.event)
 
     @property
-    def pending(self) -> list[Lease]:
-        """Pending trials with their leases, oldest first."""
-        leases: list[Lease] = self._backend.inspect(lambda replica: list(replica.leases.values()))
-        return leases
+    def pending(self) -> list[Asked]:
+        """Pending trials, as the events that asked them, oldest first; `until` is the end of the lease."""
+        return self._backend.inspect(lambda replica: list(replica.leases.values()))
 
     def density(self) -> PiecewiseConstant | ExponentialDensity:
         """Return the density from which the next parameter is drawn."""
@@ -285,8 +285,7 @@ class Study:
 
     def summary(self, event: int | None = None) -> StudySummary:
         """Return counters, recommendation and density of the study as it is, or was after an event."""
-        summary: StudySummary = self._backend.inspect(Replica.summary, _event(event))
-        return summary
+        return self._backend.inspect(Replica.summary, _event(event))
 
     def summaries(self, since: int = 1) -> list[StudySummary]:
         """Return the summaries that were saved from an event on."""
@@ -298,12 +297,10 @@ class Study:
 
     def snapshot(self, event: int | None = None) -> bytes:
         """Return the saved replica as it is, or was after an event; `Client` loads it."""
-        saved: bytes = self._backend.inspect(Replica.dumps, _event(event))
-        return saved
+        return self._backend.inspect(Replica.dumps, _event(event))
 
     def _learner(self, event: int | None = None) -> Learner:
-        learner: Learner = self._backend.inspect(lambda replica: replica.learner, event)
-        return learner
+        return self._backend.inspect(lambda replica: replica.learner, event)
 
     # -- the log -----------------------------------------------------------------------------------
 
@@ -366,9 +363,7 @@ def _identity(trial: Any) -> tuple[int, str | None]:
 
 
 def _seconds(lease: Any) -> float | None:
-    if lease is None or (isinstance(lease, float) and lease == math.inf):
-        return None if lease is None else FOREVER
-    return _validate.number("lease", lease, low=0.0, open=True)
+    return FOREVER if isinstance(lease, float) and lease == math.inf else lease
 
 
 def _event(event: Any) -> int | None:

@@ -10,7 +10,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -30,6 +30,7 @@ from semibandit.studies.settings import StudySettings
 __all__ = ["LocalBackend", "Transaction"]
 
 Transaction = Callable[[Replica, Turn], Any]
+T = TypeVar("T")
 
 _CHUNK = 20_000  # events that are read at once
 _MIN_STRIDE = 32  # events between two summaries, at least
@@ -199,7 +200,7 @@ class LocalBackend:
 
     # -- reading -----------------------------------------------------------------------------------
 
-    def inspect(self, function: Callable[[Replica], Any], event: int | None = None) -> Any:
+    def inspect(self, function: Callable[[Replica], T], event: int | None = None) -> T:
         """Call a function with the replica as it is, or with one as it was after an event."""
         with self._lock:
             replica = self._current()

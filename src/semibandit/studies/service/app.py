@@ -15,18 +15,9 @@ from semibandit import __version__
 from semibandit._extras import needed
 from semibandit.studies import api
 from semibandit.studies.api import Endpoint
+from semibandit.studies.log import operations
 from semibandit.studies.log.history import StudyRound
-from semibandit.studies.log.operations import (
-    Ask,
-    Change,
-    Extend,
-    Forget,
-    ForgottenError,
-    Operation,
-    Prune,
-    Renew,
-    Tell,
-)
+from semibandit.studies.log.operations import ForgottenError, Operation
 from semibandit.studies.log.stores import DamagedStudyError, UnknownStudyError
 from semibandit.studies.log.summary import StudySummary
 from semibandit.studies.service import auth, page
@@ -42,7 +33,6 @@ with needed("the service", "serve"):
 
 __all__ = ["ENDPOINTS", "make_app"]
 
-_MAX_OPENED = 20  # studies that a service opens at its start
 _POLL = 1.0  # seconds between two searches for events of other processes
 _KEEP_ALIVE = 15.0  # seconds of silence on a stream
 
@@ -144,16 +134,16 @@ def _reading(
 
 # The most frequent ones come first: paths are compared in this order.
 ENDPOINTS: list[tuple[Endpoint, Handler]] = [
-    _operation("Ask for a trial.", Ask),
-    _operation("Tell the feedback of a trial.", Tell),
+    _operation("Ask for a trial.", operations.Ask),
+    _operation("Tell the feedback of a trial.", operations.Tell),
     (Endpoint("GET", "/api/studies", "Return all studies.", list[api.StudyInfo]), list_studies),
     (Endpoint("POST", "/api/studies", "Create a study, or join it.", api.StudyInfo, api.Begin), begin),
     _reading("", "Return the state of a study.", api.StudyInfo, lambda study, _: study_info(study)),
-    _operation("Give up a trial.", Forget),
-    _operation("Renew the lease of a trial.", Renew),
-    _operation("Change the default lease or the note.", Change),
-    _operation("Forget overdue trials.", Prune),
-    _operation("Extend a race.", Extend),
+    _operation("Give up a trial.", operations.Forget),
+    _operation("Renew the lease of a trial.", operations.Renew),
+    _operation("Change the default lease or the note.", operations.Change),
+    _operation("Forget overdue trials.", operations.Prune),
+    _operation("Extend a race.", operations.Extend),
     _reading(
         "/recommend", "Return the value to deploy.", api.Recommended,
         lambda study, _: api.Recommended.of(study.recommend()),
@@ -192,9 +182,7 @@ def make_app(storage: str, token: str | None = None) -> Any:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         app.state.registry = await asyncio.to_thread(StudyRegistry, storage)
-        opening = asyncio.create_task(_open_all(app.state.registry))
         yield
-        opening.cancel()
         await asyncio.to_thread(app.state.registry.close)
 
     routes = [Route(point.path, _answering(handler), methods=[point.method]) for point, handler in ENDPOINTS]
@@ -203,14 +191,6 @@ def make_app(storage: str, token: str | None = None) -> Any:
     app.add_exception_handler(404, _not_found)
     app.add_exception_handler(405, _not_found)
     return auth.Auth(app, token)
-
-
-async def _open_all(registry: StudyRegistry) -> None:
-    """Replay the logs before the first request."""
-    for number in (await asyncio.to_thread(registry.numbers))[:_MAX_OPENED]:
-        with suppress(Exception):  # the first request gets the error
-            worker = await _worker_of(registry, number)
-            await asyncio.to_thread(worker.study.recommend)
 
 
 def _answering(handler: Handler) -> Handler:
@@ -222,7 +202,6 @@ def _answering(handler: Handler) -> Handler:
         except auth.RefusedError as error:
             return _problem(error.status, str(error))
         except UnknownStudyError as error:
-            await _drop(request)
             return _problem(404, str(error))
         except ForgottenError as error:
             return _problem(409, str(error))
@@ -259,13 +238,6 @@ async def _worker(request: Request) -> StudyWorker:
 async def _worker_of(registry: StudyRegistry, number: int) -> StudyWorker:
     worker = registry.opened(number)
     return worker if worker is not None else await asyncio.to_thread(registry.worker, number)
-
-
-async def _drop(request: Request) -> None:
-    """Close a study that is no longer in the store."""
-    text = request.path_params.get("id", "")
-    if text.isascii() and text.isdigit():
-        await asyncio.to_thread(_registry(request).drop, int(text))
 
 
 def _decode(body: bytes, kind: type[Any]) -> Any:

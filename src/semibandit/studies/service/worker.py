@@ -108,13 +108,6 @@ class StudyRegistry:
         with self._lock:
             return list(self._store.studies())
 
-    def drop(self, number: int) -> None:
-        """Close a study that was deleted."""
-        with self._lock:
-            worker = self._workers.pop(number, None)
-        if worker is not None:
-            worker.close()
-
     def close(self) -> None:
         """Close all studies."""
         with self._lock:

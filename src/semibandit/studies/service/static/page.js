@@ -213,7 +213,7 @@ function showTiles(column) {
 function showTables() {
   const left = (lease) => (lease.until == null ? "forever" : lease.until < view.now ? "overdue" : ago(lease.until - view.now));
   fill($("leases").tBodies[0], view.leases.map((lease) => [
-    String(lease.trial), number(lease.rho) + alphaText(lease.alpha, view.names), lease.worker, ago(view.now - lease.since), left(lease),
+    String(lease.trial), number(lease.rho) + alphaText(lease.alpha, view.names), lease.worker, ago(view.now - lease.at), left(lease),
   ]), "no pending trials");
   const { failures: kinds, began } = view.summary.counts;
   const failures = Object.entries(kinds).sort((a, b) => b[1] - a[1]);
