@@ -15,8 +15,9 @@ from semibandit.studies.log.events import Asked
 from semibandit.studies.log.summary import StudySummary
 from semibandit.studies.settings import StudySettings
 
-__all__ = ["MAX_ROWS", "Begin", "Endpoint", "Problem", "Recommended", "StudyInfo", "document"]
+__all__ = ["BYTES", "MAX_ROWS", "Begin", "Endpoint", "Problem", "Recommended", "StudyInfo", "document"]
 
+BYTES = "application/octet-stream"
 MAX_ROWS = 10_000  # rounds or events in one answer
 
 
@@ -83,7 +84,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Endpoint(NamedTuple):
-    """A path of the service. `takes` and `gives` are types of JSON; `media` is that of the answer."""
+    """A path of the service. `takes` and `gives` are types of JSON; an answer without a type is bytes."""
 
     method: str
     path: str
@@ -91,7 +92,6 @@ class Endpoint(NamedTuple):
     gives: Any = None
     takes: Any = None
     query: tuple[str, ...] = ()
-    media: str = "application/json"
 
 
 def document(endpoints: list[Endpoint], version: str) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def document(endpoints: list[Endpoint], version: str) -> dict[str, Any]:
             "summary": point.summary,
             "parameters": parameters + [_parameter(name, "query") for name in point.query],
             "responses": {
-                "200": {"description": "done", "content": answer if point.gives else {point.media: {}}},
+                "200": {"description": "done", "content": answer if point.gives else {BYTES: {}}},
                 "4XX": {"description": "refused", "content": contents[0]},
             },
         }

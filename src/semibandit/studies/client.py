@@ -6,7 +6,6 @@ import http.client
 import os
 import random
 import socket
-import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -240,13 +239,10 @@ class Connection:
         """Return the open connection of this thread and process."""
         connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
         if connection is None or self._local.process != os.getpid():
-            host, port = self._parts.hostname or "", self._parts.port
+            secure = self._parts.scheme == "https"
+            kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
             timeout = max(self._patience, 1.0)
-            if self._parts.scheme == "https":
-                context = ssl.create_default_context()
-                connection = http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
-            else:
-                connection = http.client.HTTPConnection(host, port, timeout=timeout)
+            connection = kind(self._parts.hostname or "", self._parts.port, timeout=timeout)
             self._local.connection, self._local.process = connection, os.getpid()
             connection.connect()
             connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -7,7 +7,6 @@ import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 import msgspec
@@ -150,9 +149,7 @@ class Study:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -135,6 +135,7 @@ BAD = [
     ("POST", "/api/studies", {"name": "a", "settings": UNIT | LARGE}, 400, "at most 100000"),
     ("POST", "/api/studies", {"name": "knob", "settings": {"space": {"lo": 0, "hi": 2}}}, 400, "other set"),
     ("GET", "/api/studies/1/rounds?since=x", None, 400, "since must be a positive integer"),
+    ("GET", f"/api/studies/1/log?since={'9' * 20}", None, 400, "since must be a positive integer"),
     ("GET", "/api/studies/1/summary?event=0", None, 400, "event must be a positive integer"),
     ("GET", "/api/studies/1/summary?event=1000", None, 400, "event must be in 1 to"),
     ("GET", "/api/studies/1/nothing", None, 404, "there is no GET"),
@@ -200,7 +201,7 @@ def test_a_token_is_needed_for_everything(serve, study, storage):
         "/studies/1",
         "/api/studies",
         "/api/openapi.json",
-        "/api/studies/1/events",
+        "/api/studies/1/log",
         "/static/page.js",
     ]
     for path in paths:
@@ -253,38 +254,6 @@ def test_pages_load_nothing_from_other_hosts(server):
     status, script = send(server, "GET", "/static/plotly.min.js")
     assert status == 200
     assert len(script) > 1_000_000
-
-
-# -- streams -----------------------------------------------------------------------------------------
-
-
-def lines(server, path, **headers):
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
-    connection.request("GET", path, headers=headers)
-    answer = connection.getresponse()
-    assert answer.getheader("content-type").startswith("text/event-stream")
-    while True:
-        line = answer.readline().decode().rstrip()
-        if line:
-            yield line
-
-
-def test_streams_send_events_of_all_processes(server, study):
-    trial = study.ask()
-    messages = lines(server, "/api/studies/1/events?since=2")
-    assert next(messages) == "id: 2"
-    assert json.loads(next(messages).removeprefix("data: "))["rho"] == trial.rho
-    send(server, "POST", "/api/studies/1/tell", {"trial": 0})  # by the service
-    assert next(messages) == "id: 3"
-    assert json.loads(next(messages).removeprefix("data: "))["event"] == "failed"
-    study.ask()  # by another process
-    assert next(messages) == "id: 4"
-    again = lines(server, "/api/studies/1/events", **{"Last-Event-ID": "3"})
-    assert next(again) == "id: 4"
-    for last in ("99999999999999999999", "x", "-1"):
-        status, answer = send(server, "GET", "/api/studies/1/events", Last_Event_ID=last)
-        assert status == 400
-        assert "Last-Event-ID must be a positive integer" in answer["error"]
 
 
 # -- many clients ------------------------------------------------------------------------------------

@@ -270,7 +270,7 @@ def tidy(replica: Replica, turn: Turn) -> int:
     """Forget the trials whose lease has expired; return how many."""
     late = replica.overdue(turn.now)
     for number in late:
-        _forget(replica, turn, number, "lease")
+        _forget(replica, turn, number, "lease expired")
     return len(late)
 
 

@@ -1,4 +1,4 @@
-"""The service as an ASGI application: endpoints, streams, and answers to errors."""
+"""The service as an ASGI application: endpoints, and answers to errors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import sys
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -28,17 +28,12 @@ from semibandit.studies.study import Study
 with needed("the service", "serve"):
     from starlette.applications import Starlette
     from starlette.requests import Request
-    from starlette.responses import Response, StreamingResponse
+    from starlette.responses import Response
     from starlette.routing import Route
 
 __all__ = ["ENDPOINTS", "make_app"]
 
-_POLL = 1.0  # seconds between two searches for events of other processes
-_KEEP_ALIVE = 15.0  # seconds of silence on a stream
-
 JSON = "application/json"
-STREAM = "text/event-stream"
-BYTES = "application/octet-stream"
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -76,7 +71,7 @@ def reading(read: Callable[[Study, Request], Any]) -> Handler:
 
     async def handler(request: Request) -> Response:
         answer = await asyncio.to_thread(read, (await _worker(request)).study, request)
-        return Response(answer, media_type=BYTES) if isinstance(answer, bytes) else _json(answer)
+        return Response(answer, media_type=api.BYTES) if isinstance(answer, bytes) else _json(answer)
 
     return handler
 
@@ -84,37 +79,6 @@ def reading(read: Callable[[Study, Request], Any]) -> Handler:
 def _rows(request: Request) -> tuple[int, int]:
     """Return the first event and the number of rows of an answer."""
     return _number(request, "since") or 1, min(_number(request, "limit") or 1000, api.MAX_ROWS)
-
-
-# -- streams ---------------------------------------------------------------------------------------
-
-
-async def stream(request: Request) -> Response:
-    worker = await _worker(request)
-    last = request.headers.get("last-event-id")
-    since = _number(request, "since") or 1 if last is None else _positive("Last-Event-ID", last) + 1
-    return StreamingResponse(
-        _events(worker, since),
-        media_type=STREAM,
-        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-    )
-
-
-async def _events(worker: StudyWorker, since: int) -> AsyncIterator[str]:
-    silent = 0.0
-    with suppress(asyncio.CancelledError):  # the service stops
-        while True:
-            rows = await asyncio.to_thread(worker.study.events, since, 500)
-            for number, line in rows:
-                yield f"id: {number}\ndata: {line}\n\n"
-            if rows:
-                since, silent = rows[-1][0] + 1, 0.0
-                continue
-            await worker.changed(_POLL)
-            silent += _POLL
-            if silent >= _KEEP_ALIVE:
-                yield ": keep-alive\n\n"
-                silent = 0.0
 
 
 # -- the application -------------------------------------------------------------------------------
@@ -129,7 +93,7 @@ def _operation(summary: str, kind: type[Operation]) -> tuple[Endpoint, Handler]:
 def _reading(
     path: str, summary: str, gives: Any, read: Callable[[Study, Request], Any], *query: str
 ) -> tuple[Endpoint, Handler]:
-    return Endpoint("GET", _STUDY + path, summary, gives, query=query, media=BYTES), reading(read)
+    return Endpoint("GET", _STUDY + path, summary, gives, query=query), reading(read)
 
 
 # The most frequent ones come first: paths are compared in this order.
@@ -168,7 +132,6 @@ ENDPOINTS: list[tuple[Endpoint, Handler]] = [
         "/snapshot", "Return the saved replica, now or at an event.", None,
         lambda study, request: study.snapshot(_number(request, "event")), "event",
     ),
-    (Endpoint("GET", _STUDY + "/events", "Stream the events.", query=("since",), media=STREAM), stream),
 ]  # fmt: skip
 
 
@@ -248,14 +211,11 @@ def _decode(body: bytes, kind: type[Any]) -> Any:
 
 
 def _number(request: Request, name: str) -> int | None:
-    text = request.query_params.get(name)
-    return None if text is None else _positive(name, text)
-
-
-def _positive(name: str, text: str) -> int:
+    """Return a number of the query; None if it is not given."""
+    text = request.query_params.get(name, "1")
     if not (text.isascii() and text.isdigit() and 0 < len(text) < 16 and int(text) > 0):
         raise ValueError(f"{name} must be a positive integer, got {text!r}")
-    return int(text)
+    return int(text) if name in request.query_params else None
 
 
 def _json(answer: Any) -> Response:

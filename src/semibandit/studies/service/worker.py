@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from typing import Any
 
 from semibandit.studies.api import Begin
@@ -32,7 +31,6 @@ class StudyWorker:
         self._thread = ThreadPoolExecutor(1, f"study {self.study.id}")
         self._waiting: list[tuple[Operation, asyncio.Future[Any]]] = []
         self._working: asyncio.Task[None] | None = None
-        self._changed = asyncio.Event()
 
     async def do(self, operation: Operation) -> Any:
         """Run an operation in the next transaction."""
@@ -54,15 +52,8 @@ class StudyWorker:
                     outcomes = [error] * len(batch)
                 for (_, future), outcome in zip(batch, outcomes, strict=True):
                     _settle(future, outcome)
-                self._changed.set()  # wakes the streams
-                self._changed = asyncio.Event()
         finally:
             self._working = None
-
-    async def changed(self, seconds: float) -> None:
-        """Wait until this service has written an event, at most so many seconds: others may write too."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._changed.wait(), seconds)
 
     def close(self) -> None:
         """Close the study."""
