@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -84,6 +82,10 @@ def _rows(request: Request) -> tuple[int, int]:
 # -- the application -------------------------------------------------------------------------------
 
 _STUDY = "/api/studies/{id}"
+_STATUS: dict[type, int] = {
+    UnknownStudyError: 404, ForgottenError: 409, DamagedStudyError: 500, ValueError: 400, TypeError: 400,
+    OSError: 503,
+}  # fmt: skip
 
 
 def _operation(summary: str, kind: type[Operation]) -> tuple[Endpoint, Handler]:
@@ -148,37 +150,25 @@ def make_app(storage: str, token: str | None = None) -> Any:
         yield
         await asyncio.to_thread(app.state.registry.close)
 
-    routes = [Route(point.path, _answering(handler), methods=[point.method]) for point, handler in ENDPOINTS]
-    routes.append(Route("/api/openapi.json", openapi))
-    app = Starlette(routes=[*routes, *page.routes()], lifespan=lifespan)
-    app.add_exception_handler(404, _not_found)
-    app.add_exception_handler(405, _not_found)
-    return auth.Auth(app, token)
+    routes = [Route(point.path, handler, methods=[point.method]) for point, handler in ENDPOINTS]
+    routes += [Route("/api/openapi.json", openapi), *page.routes()]
+    handlers: dict[Any, Any] = dict.fromkeys([auth.RefusedError, *_STATUS], _refused)
+    handlers |= {404: _not_found, 405: _not_found, Exception: _failed}
+    return auth.Auth(Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers), token)
 
 
-def _answering(handler: Handler) -> Handler:
-    """Turn errors into answers: a status, and one sentence."""
+async def _refused(request: Request, error: Exception) -> Response:
+    """Answer an error with its status and one sentence."""
+    if isinstance(error, auth.RefusedError):
+        return _problem(error.status, str(error))
+    status = next(_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS)
+    if status == 503:
+        return _problem(status, f"the store cannot be used right now: {error}")
+    return _problem(status, str(error))
 
-    async def answer(request: Request) -> Response:
-        try:
-            return await handler(request)
-        except auth.RefusedError as error:
-            return _problem(error.status, str(error))
-        except UnknownStudyError as error:
-            return _problem(404, str(error))
-        except ForgottenError as error:
-            return _problem(409, str(error))
-        except DamagedStudyError as error:
-            return _problem(500, str(error))
-        except (ValueError, TypeError) as error:
-            return _problem(400, str(error))
-        except OSError as error:
-            return _problem(503, f"the store cannot be used right now: {error}")
-        except Exception:
-            traceback.print_exc(file=sys.stderr)
-            return _problem(500, "internal error; the log of the service has the traceback")
 
-    return answer
+async def _failed(request: Request, error: Exception) -> Response:
+    return _problem(500, "internal error; the log of the service has the traceback")
 
 
 async def _not_found(request: Request, error: Exception) -> Response:

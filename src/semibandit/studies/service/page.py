@@ -57,11 +57,7 @@ async def plotly(request: Request) -> Response:
 
 async def login(request: Request) -> Response:
     """Store the token in a cookie that scripts cannot read and other sites cannot send."""
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > auth.MAX_BYTES:
-            return Response(status_code=413)
+    body = await auth.read_body(request, "application/x-www-form-urlencoded")
     token = parse_qs(body.decode("latin-1"), encoding="utf-8").get("token", [""])[0]
     if not request.scope["auth"].knows(token.encode()):
         return RedirectResponse("/login?wrong", 303)
