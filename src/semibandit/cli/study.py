@@ -86,19 +86,20 @@ def export(
         for record in rounds:
             sys.stdout.write(msgspec.json.encode(record).decode() + "\n")
         return
-    before = ("event", "trial", "at", "seconds", "worker")
+    before, knobs = ("event", "trial", "at", "seconds", "worker"), names or ("rho", "alpha")
     after = ("loss", "width", "probability", "failure")
-    knobs = names or ("rho", "alpha")
     extra = sorted({key for record in rounds for key in record.info or {}})
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow([*before, *knobs, *after, *extra])
     for record in rounds:
-        values = values_of(names, record.rho, record.alpha)
-        played = [values.get(knob) for knob in knobs]
-        info = [(record.info or {}).get(key) for key in extra]
-        writer.writerow(
-            [*(getattr(record, x) for x in before), *played, *(getattr(record, x) for x in after), *info]
+        row, info = msgspec.structs.asdict(record), record.info or {}
+        groups = (
+            (row, before),
+            (values_of(names, record.rho, record.alpha), knobs),
+            (row, after),
+            (info, extra),
         )
+        writer.writerow([values.get(column) for values, columns in groups for column in columns])
 
 
 @app.command()
@@ -115,12 +116,12 @@ def delete(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Delete a study with all its events."""
-    from semibandit.studies.log.stores import open_store
+    from semibandit.studies.log.stores import UnknownStudyError, open_store, public
 
     store = open_store(storage, create=False)
     number = store.find(name)
     if number is None:
-        raise _unknown(storage, name)
+        raise UnknownStudyError(f"there is no study {name!r} in {public(storage)}")
     if not yes:
         typer.confirm(f"Delete the study {name!r} with all its events?", abort=True)
     store.delete(number)
@@ -128,21 +129,11 @@ def delete(
 
 
 def _open(storage: str, name: str) -> Study:
-    from semibandit.studies.log.stores import UnknownStudyError, open_store
+    from semibandit.studies.log.stores import open_store
     from semibandit.studies.study import Study
 
     open_store(storage, create=False).close()  # a missing file raises FileNotFoundError
-    try:
-        return Study(storage, name)
-    except UnknownStudyError:
-        raise _unknown(storage, name) from None
-
-
-def _unknown(storage: str, name: str) -> Exception:
-    from semibandit.studies.log.stores import UnknownStudyError, public
-
-    known = "`semibandit study list` shows all studies"
-    return UnknownStudyError(f"there is no study {name!r} in {public(storage)}; {known}")
+    return Study(storage, name)
 
 
 def _print(rows: Sequence[Sequence[str]], header: bool = False) -> None:

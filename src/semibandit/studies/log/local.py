@@ -84,7 +84,9 @@ class LocalBackend:
         if study is not None:
             return study
         if given is None:
-            raise UnknownStudyError(f"there is no {self}; creating one needs a space")
+            raise UnknownStudyError(
+                f"there is no {self} (`semibandit study list` shows all); creating one needs a space"
+            )
         return self._store.create(self.name, creation(given, time.time()))
 
     def _require_agreement(self, given: StudySettings | None) -> None:
