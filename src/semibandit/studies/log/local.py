@@ -65,7 +65,8 @@ class LocalBackend:
         try:
             self.id = self._find_or_create(given)
             self.settings = self._from_first_event().settings
-            self._require_agreement(given)
+            if given is not None and (differences := ", ".join(self.settings.differences(given))):
+                raise ValueError(f"the study {name!r} was created with other settings: {differences}")
         except BaseException:
             self.close()
             raise
@@ -88,10 +89,6 @@ class LocalBackend:
                 f"there is no {self} (`semibandit study list` shows all); creating one needs a space"
             )
         return self._store.create(self.name, creation(given, time.time()))
-
-    def _require_agreement(self, given: StudySettings | None) -> None:
-        if given is not None and (differences := ", ".join(self.settings.differences(given))):
-            raise ValueError(f"the study {self.name!r} was created with other settings: {differences}")
 
     def __str__(self) -> str:
         return f"study {self.name!r} in {public(self.storage)}"
@@ -187,7 +184,7 @@ class LocalBackend:
         if not first:
             raise UnknownStudyError(f"{self} does not exist any longer")
         try:
-            return Replica(first[0][1])
+            return Replica.created_by(first[0][1])
         except _UNREADABLE as error:
             raise DamagedStudyError(f"{self}: event 1 is damaged ({error})") from error
 

@@ -35,30 +35,41 @@ class Replica:
     learner is ahead of the log.
     """
 
-    def __init__(self, line: str) -> None:
-        created = events.decode(line)
-        if not isinstance(created, Created):
-            raise ValueError("the log does not begin with the creation of a study")
-        self._set(1, line, created, created.learner, StudyCounts(created.at, created.at), [])
-
-    def _set(
-        self,
-        event: int,
-        last: str,
-        created: Created,
-        learner: bytes,
-        counts: StudyCounts,
-        leases: list[Asked],
-    ) -> None:
-        self.event, self.last, self.created = event, last, created
+    def __init__(self, saved: _Snapshot) -> None:
+        self.event, self.last, self.created, self.counts = (
+            saved.event,
+            saved.last,
+            saved.created,
+            saved.counts,
+        )
         self.changed = False
-        self.settings = msgspec.convert(created.settings, StudySettings)
-        self.learner: Learner = self.settings.kind.loads(learner, "the saved learner")
-        self.counts = counts
-        self.leases = {lease.trial: lease for lease in leases}
-        self.keys = {lease.key: lease.trial for lease in leases if lease.key is not None}
+        self.settings = msgspec.convert(saved.created.settings, StudySettings)
+        self.learner: Learner = self.settings.kind.loads(saved.learner, "the saved learner")
+        self.leases = {lease.trial: lease for lease in saved.leases}
+        self.keys = {lease.key: lease.trial for lease in saved.leases if lease.key is not None}
         self.trials: dict[int, Trial] = {trial.id: trial for trial in self.learner.pending}
         self._next_end = -math.inf  # no lease ends before
+
+    @classmethod
+    def created_by(cls, line: str) -> Replica:
+        """Return the replica after the first event."""
+        event = events.decode(line)
+        if not isinstance(event, Created):
+            raise ValueError("the log does not begin with the creation of a study")
+        return cls(_Snapshot(1, line, event, StudyCounts(event.at, event.at), [], event.learner))
+
+    @classmethod
+    def loads(cls, data: bytes) -> Replica:
+        """Return the replica that `dumps` has saved."""
+        return cls(msgspec.msgpack.decode(data, type=_Snapshot))
+
+    def dumps(self) -> bytes:
+        """Return a snapshot."""
+        learner = self.settings.kind.dumps(self.learner)
+        leases = list(self.leases.values())
+        return msgspec.msgpack.encode(
+            _Snapshot(self.event, self.last, self.created, self.counts, leases, learner)
+        )
 
     # -- events ------------------------------------------------------------------------------------
 
@@ -160,20 +171,3 @@ class Replica:
     def summary(self) -> StudySummary:
         """Return the summary of this moment. O(P)."""
         return summarize(self.event, self.counts, self.learner)
-
-    # -- snapshots ---------------------------------------------------------------------------------
-
-    def dumps(self) -> bytes:
-        """Return a snapshot."""
-        learner = self.settings.kind.dumps(self.learner)
-        leases = list(self.leases.values())
-        snapshot = _Snapshot(self.event, self.last, self.created, self.counts, leases, learner)
-        return msgspec.msgpack.encode(snapshot)
-
-    @classmethod
-    def loads(cls, data: bytes) -> Replica:
-        """Return the replica from a snapshot."""
-        saved = msgspec.msgpack.decode(data, type=_Snapshot)
-        replica = cls.__new__(cls)
-        replica._set(saved.event, saved.last, saved.created, saved.learner, saved.counts, saved.leases)
-        return replica

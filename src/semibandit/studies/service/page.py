@@ -17,7 +17,6 @@ with needed("the service", "serve"):
 __all__ = ["routes"]
 
 _STATIC = Path(__file__).with_name("static")
-_TYPES = {".css": "text/css", ".js": "text/javascript", ".html": "text/html"}
 _DAY = 86_400
 
 
@@ -38,7 +37,7 @@ def _page(name: str):  # type: ignore[no-untyped-def]
     path = _STATIC / name
 
     async def page(request: Request) -> Response:
-        return FileResponse(path, media_type=_TYPES[path.suffix], headers={"Cache-Control": "no-cache"})
+        return FileResponse(path, headers={"Cache-Control": "no-cache"})
 
     return page
 
