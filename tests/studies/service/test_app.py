@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import threading
 
 import pytest
 
@@ -105,13 +104,7 @@ BAD = [
     ("POST", "/api/studies/1/tell", {"trial": 99, "seen": 0.5}, 400, "trial 99 is unknown"),
     ("POST", "/api/studies/1/tell", {"trial": -1}, 400, "trial must be at least 0"),
     ("POST", "/api/studies/1/tell", {"trial": 0, "seen": 7.0}, 400, ""),
-    (
-        "POST",
-        "/api/studies/1/tell",
-        {"trial": 0, "seen": {"edges": [0, 1], "values": [7]}},
-        400,
-        "must be in",
-    ),
+    ("POST", "/api/studies/1/tell", {"trial": 0, "seen": {"edges": [0, 1], "values": [7]}}, 400, "be in"),
     ("POST", "/api/studies/1/tell", {"trial": 0, "seen": {"edges": [1, 0], "values": [0]}}, 400, "lo < hi"),
     ("POST", "/api/studies/1/tell", {"trial": 0, "seen": {"edges": [0, 1]}}, 400, "edges and values"),
     ("POST", "/api/studies/1/tell", {"trial": 0, "seen": {"edges": [], "values": []}}, 400, ""),
@@ -182,29 +175,21 @@ def test_without_a_token_only_loopback_hosts_are_served(server):
         assert "this machine" in answer["error"]
     for host in ("localhost", "127.0.0.1:80", "[::1]:80", "localhost:8080"):
         assert send(server, "GET", "/api/studies", Host=host)[0] == 200
-
-
-@pytest.mark.parametrize(
-    ("host", "expected"),
-    [("127.0.0.1", True), ("127.8.8.8", True), ("localhost", True), ("::1", True), ("0.0.0.0", False),
-     ("127.x", False), ("example.org", False), ("", False)],
-)  # fmt: skip
-def test_loopback_hosts_are_recognized(host, expected):
-    assert is_loopback(host) is expected
+    for host in ("127.8.8.8", "localhost", "::1", "0.0.0.0", "127.x", "example.org", ""):
+        assert is_loopback(host) is (host in ("127.8.8.8", "localhost", "::1"))
 
 
 def test_a_token_is_needed_for_everything(serve, study, storage):
     token = "a-token-of-some-length"
     server = serve(storage, token)
-    paths = [
+    for path in (
         "/",
         "/studies/1",
         "/api/studies",
         "/api/openapi.json",
         "/api/studies/1/log",
         "/static/page.js",
-    ]
-    for path in paths:
+    ):
         for headers in ({}, {"Authorization": "Bearer wrong"}, {"Cookie": "semibandit-token=wrong"}):
             assert send(server, "GET", path, **headers)[0] == 401
     assert send(server, "POST", "/api/studies/1/ask", {})[0] == 401
@@ -254,30 +239,6 @@ def test_pages_load_nothing_from_other_hosts(server):
     status, script = send(server, "GET", "/static/plotly.min.js")
     assert status == 200
     assert len(script) > 1_000_000
-
-
-# -- many clients ------------------------------------------------------------------------------------
-
-
-def test_rounds_of_sixteen_clients_are_counted_once(server, study):
-    told = []
-
-    def work(number):
-        with sb.Client(server.url, study="knob", worker=f"client {number}") as client:
-            for _ in range(15):
-                trial = client.ask()
-                lo = 0.5 * trial.rho
-                told.append((trial.id, client.tell(trial, sb.PiecewiseConstant.constant(lo, lo + 0.5, 0.5))))
-
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(told) == [(i, True) for i in range(240)]
-    assert study.n_events == 481
-    with sb.Client(server.url) as client:
-        assert bits(client.learner) == bits(study.learner)
 
 
 def test_a_deleted_study_is_not_found(server, study, storage):
