@@ -64,7 +64,7 @@ class LocalBackend:
         self._store = self._open(create=given is not None)
         try:
             self.id = self._find_or_create(given)
-            self.settings = self._from_first_event().settings
+            self.settings = self._current().settings  # replays the log: damage is found at once
             if given is not None and (differences := ", ".join(self.settings.differences(given))):
                 raise ValueError(f"the study {name!r} was created with other settings: {differences}")
         except BaseException:
