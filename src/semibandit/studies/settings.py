@@ -97,16 +97,15 @@ class StudySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def differences(self, other: StudySettings) -> Iterator[str]:
         """Describe each setting of `other` that differs. A missing seed agrees with every seed."""
-        for name in ("learner", "space"):
-            ours, theirs = getattr(self, name), getattr(other, name)
-            if ours != theirs:
-                yield f"{name} = {theirs} (it was {ours})"
-        if other.seed is not None and other.seed != self.seed:
-            yield f"seed = {other.seed} (it was {self.seed})"
-        for name in sorted(self.options.keys() | other.options.keys()):
-            ours, theirs = (s.options.get(name, "not given") for s in (self, other))
-            if ours != theirs:
-                yield f"{name} = {theirs} (it was {ours})"
+        ours, theirs = (
+            {"learner": x.learner, "space": x.space, "seed": x.seed} | x.options for x in (self, other)
+        )
+        if other.seed is None:
+            theirs["seed"] = self.seed
+        for name in ours | theirs:
+            mine, given = (x.get(name, "not given") for x in (ours, theirs))
+            if mine != given:
+                yield f"{name} = {given} (it was {mine})"
 
 
 def read_space(data: dict[str, Any]) -> Space:
