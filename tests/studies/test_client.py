@@ -15,7 +15,7 @@ import time
 import pytest
 
 import semibandit as sb
-from semibandit.studies.log.operations import ForgottenError
+from semibandit.studies.log.operations import Extend, ForgottenError
 from semibandit.studies.log.stores import UnknownStudyError
 from study_workers import SPACE, bits, play, seen_around
 
@@ -30,13 +30,6 @@ def storage(tmp_path):
 @pytest.fixture
 def server(serve, storage):
     return serve(storage)
-
-
-def test_a_pickled_client_opens_again(server):
-    with sb.Client(server.url, study="a", space=SPACE, seed=3) as client:
-        copy = pickle.loads(pickle.dumps(client))
-        assert isinstance(copy, sb.Study)
-        assert repr(copy) == repr(client) == f"Client({server.url!r}, study='a')"
 
 
 def test_a_client_and_a_study_agree_to_the_bit(server, storage):
@@ -73,6 +66,8 @@ def test_a_client_and_a_study_agree_to_the_bit(server, storage):
         assert [info.name for info in client.studies()] == ["a / b?"]
         by_page = sb.Client(f"{server.url}/studies/{study.id}")
         assert by_page.name == sb.Client(server.url).name == "a / b?"
+        copy = pickle.loads(pickle.dumps(client))
+        assert repr(copy) == repr(client) == f"Client({server.url!r}, study='a / b?')"
 
 
 def test_trials_on_strips_have_alpha(server):
@@ -158,3 +153,15 @@ def test_no_round_is_lost_or_doubled_when_the_service_is_killed(storage):
         assert study.pending == []
         assert study.learner.n_asked == len(told)
         assert bits(study.at(study.n_events)) == bits(study.learner)
+
+
+def test_a_race_over_http_names_the_instances(server, storage):
+    with sb.Client(server.url, study="race", space=SPACE, seed=0, learner="Race") as client:
+        client.do(Extend([str(i) for i in range(20)], 60))
+        trials = [client.ask() for _ in range(3)]
+        assert all(trial.instance.isdigit() for trial in trials)
+        for trial in trials:
+            assert client.tell(trial, abs(trial.rho - 0.3))
+        assert client.recommend() == client.learner.recommend()
+        (info,) = client.studies()
+        assert info.certificate == "a race: no bound on the regret"

@@ -26,8 +26,9 @@ def work(storage, seed, rounds, results):
     """Play rounds; return the told trials and the learner."""
     with sb.Study(storage, "knob", worker=f"worker {seed}") as study:
         told = play(study, rounds, seed)
-        replica = study._backend._current()  # learner and event at the same moment
-        results.put((told, replica.event, bits(replica.learner)))
+        # Learner and event at the same moment.
+        event, learner = study._backend.inspect(lambda replica: (replica.event, bits(replica.learner)))
+        results.put((told, event, learner))
 
 
 def work_for_ever(storage, seed):

@@ -53,16 +53,6 @@ def test_draws_and_weights_are_those_of_the_learner(study):
     assert study.n_events == 121
 
 
-def test_replicas_are_identical_to_the_bit(study, storage):
-    with sb.Study(storage, "knob") as other:
-        for i in range(10):
-            play(study, 5, 2 * i)
-            play(other, 5, 2 * i + 1)
-        assert bits(study.learner) == bits(other.learner)
-        with sb.Study(storage, "knob", space=SPACE, seed=7) as third:
-            assert bits(third.learner) == bits(study.learner)
-
-
 def test_a_second_tell_changes_nothing(study):
     trial = study.ask()
     seen = seen_around(trial.rho, random.Random(0))
@@ -121,42 +111,50 @@ def test_refused_arguments_change_nothing(study, storage):
     assert (bits(study.learner), study.n_events) == before
 
 
-def test_strips_and_grids_replay_to_the_bit(storage):
-    strips = sb.Strips(3, sb.Interval(0, 1))
-    with sb.Study(storage, "strips", space=strips, seed=1, rate=sb.FixedRate(0.1)) as study:
-        for _ in range(20):
-            trial = study.ask()
-            row = strips.row_of(trial.alpha)
-            study.tell(trial, strips.lay_rows({row: sb.PiecewiseConstant([0, 1], [0.2 + 0.1 * row])}))
-        assert study.history()[0].width == 1.0
-        with sb.Study(storage, "strips", space=strips, seed=1, rate=sb.FixedRate(0.1)) as other:
-            assert bits(other.learner) == bits(study.learner)
-        assert study.recommend().alpha == study.summary().alpha
-    with sb.Study(storage, "grid", space=SPACE, learner="Exp3Grid", n_arms=5, seed=1) as study:
-        for _ in range(20):
-            trial = study.ask()
-            study.tell(trial, np.float64(abs(trial.rho - 0.3)))
-        with sb.Study(storage, "grid") as other:
-            assert bits(other.learner) == bits(study.learner)
+STRIPS = sb.Strips(3, sb.Interval(0, 1))
+KNOBS = sb.Knobs(alpha=sb.Real(1e-4, 1, log=True), depth=sb.Integer(1, 12), mode=sb.Choice("fast", "good"))
+PRIOR = sb.PiecewiseConstant([0, 0.5, 1], [0.5, 1.5])
 
 
-def test_a_prior_is_a_setting(storage):
-    prior = sb.PiecewiseConstant([0, 0.5, 1], [0.5, 1.5])
-    with sb.Study(storage, "prior", space=SPACE, seed=1, prior=prior) as study:
-        alone = sb.Exp3Set(SPACE, seed=1, prior=prior)
-        assert study.ask().rho == alone.ask().rho
-        with sb.Study(storage, "prior", space=SPACE, seed=1, prior=prior) as other:
-            assert other.learner.prior == prior
+def row_seen(trial, i):
+    row = STRIPS.row_of(trial.alpha)
+    return STRIPS.lay_rows({row: sb.PiecewiseConstant([0, 1], [0.2 + 0.1 * row])})
 
 
-def test_linear_functions_replay_to_the_bit(quick):
-    for _ in range(20):
-        trial = quick.ask()
-        quick.tell(trial, sb.PiecewiseLinear.line(0, 1, 0.9, 0.1))
-    with sb.Study(quick.storage, "knob") as other:
-        assert bits(other.learner) == bits(quick.learner)
-    assert quick.history()[3].loss == pytest.approx(0.9 - 0.8 * quick.history()[3].rho)
-    assert sum(quick.summary().masses()) == pytest.approx(1.0)
+def probes_seen(trial, i):
+    looks = [seen_around(rho, random.Random(i)) for rho in (trial.rho, *trial.probes)]
+    return [None, *looks[1:]] if i == 7 else looks[: 1 + i % 3]
+
+
+def box_seen(trial, i):
+    loss = 0.1 + 0.02 * abs(trial.values["depth"] - 9) + 0.3 * (trial.values["mode"] == "fast")
+    return sb.Boxes([(sb.PiecewiseConstant([1e-4, 1], [loss]), {"depth": trial.values["depth"]})])
+
+
+@pytest.mark.parametrize(
+    ("settings", "seen_of"),
+    [
+        ({"space": STRIPS, "rate": sb.FixedRate(0.1)}, row_seen),
+        ({"space": SPACE, "learner": "Exp3Grid", "n_arms": 5}, lambda trial, i: np.float64(trial.rho)),
+        ({"space": SPACE, "prior": PRIOR}, lambda trial, i: sb.PiecewiseLinear.line(0, 1, 0.9, 0.1)),
+        ({"space": SPACE}, probes_seen),
+        ({"space": KNOBS, "rate": 1.0}, box_seen),
+    ],
+    ids=["strips", "grid", "prior and lines", "probes", "knobs"],
+)
+def test_each_kind_of_feedback_replays_to_the_bit(tmp_path, settings, seen_of):
+    url = f"sqlite:///{tmp_path}/studies.db"
+    with sb.Study(url, "knob", seed=1, **settings) as study:
+        for i in range(30):
+            trial = study.ask(probes=2 if seen_of is probes_seen else 0)
+            study.tell(trial, seen_of(trial, i))
+        with sb.Study(url, "knob", seed=1, **settings) as other:
+            assert bits(other.learner) == bits(study.learner) == bits(study.at(study.n_events))
+            assert other.recommend().values == study.recommend().values
+        last, summary = study.history()[-1], study.summary()
+        assert (last.rho, last.trial) == (trial.rho, trial.id)
+        assert sum(summary.masses()) == pytest.approx(1.0)
+        assert (summary.counts.told, summary.counts.n_losses) == (30, 29 if seen_of is probes_seen else 30)
 
 
 # -- leases ------------------------------------------------------------------------------------------
@@ -228,27 +226,21 @@ def test_joining_with_other_settings_is_refused(quick, given, message):
 
 def test_a_missing_seed_is_drawn(tmp_path):
     url = f"sqlite:///{tmp_path}/x.db"
-    seeds = {sb.Study(url, str(i), space=SPACE).settings.seed for i in range(4)}
-    assert len(seeds) == 4
+    assert len({sb.Study(url, str(i), space=SPACE).settings.seed for i in range(4)}) == 4
     with sb.Study(url, "0") as joined, sb.Study(url, "0", space=SPACE) as again:
         assert joined.ask().rho != again.ask().rho
-        assert bits(joined.learner) == bits(again.learner)
 
 
 def test_kernels_are_compiled_before_the_store_is_locked(tmp_path, monkeypatch):
     doings = []
     make, turn = StudySettings.make, SQLiteStore.turn
-    monkeypatch.setattr(StudySettings, "make", lambda self: doings.append("rehearsal") or make(self))
-    monkeypatch.setattr(SQLiteStore, "turn", lambda self, *args: doings.append("turn") or turn(self, *args))
     with sb.Study(f"sqlite:///{tmp_path}/x.db", "a", space=SPACE, seed=0) as study:
-        learner = make(study.settings)
-        doings.clear()
-        trial = study.ask()
-        assert doings == ["rehearsal", "turn"]
-        study.tell(trial, 0.5)
-        learner.tell(learner.ask(), 0.5)
-        assert study.ask().rho == learner.ask().rho
-        assert doings == ["rehearsal", "turn", "turn", "turn"]
+        monkeypatch.setattr(StudySettings, "make", lambda self: doings.append("compile") or make(self))
+        monkeypatch.setattr(
+            SQLiteStore, "turn", lambda self, *args: doings.append("turn") or turn(self, *args)
+        )
+        study.tell(study.ask(), 0.5)
+        assert doings == ["compile", "turn", "turn"]
 
 
 def test_bad_names_and_unknown_studies_are_refused(tmp_path):
@@ -261,7 +253,7 @@ def test_bad_names_and_unknown_studies_are_refused(tmp_path):
             sb.Study(url, name, space=SPACE)
     with pytest.raises(ValueError, match="high"):
         sb.Study(url, "a", space=SPACE, high=-1)
-    assert [entry.name for entry in open_store(url).studies()] == ["b"]
+    assert list(open_store(url).studies().values()) == ["b"]
 
 
 def test_a_deleted_study_raises_unknown_study_error(study, storage):
@@ -278,41 +270,36 @@ def test_a_deleted_study_raises_unknown_study_error(study, storage):
 # -- replays -----------------------------------------------------------------------------------------
 
 
-def test_the_learner_at_an_event_is_the_learner_then(quick, monkeypatch):
+def test_the_learner_at_an_event_needs_no_snapshot(quick, monkeypatch):
     monkeypatch.setattr(local, "snapshot_stride", lambda pieces: 64)
     moments = {}
-    for seed in range(25):
+    for seed in range(10):
         play(quick, 8, seed)
         moments[quick.n_events] = bits(quick.learner)
-    assert open_store(quick.storage).last_snapshot(quick.id, "replica") is not None
-    for event, expected in moments.items():
-        assert bits(quick.at(event)) == expected
+    store = open_store(quick.storage)
+    assert store.last_snapshot(quick.id, "replica") is not None
+    for _ in range(2):
+        assert {event: bits(quick.at(event)) for event in moments} == moments
+        store._run("DELETE FROM snapshots")
+    store.close()
     assert quick.at(event=1).n_told == 0
     for event in (0, quick.n_events + 1):
         with pytest.raises(ValueError, match="event must be in 1 to"):
             quick.at(event)
-    # Without any snapshot it is the same.
-    store = open_store(quick.storage)
-    store._open().execute("DELETE FROM snapshots")
-    for event, expected in moments.items():
-        assert bits(quick.at(event)) == expected
-    with sb.Study(quick.storage, "knob") as other:
-        assert bits(other.learner) == bits(quick.learner)
 
 
-def test_a_restored_backup_is_noticed(quick, tmp_path):
+def test_a_restored_backup_is_noticed(quick):
     play(quick, 20, 0)
-    store = open_store(quick.storage)
     kept = quick.n_events
+    before = bits(quick.learner)
     play(quick, 20, 1)
-    store._open().execute("DELETE FROM events WHERE event > ?", (kept,))
-    before = bits(quick.at(kept))
+    store = open_store(quick.storage)
+    store._run("DELETE FROM events WHERE event > ?", kept)
     assert bits(quick.learner) == before
-    store._open().execute("DELETE FROM events WHERE event > ?", (kept - 5,))
+    store._run("DELETE FROM events WHERE event > ?", kept - 5)
     quick.ask()
-    with sb.Study(quick.storage, "knob") as other:
-        assert bits(other.learner) == bits(quick.learner)
-        assert quick.n_events == kept - 4
+    assert quick.n_events == kept - 4
+    store.close()
 
 
 def test_replay_into_another_learner(quick):
@@ -325,10 +312,8 @@ def test_replay_into_another_learner(quick):
 
 
 def test_a_failed_commit_changes_nothing(quick, monkeypatch):
-    play(quick, 10, 0)
-    before = bits(quick.learner)
     trial = quick.ask()
-    asked = bits(quick.learner)
+    before = bits(quick.learner)
 
     def fails(self, line):
         raise OSError("the disk is full")
@@ -337,7 +322,7 @@ def test_a_failed_commit_changes_nothing(quick, monkeypatch):
         patch.setattr("semibandit.studies.log.stores.Turn.append", fails)
         with pytest.raises(OSError, match="disk is full"):
             quick.tell(trial, seen_around(trial.rho, random.Random(0)))
-    assert bits(quick.learner) == asked != before
+    assert bits(quick.learner) == before
     assert quick.tell(trial, None)
 
 
@@ -358,20 +343,16 @@ def test_history_has_losses_widths_and_info(quick):
         trial = quick.ask(info={"instance": f"{i}.txt"})
         seen = sb.PiecewiseConstant([0, trial.rho / 2, 1], [math.nan, 0.5 - 0.1 * i])
         quick.tell(trial, seen, info={"default_loss": 0.6})
+    trial = quick.ask()
+    quick.tell(trial, sb.PiecewiseConstant([0, trial.rho, 1], [0.25, math.nan]))  # closed on the right
     rounds = quick.history()
-    assert [record.loss for record in rounds] == [0.5 - 0.1 * i for i in range(5)]
+    assert [record.loss for record in rounds] == [*(0.5 - 0.1 * i for i in range(5)), 0.25]
     assert rounds[0].width == pytest.approx(1 - rounds[0].rho / 2)
     assert rounds[2].info == {"instance": "2.txt", "default_loss": 0.6}
     assert rounds[0].worker == quick.worker
-    assert [record.trial for record in quick.history(since=rounds[3].event)] == [3, 4]
+    assert [record.trial for record in quick.history(since=rounds[3].event)] == [3, 4, 5]
     counts = quick.summary().counts
-    assert (counts.told, counts.n_defaults, counts.defaults) == (5, 5, pytest.approx(3.0))
-
-
-def test_the_closed_right_end_has_the_loss_of_its_left_piece(quick):
-    trial = quick.ask()
-    quick.tell(trial, sb.PiecewiseConstant([0, trial.rho, 1], [0.25, math.nan]))
-    assert quick.history()[0].loss == 0.25
+    assert (counts.told, counts.n_defaults, counts.defaults) == (6, 5, pytest.approx(3.0))
 
 
 # -- threads, forks, pickles -------------------------------------------------------------------------
@@ -412,17 +393,3 @@ def test_a_pickled_study_opens_again(quick):
     copy = pickle.loads(pickle.dumps(quick))
     assert bits(copy.learner) == bits(quick.learner)
     assert repr(copy) == f"Study({quick.storage!r}, 'knob')"
-
-
-def test_probes_replay_to_the_bit(quick):
-    for i in range(30):
-        trial = quick.ask(probes=2)
-        assert len(trial.probes) == 2
-        looks = [seen_around(rho, random.Random(i)) for rho in (trial.rho, *trial.probes)]
-        quick.tell(trial, [None, *looks[1:]] if i == 7 else looks[: 1 + i % 3])
-    with sb.Study(quick.storage, "knob") as other:
-        assert bits(other.learner) == bits(quick.learner)
-    assert quick.history()[7].loss is None
-    assert len(quick.history()[2].probability) >= 1
-    counts = quick.summary().counts
-    assert (counts.told, counts.n_losses) == (30, 29)

@@ -8,19 +8,17 @@ from typing import Annotated
 import typer
 
 from semibandit._extras import needed
+from semibandit.cli.study import Storage
 
 _SHORTEST_TOKEN = 16
 
 
 def serve(
-    storage: Annotated[str, typer.Option(help="Address of the store: sqlite:///path or postgresql://...")],
+    storage: Storage,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")
-    ] = 8080,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8080,
     token_file: Annotated[
-        Path | None,
-        typer.Option(help="File with the token that all requests need. Default: serve only this machine."),
+        Path | None, typer.Option(help="File with the token of all requests. Default: serve this machine.")
     ] = None,
 ) -> None:
     """Serve the studies of a store over HTTP, with a live page."""

@@ -11,78 +11,42 @@ from typing import Any, NamedTuple
 import msgspec
 
 from semibandit.learners import Evidence, Recommendation
-from semibandit.studies.log.history import StudyRound
+from semibandit.studies.log.events import Asked
+from semibandit.studies.log.summary import StudySummary
+from semibandit.studies.settings import StudySettings
 
-__all__ = [
-    "MAX_ROWS",
-    "Begin",
-    "Density",
-    "Done",
-    "Endpoint",
-    "LogRows",
-    "Problem",
-    "Prune",
-    "Pruned",
-    "Recommended",
-    "Rounds",
-    "Studies",
-    "StudyInfo",
-    "document",
-]
+__all__ = ["BYTES", "MAX_ROWS", "Begin", "Endpoint", "Problem", "Recommended", "StudyInfo", "document"]
 
+BYTES = "application/octet-stream"
 MAX_ROWS = 10_000  # rounds or events in one answer
 
 
 class Begin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Create a study, or join it; the settings are those of `semibandit.Study`. Joining needs no space."""
+    """Create a study with these settings, or join it; joining needs no settings."""
 
     name: str
-    space: dict[str, Any] | None = None
-    seed: int | None = None
-    learner: str = "Exp3Set"
-    options: dict[str, Any] = {}
-
-
-class Prune(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Forget the overdue trials of a study and drop its old snapshots."""
-
-
-class Pruned(msgspec.Struct, frozen=True):
-    """Number of overdue trials."""
-
-    forgotten: int
+    settings: StudySettings | None = None
 
 
 class StudyInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """State of a study; times are in seconds since 1970."""
+    """State of a study; times are in seconds since 1970.
+
+    `leases` are at most 200 pending trials, `names` those of the knobs, `alphas` those of the rows.
+    `certificate` is the bound on the expected regret in words, or the guarantee if the learner gives none.
+    """
 
     id: int
     name: str
-    events: int
-    told: int
-    failed: int
+    now: float
+    settings: StudySettings
+    summary: StudySummary
     pending: int
+    forgotten: int
     per_minute: float
-    rho: int | float
-    interval: tuple[float, float]
-    began: float
-    at: float
-    settings: dict[str, Any]
-    alpha: float | list[Any] | None = None
-    mean_loss: float | None = None
-    note: str = ""
-
-
-class Studies(msgspec.Struct, frozen=True):
-    """All studies."""
-
-    studies: list[StudyInfo]
-
-
-class Done(msgspec.Struct, frozen=True):
-    """Whether anything changed: false if the trial was told, or finished, before."""
-
-    done: bool
+    leases: list[Asked]
+    names: list[str]
+    alphas: list[Any]
+    certificate: str
 
 
 class Recommended(msgspec.Struct, frozen=True):
@@ -113,27 +77,6 @@ class Recommended(msgspec.Struct, frozen=True):
         return Recommendation(self.rho, self.interval, alpha, tuple(self.names), evidence=evidence)
 
 
-class Rounds(msgspec.Struct, frozen=True):
-    """Finished rounds, and the event from which to ask for more."""
-
-    rounds: list[StudyRound]
-    next: int
-
-
-class LogRows(msgspec.Struct, frozen=True):
-    """Events: pairs of number and JSON."""
-
-    rows: list[tuple[int, str]]
-
-
-class Density(msgspec.Struct, frozen=True):
-    """The density after an event, as steps; more than 4,096 steps are reduced to 128 equal cells."""
-
-    event: int
-    edges: list[float]
-    values: list[float]
-
-
 class Problem(msgspec.Struct, frozen=True):
     """Reason why a request was refused, in one sentence."""
 
@@ -141,26 +84,36 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Endpoint(NamedTuple):
-    """A path of the service. `takes` and `gives` are types of JSON, or the media type of other content."""
+    """A path of the service. `takes` and `gives` are types of JSON; an answer without a type is bytes."""
 
     method: str
     path: str
     summary: str
-    gives: Any
+    gives: Any = None
     takes: Any = None
     query: tuple[str, ...] = ()
 
 
 def document(endpoints: list[Endpoint], version: str) -> dict[str, Any]:
     """Return the OpenAPI document of a service."""
-    types = [kind for point in endpoints for kind in (point.takes, point.gives) if _is_type(kind)]
-    schemas, components = msgspec.json.schema_components(
-        [*types, Problem], ref_template="#/components/schemas/{name}"
-    )
-    schema = dict(zip([*types, Problem], schemas, strict=True))
+    types = [Problem, *(point.gives for point in endpoints), *(point.takes for point in endpoints)]
+    schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
+    contents = [{"application/json": {"schema": schema}} for schema in schemas]
+    answers, requests = contents[1 : len(endpoints) + 1], contents[len(endpoints) + 1 :]
     paths: dict[str, Any] = {}
-    for point in endpoints:
-        paths.setdefault(point.path, {})[point.method.lower()] = _operation(point, schema)
+    for point, answer, request in zip(endpoints, answers, requests, strict=True):
+        parameters = [_parameter("id", "path")] if "{id}" in point.path else []
+        operation: dict[str, Any] = {
+            "summary": point.summary,
+            "parameters": parameters + [_parameter(name, "query") for name in point.query],
+            "responses": {
+                "200": {"description": "done", "content": answer if point.gives else {BYTES: {}}},
+                "4XX": {"description": "refused", "content": contents[0]},
+            },
+        }
+        if point.takes is not None:
+            operation["requestBody"] = {"required": True, "content": request}
+        paths.setdefault(point.path, {})[point.method.lower()] = operation
     return {
         "openapi": "3.1.0",
         "info": {"title": "semibandit studies", "version": version},
@@ -173,31 +126,6 @@ def document(endpoints: list[Endpoint], version: str) -> dict[str, Any]:
     }
 
 
-def _operation(point: Endpoint, schema: dict[Any, Any]) -> dict[str, Any]:
-    content = (
-        {"application/json": {"schema": schema[point.gives]}} if _is_type(point.gives) else {point.gives: {}}
-    )
-    problem = {"application/json": {"schema": schema[Problem]}}
-    parameters = [{"name": "id", "in": "path", "required": True, "schema": {"type": "integer", "minimum": 1}}]
-    queries = [
-        {"name": name, "in": "query", "required": False, "schema": {"type": "integer", "minimum": 1}}
-        for name in point.query
-    ]
-    operation: dict[str, Any] = {
-        "summary": point.summary,
-        "parameters": (parameters if "{id}" in point.path else []) + queries,
-        "responses": {
-            "200": {"description": "done", "content": content},
-            "4XX": {"description": "refused", "content": problem},
-        },
-    }
-    if point.takes is not None:
-        operation["requestBody"] = {
-            "required": True,
-            "content": {"application/json": {"schema": schema[point.takes]}},
-        }
-    return operation
-
-
-def _is_type(kind: Any) -> bool:
-    return isinstance(kind, type)
+def _parameter(name: str, where: str) -> dict[str, Any]:
+    schema = {"type": "integer", "minimum": 1}
+    return {"name": name, "in": where, "required": where == "path", "schema": schema}

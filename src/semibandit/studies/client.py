@@ -6,27 +6,28 @@ import http.client
 import os
 import random
 import socket
-import ssl
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
 from semibandit import _validate
-from semibandit.learners import Learner, Recommendation
+from semibandit.learners import Recommendation, Trial
 from semibandit.spaces import Space
 from semibandit.studies import api
 from semibandit.studies.log.operations import ForgottenError, Operation, check_text
-from semibandit.studies.log.replica import Lease
+from semibandit.studies.log.replica import Replica
 from semibandit.studies.log.stores import UnknownStudyError
 from semibandit.studies.log.summary import StudySummary
 from semibandit.studies.settings import StudySettings, check_name
 from semibandit.studies.study import Study
 
 __all__ = ["Client"]
+
+T = TypeVar("T")
 
 _MAX_PATIENCE = 1e8  # seconds that sockets can wait
 _ERRORS = {
@@ -92,7 +93,18 @@ class Client(Study):
 
     def studies(self) -> list[api.StudyInfo]:
         """Return all studies of the service."""
-        return self._backend.studies()
+        return self._backend.connection.get("/api/studies", list[api.StudyInfo])
+
+    # Without the learner, which takes longer to load than these answers.
+
+    @property
+    def n_events(self) -> int:
+        """Number of events in the log."""
+        return self._backend.get("", api.StudyInfo).summary.event
+
+    def recommend(self) -> Recommendation:
+        """Return the value to deploy."""
+        return self._backend.get("/recommend", api.Recommended).recommendation()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Client, (*self._opening, self.name)
@@ -105,92 +117,60 @@ class HttpBackend:
     """A study of a service: see `semibandit.studies.study.Backend`."""
 
     def __init__(self, connection: Connection, name: str | None, given: StudySettings | None) -> None:
-        self._connection = connection
-        info = self._find() if name is None else self._create_or_join(check_name(name), given)
+        self.connection = connection
+        if name is not None:
+            info = connection.post("/api/studies", api.Begin(check_name(name), given), api.StudyInfo)
+        else:
+            info = self._find()
         self.id, self.name = info.id, info.name
-        self.settings = msgspec.convert(info.settings, StudySettings)
+        self.settings = info.settings
         self._path = f"/api/studies/{self.id}"
-
-    def _create_or_join(self, name: str, given: StudySettings | None) -> api.StudyInfo:
-        begin = api.Begin(name)
-        if given is not None:
-            begin = api.Begin(name, given.space, given.seed, given.learner, given.options)
-        info: api.StudyInfo = self._connection.post("/api/studies", begin, api.StudyInfo)
-        return info
 
     def _find(self) -> api.StudyInfo:
         """Return the study whose page the address names, or the only study."""
-        if self._connection.study is not None:
-            info: api.StudyInfo = self._connection.get(
-                f"/api/studies/{self._connection.study}", api.StudyInfo
-            )
-            return info
-        studies = self.studies()
+        if self.connection.study is not None:
+            return self.connection.get(f"/api/studies/{self.connection.study}", api.StudyInfo)
+        studies = self.connection.get("/api/studies", list[api.StudyInfo])
         if len(studies) != 1:
             names = ", ".join(repr(study.name) for study in studies) or "none"
             raise ValueError(f"give the name of a study; the service has {names}")
         return studies[0]
 
-    def studies(self) -> list[api.StudyInfo]:
-        answer: api.Studies = self._connection.get("/api/studies", api.Studies)
-        return answer.studies
+    def get(self, path: str, kind: type[T], **query: int | None) -> T:
+        """Return the answer to a GET request about this study, as an object of a type."""
+        return self.connection.get(self._path + path + _query(query), kind)
 
     def do_all(self, operations: Sequence[Operation]) -> list[Any]:
+        """Send operations one after the other."""
         return [self._attempt(operation) for operation in operations]
 
     def _attempt(self, operation: Operation) -> Any:
         if not isinstance(operation, Operation):
             raise TypeError(f"a service runs only operations of studies, got {operation!r}")
-        path = f"{self._path}/{operation.path}"
+        answer = self.settings.kind.trial if operation.answer is Trial else operation.answer
         try:
             operation.check()
-            if operation.answer is bool:
-                return self._connection.post(path, operation, api.Done).done
-            return self._connection.post(path, operation.repeatable(), operation.answer)
+            return self.connection.post(f"{self._path}/{operation.path}", operation.repeatable(), answer)
         except (ValueError, TypeError) as error:
             return error
 
     def read(self, since: int, limit: int | None = None) -> list[tuple[int, str]]:
-        query = {"since": max(since, 1), "limit": limit or api.MAX_ROWS}
-        rows: api.LogRows = self._get("/log", api.LogRows, query)
-        return rows.rows
+        """Return at most 10,000 events."""
+        limit = limit or api.MAX_ROWS
+        return self.get("/log", list[tuple[int, str]], since=max(since, 1), limit=limit)
 
-    def _get(self, path: str, kind: Any, query: Mapping[str, int | None] | None = None) -> Any:
-        return self._connection.get(self._path + path + _query(query or {}), kind)
+    def inspect(self, function: Callable[[Replica], T], event: int | None = None) -> T:
+        """Download the replica, and call a function with it."""
+        saved = self.connection.send("GET", self._path + "/snapshot" + _query({"event": event}))
+        return function(Replica.loads(saved))
 
-    @property
-    def n_events(self) -> int:
-        info: api.StudyInfo = self._get("", api.StudyInfo)
-        return info.events
-
-    @property
-    def pending(self) -> list[Lease]:
-        leases: list[Lease] = self._get("/pending", list[Lease])
-        return leases
-
-    def learner(self, event: int | None = None) -> Learner:
-        saved = self._connection.send("GET", f"{self._path}/learner{_query({'event': event})}")
-        learner: Learner = self.settings.kind.loads(saved, "the learner of the service")
-        return learner
-
-    def recommend(self) -> Recommendation:
-        best: api.Recommended = self._get("/recommend", api.Recommended)
-        return best.recommendation()
-
-    def summary(self, event: int | None = None) -> StudySummary:
-        summary: StudySummary = self._get("/summary", StudySummary, {"event": event})
-        return summary
-
-    def summaries(self, since: int = 1) -> list[StudySummary]:
-        summaries: list[StudySummary] = self._get("/summaries", list[StudySummary], {"since": max(since, 1)})
-        return summaries
-
-    def prune(self) -> int:
-        pruned: api.Pruned = self._connection.post(self._path + "/prune", api.Prune(), api.Pruned)
-        return pruned.forgotten
+    def summaries(self, since: int) -> list[StudySummary]:
+        """Return the saved summaries."""
+        return self.get("/summaries", list[StudySummary], since=max(since, 1))
 
     def close(self) -> None:
-        self._connection.close()
+        """Close the connection of this thread."""
+        self.connection.close()
 
 
 class Connection:
@@ -210,7 +190,7 @@ class Connection:
         self.study = int(number) if number.isdigit() else None
         self._base = path if self.study is None else base
 
-    def get(self, path: str, kind: Any) -> Any:
+    def get(self, path: str, kind: type[T]) -> T:
         """Return the answer to a GET request, as an object of a type."""
         return msgspec.json.decode(self.send("GET", path), type=kind)
 
@@ -259,13 +239,10 @@ class Connection:
         """Return the open connection of this thread and process."""
         connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
         if connection is None or self._local.process != os.getpid():
-            host, port = self._parts.hostname or "", self._parts.port
+            secure = self._parts.scheme == "https"
+            kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
             timeout = max(self._patience, 1.0)
-            if self._parts.scheme == "https":
-                context = ssl.create_default_context()
-                connection = http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
-            else:
-                connection = http.client.HTTPConnection(host, port, timeout=timeout)
+            connection = kind(self._parts.hostname or "", self._parts.port, timeout=timeout)
             self._local.connection, self._local.process = connection, os.getpid()
             connection.connect()
             connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -10,8 +10,8 @@ import msgspec
 
 from semibandit import _validate, spaces
 from semibandit.functions import PiecewiseConstant
-from semibandit.learners import Exp3Grid, Exp3Set, Learner, storage
-from semibandit.learners.race import Race
+from semibandit.learners import Exp3Grid, Exp3Set, Learner, Trial, storage
+from semibandit.learners.race import Race, RaceTrial
 from semibandit.learners.rates import Rate
 from semibandit.spaces import Space
 
@@ -21,18 +21,20 @@ _MAX_NAME = 200  # characters
 
 
 class LearnerKind(NamedTuple):
-    """A class of learners that studies can hold: how to create, save and load one."""
+    """A class of learners that studies can hold: how to create, save and load one, and its trials."""
 
     create: Callable[..., Any]
     dumps: Callable[[Any], bytes]
     loads: Callable[[bytes, str], Any]
+    trial: type[Trial] = Trial
     compiled: bool = True  # its first round compiles kernels
+    certified: bool = True  # it has a certificate, unless there is drift
 
 
 LEARNERS = {
     "Exp3Set": LearnerKind(Exp3Set, storage.dumps, storage.loads),
     "Exp3Grid": LearnerKind(Exp3Grid, storage.dumps, storage.loads),
-    "Race": LearnerKind(Race, Race.dumps, Race.loads, compiled=False),
+    "Race": LearnerKind(Race, Race.dumps, Race.loads, RaceTrial, compiled=False, certified=False),
 }
 
 
@@ -73,6 +75,11 @@ class StudySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """How the learner is created, saved and loaded."""
         return LEARNERS[_validate.choice("learner", self.learner, tuple(LEARNERS))]
 
+    @property
+    def certified(self) -> bool:
+        """Whether the learner has a certificate."""
+        return self.kind.certified and self.options.get("drift") is None
+
     def seeded(self) -> StudySettings:
         """Return the same settings with a seed, drawn if none was given."""
         seed = secrets.randbits(32) if self.seed is None else self.seed
@@ -90,16 +97,15 @@ class StudySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def differences(self, other: StudySettings) -> Iterator[str]:
         """Describe each setting of `other` that differs. A missing seed agrees with every seed."""
-        for name in ("learner", "space"):
-            ours, theirs = getattr(self, name), getattr(other, name)
-            if ours != theirs:
-                yield f"{name} = {theirs} (it was {ours})"
-        if other.seed is not None and other.seed != self.seed:
-            yield f"seed = {other.seed} (it was {self.seed})"
-        for name in sorted(self.options.keys() | other.options.keys()):
-            ours, theirs = (s.options.get(name, "not given") for s in (self, other))
-            if ours != theirs:
-                yield f"{name} = {theirs} (it was {ours})"
+        ours, theirs = (
+            {"learner": x.learner, "space": x.space, "seed": x.seed} | x.options for x in (self, other)
+        )
+        if other.seed is None:
+            theirs["seed"] = self.seed
+        for name in ours | theirs:
+            mine, given = (x.get(name, "not given") for x in (ours, theirs))
+            if mine != given:
+                yield f"{name} = {given} (it was {mine})"
 
 
 def read_space(data: dict[str, Any]) -> Space:

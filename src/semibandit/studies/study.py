@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import os
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import msgspec
 
@@ -21,13 +20,15 @@ from semibandit.studies.log import events
 from semibandit.studies.log.events import Asked, Event, Failed, Forgotten, Info, Told
 from semibandit.studies.log.history import AskedEarlierError, StudyRound, rounds
 from semibandit.studies.log.local import LocalBackend
-from semibandit.studies.log.operations import FOREVER, Ask, Change, Forget, Renew, Tell, check_text
-from semibandit.studies.log.replica import Lease
+from semibandit.studies.log.operations import FOREVER, Ask, Change, Forget, Prune, Renew, Tell, check_text
+from semibandit.studies.log.replica import Replica
 from semibandit.studies.log.stores import DamagedStudyError, public
 from semibandit.studies.log.summary import StudySummary
 from semibandit.studies.settings import StudySettings, check_name
 
 __all__ = ["Backend", "Study"]
+
+T = TypeVar("T")
 
 _CHUNK = 10_000  # events that are read at once
 _LOOK_BACK = 1000  # events before the first round of a history in which to search for its ask
@@ -38,6 +39,7 @@ class Backend(Protocol):
 
     id: int
     name: str
+    settings: StudySettings
 
     def do_all(self, operations: Sequence[Any]) -> list[Any]:
         """Run operations; return the outcome of each, or the error that refused it."""
@@ -45,32 +47,11 @@ class Backend(Protocol):
     def read(self, since: int, limit: int | None = None) -> list[tuple[int, str]]:
         """Return events with their numbers; a limit may be lowered."""
 
-    @property
-    def settings(self) -> StudySettings:
-        """Settings with which the study was created."""
+    def inspect(self, function: Callable[[Replica], T], event: int | None = None) -> T:
+        """Call a function with the replica as it is, or was after an event."""
 
-    @property
-    def n_events(self) -> int:
-        """Number of events."""
-
-    @property
-    def pending(self) -> list[Lease]:
-        """Pending trials."""
-
-    def learner(self, event: int | None = None) -> Learner:
-        """Return the learner as it is, or was after an event."""
-
-    def recommend(self) -> Recommendation:
-        """Return the value to deploy."""
-
-    def summary(self, event: int | None = None) -> StudySummary:
-        """Return the summary of the study as it is, or was after an event."""
-
-    def summaries(self, since: int = 1) -> list[StudySummary]:
-        """Return the saved summaries."""
-
-    def prune(self) -> int:
-        """Forget overdue trials and drop old snapshots."""
+    def summaries(self, since: int) -> list[StudySummary]:
+        """Return the saved summaries from an event on."""
 
     def close(self) -> None:
         """Close connections."""
@@ -167,9 +148,7 @@ class Study:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -250,8 +229,9 @@ class Study:
         self.do(Change(_seconds(lease), note))
 
     def prune(self) -> int:
-        """Forget overdue trials and drop old snapshots; return the number of these trials."""
-        return self._backend.prune()
+        """Forget overdue trials now; return their number."""
+        forgotten: int = self.do(Prune())
+        return forgotten
 
     def do(self, operation: Any) -> Any:
         """Run an operation in a transaction."""
@@ -274,17 +254,17 @@ class Study:
     @property
     def learner(self) -> Learner:
         """The learner after all events. Read it, but ask and tell the study."""
-        return self._backend.learner()
+        return self._learner()
 
     @property
     def n_events(self) -> int:
         """Number of events in the log."""
-        return self._backend.n_events
+        return self._backend.inspect(lambda replica: replica.event)
 
     @property
-    def pending(self) -> list[Lease]:
-        """Pending trials with their leases, oldest first."""
-        return self._backend.pending
+    def pending(self) -> list[Asked]:
+        """Pending trials, as the events that asked them, oldest first; `until` is the end of the lease."""
+        return self._backend.inspect(lambda replica: list(replica.leases.values()))
 
     def density(self) -> PiecewiseConstant:
         """Return the density from which the next parameter is drawn."""
@@ -293,7 +273,7 @@ class Study:
 
     def recommend(self) -> Recommendation:
         """Return the value to deploy."""
-        return self._backend.recommend()
+        return self.learner.recommend()
 
     def certificate(self) -> Certificate:
         """Return the learner's bound on its expected regret."""
@@ -301,7 +281,7 @@ class Study:
 
     def summary(self, event: int | None = None) -> StudySummary:
         """Return counters, recommendation and density of the study as it is, or was after an event."""
-        return self._backend.summary(None if event is None else _validate.integer("event", event))
+        return self._backend.inspect(Replica.summary, _event(event))
 
     def summaries(self, since: int = 1) -> list[StudySummary]:
         """Return the summaries that were saved from an event on."""
@@ -309,7 +289,14 @@ class Study:
 
     def at(self, event: int) -> Learner:
         """Return the learner as it was after an event; event 1 is the creation."""
-        return self._backend.learner(_validate.integer("event", event))
+        return self._learner(_validate.integer("event", event))
+
+    def snapshot(self, event: int | None = None) -> bytes:
+        """Return the saved replica as it is, or was after an event; `Client` loads it."""
+        return self._backend.inspect(Replica.dumps, _event(event))
+
+    def _learner(self, event: int | None = None) -> Learner:
+        return self._backend.inspect(lambda replica: replica.learner, event)
 
     # -- the log -----------------------------------------------------------------------------------
 
@@ -372,9 +359,11 @@ def _identity(trial: Any) -> tuple[int, str | None]:
 
 
 def _seconds(lease: Any) -> float | None:
-    if lease is None or (isinstance(lease, float) and lease == math.inf):
-        return None if lease is None else FOREVER
-    return _validate.number("lease", lease, low=0.0, open=True)
+    return FOREVER if isinstance(lease, float) and lease == math.inf else lease
+
+
+def _event(event: Any) -> int | None:
+    return None if event is None else _validate.integer("event", event)
 
 
 def _range(since: Any, limit: Any) -> tuple[int, int | None]:

@@ -2,10 +2,12 @@
 
 import math
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import semibandit as sb
 from semibandit import PiecewiseConstant, PiecewiseLinear
 from semibandit.studies.log import events
 from semibandit.studies.log.events import Asked, Created, Failed, Forgotten, Function, Renewed, Told
@@ -68,3 +70,14 @@ def test_feedback_of_probes_is_a_list():
 def test_an_incomplete_function_is_refused(function):
     with pytest.raises(ValueError, match="must have edges and values, edges, left and right, or boxes"):
         events.unpack(function)
+
+
+def test_json_restores_trials_and_boxes():
+    trial = sb.Exp3Set(sb.Knobs(n=sb.Integer(1, 9), mode=sb.Choice("a", None)), seed=0).ask(probes=1)
+    again = msgspec.json.decode(msgspec.json.encode(trial), type=sb.Trial)
+    assert again == trial
+    assert type(again.values["n"]) is int
+    boxes = sb.Boxes([(PiecewiseConstant([1, 3], [0.5]), {"mode": [None]})])
+    line = events.encode(events.Told(1.0, 0, events.pack([boxes, 0.5]), 0.5, 0.25))
+    told = events.decode(line)
+    assert events.unpack(told.seen) == [boxes, 0.5]

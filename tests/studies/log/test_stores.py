@@ -22,7 +22,7 @@ def test_creating_a_name_twice_returns_the_same_study(store, storage):
     other = open_store(storage)
     assert other.find("a") == study
     assert other.create("b", "first") != study
-    assert [(entry.name, entry.events) for entry in store.studies()] == [("a", 1), ("b", 1)]
+    assert list(store.studies().values()) == ["a", "b"]
     assert store.read(study, 1) == [(1, "first")]
     other.close()
 
@@ -88,7 +88,6 @@ def test_snapshots_are_found_by_event(store):
     assert store.last_snapshot(study, "replica") == b"\x0030"
     assert store.snapshot_sizes(study, "replica") == [(10, 3), (20, 3), (30, 3)]
     store.drop_snapshots(study, "replica", [10, 20])
-    store.vacuum()
     assert store.snapshots(study, "replica") == [b"\x0030"]
 
 
@@ -96,7 +95,7 @@ def test_names_are_not_interpreted_as_sql(store):
     names = ["'; DROP TABLE studies; --", "%s", "?", "naïve \N{GREEK SMALL LETTER RHO}", '"', "a/b"]
     numbers = [store.create(name, "first") for name in names]
     assert [store.find(name) for name in names] == numbers
-    assert [entry.name for entry in store.studies()] == names
+    assert list(store.studies().values()) == names
 
 
 # -- foreign databases are not changed -----------------------------------------------------------------
@@ -178,7 +177,6 @@ def test_a_foreign_schema_is_refused(database):
         ("sqlite:///", ValueError, "must be sqlite:///path"),
         ("sqlite:///x.db?mode=ro", ValueError, "no option 'mode'"),
         ("sqlite:///x.db?synchronous=off", ValueError, "one of normal, full"),
-        ("sqlite:///x.db?timeout=soon", ValueError, "timeout must be a number"),
         ("postgresql://x?synchronous=off", ValueError, "one of normal, full"),
     ],
 )
@@ -221,8 +219,9 @@ def test_a_broken_connection_is_replaced(database):
     store.close()
 
 
-def test_a_busy_database_raises_timeout_error(tmp_path):
-    url = f"sqlite:///{tmp_path}/x.db?timeout=0.05"
+def test_a_busy_database_raises_timeout_error(tmp_path, monkeypatch):
+    monkeypatch.setattr("semibandit.studies.log.stores.store.TIMEOUT", 0.05)
+    url = f"sqlite:///{tmp_path}/x.db"
     first, second = open_store(url), open_store(url)
     study = first.create("a", "first")
     with (

@@ -107,10 +107,10 @@ class Failed(_Event, frozen=True):
 
 
 class Forgotten(_Event, frozen=True):
-    """A trial was given up, or its lease expired."""
+    """A trial was given up, or its lease expired; `failure` tells which."""
 
     trial: int
-    reason: str
+    failure: str
 
 
 class Renewed(_Event, frozen=True):

@@ -60,7 +60,6 @@ def rounds(numbered: Iterable[tuple[int, Event]], since: int) -> Iterator[StudyR
 
 
 def _round(number: int, trial: Asked, event: Told | Failed | Forgotten) -> StudyRound:
-    told = event if isinstance(event, Told) else None
     return StudyRound(
         event=number,
         trial=trial.trial,
@@ -69,16 +68,10 @@ def _round(number: int, trial: Asked, event: Told | Failed | Forgotten) -> Study
         worker=trial.worker,
         rho=trial.rho,
         alpha=trial.alpha,
-        loss=told.loss if told else None,
-        width=told.width if told else None,
-        probability=told.probability if told else None,
-        failure=_failure(event),
+        loss=getattr(event, "loss", None),
+        width=getattr(event, "width", None),
+        probability=getattr(event, "probability", None),
+        failure=getattr(event, "failure", None),
         forgotten=isinstance(event, Forgotten),
         info={**(trial.info or {}), **(getattr(event, "info", None) or {})} or None,
     )
-
-
-def _failure(event: Told | Failed | Forgotten) -> str | None:
-    if isinstance(event, Forgotten):
-        return "lease expired" if event.reason == "lease" else event.reason
-    return event.failure if isinstance(event, Failed) else None

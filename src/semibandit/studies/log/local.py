@@ -9,13 +9,13 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, TypeVar
 
 import msgspec
 
-from semibandit.learners import Learner, Recommendation
-from semibandit.studies.log.operations import creation, tidy
-from semibandit.studies.log.replica import Lease, Replica
+from semibandit.studies.log.operations import creation
+from semibandit.studies.log.replica import Replica
 from semibandit.studies.log.stores import (
     DamagedStudyError,
     Store,
@@ -30,8 +30,10 @@ from semibandit.studies.settings import StudySettings
 __all__ = ["LocalBackend", "Transaction"]
 
 Transaction = Callable[[Replica, Turn], Any]
+T = TypeVar("T")
 
 _CHUNK = 20_000  # events that are read at once
+_MIN_STRIDE = 32  # events between two summaries, at least
 _MAX_SNAPSHOTS = 32
 _MAX_SNAPSHOT_BYTES = 256_000_000
 _REFUSED = (ValueError, TypeError)  # raised by operations before the learner has changed
@@ -62,7 +64,9 @@ class LocalBackend:
         self._store = self._open(create=given is not None)
         try:
             self.id = self._find_or_create(given)
-            self._require_agreement(given)
+            self.settings = self._current().settings  # replays the log: damage is found at once
+            if given is not None and (differences := ", ".join(self.settings.differences(given))):
+                raise ValueError(f"the study {name!r} was created with other settings: {differences}")
         except BaseException:
             self.close()
             raise
@@ -81,12 +85,10 @@ class LocalBackend:
         if study is not None:
             return study
         if given is None:
-            raise UnknownStudyError(f"there is no {self}; creating one needs a space")
+            raise UnknownStudyError(
+                f"there is no {self} (`semibandit study list` shows all); creating one needs a space"
+            )
         return self._store.create(self.name, creation(given, time.time()))
-
-    def _require_agreement(self, given: StudySettings | None) -> None:
-        if given is not None and (differences := ", ".join(self.settings.differences(given))):
-            raise ValueError(f"the study {self.name!r} was created with other settings: {differences}")
 
     def __str__(self) -> str:
         return f"study {self.name!r} in {public(self.storage)}"
@@ -97,6 +99,7 @@ class LocalBackend:
         self._replica = None
 
     def close(self) -> None:
+        """Close the connection to the store."""
         with self._lock:
             self._store.close()
 
@@ -128,7 +131,10 @@ class LocalBackend:
 
     def _save_snapshots(self, replica: Replica, before: int) -> None:
         """Save summary and replica if an event at which one is due was written."""
-        n_pieces, event = replica.learner.n_pieces, replica.event
+        event = replica.event
+        if not _crossed(before, event, _MIN_STRIDE):
+            return
+        n_pieces = replica.learner.n_pieces
         if _crossed(before, event, summary_stride(event, n_pieces)):
             summary = msgspec.msgpack.encode(replica.summary())
             self._store.save_snapshot(self.id, "summary", event, summary)
@@ -137,21 +143,12 @@ class LocalBackend:
             sizes = self._store.snapshot_sizes(self.id, "replica")
             self._store.drop_snapshots(self.id, "replica", superfluous(sizes))
 
-    def prune(self) -> int:
-        """Forget overdue trials, and drop all snapshots of the replica but the last."""
-        with self._lock:
-            (overdue,) = self.do_all([tidy])
-            sizes = self._store.snapshot_sizes(self.id, "replica")
-            self._store.drop_snapshots(self.id, "replica", [event for event, _ in sizes[:-1]])
-            self._store.vacuum()
-        return int(overdue)
-
     # -- the replica -------------------------------------------------------------------------------
 
     def _current(self) -> Replica:
         """Return the replica after all events of the log."""
         replica, self._replica = self._replica, None
-        rows = [] if replica is None else self._store.read(self.id, replica.event)
+        rows = [] if replica is None else self.read(replica.event)
         if replica is not None and replica.follows(rows):
             self._apply(replica, rows[1:])
         else:
@@ -163,7 +160,7 @@ class LocalBackend:
         """Load the last snapshot at or before an event, and apply the log from there on."""
         replica = self._from_snapshot(event) or self._from_first_event()
         last = math.inf if event is None else event
-        while rows := self._store.read(self.id, replica.event + 1, _CHUNK):
+        while rows := self.read(replica.event + 1, _CHUNK):
             self._apply(replica, [row for row in rows if row[0] <= last])
             if rows[-1][0] >= last:
                 break
@@ -171,7 +168,8 @@ class LocalBackend:
 
     def _from_snapshot(self, event: int | None) -> Replica | None:
         """Return the replica of a snapshot; None if there is none that fits the log."""
-        snapshot = self._store.last_snapshot(self.id, "replica", event)
+        with self._lock:
+            snapshot = self._store.last_snapshot(self.id, "replica", event)
         if snapshot is None:
             return None
         try:
@@ -179,14 +177,14 @@ class LocalBackend:
         except _UNREADABLE as error:
             warnings.warn(f"{self}: a damaged snapshot was ignored ({error!r})", RuntimeWarning, stacklevel=2)
             return None
-        return replica if replica.follows(self._store.read(self.id, replica.event, 1)) else None
+        return replica if replica.follows(self.read(replica.event, 1)) else None
 
     def _from_first_event(self) -> Replica:
-        first = self._store.read(self.id, 1, 1)
+        first = self.read(1, 1)
         if not first:
             raise UnknownStudyError(f"{self} does not exist any longer")
         try:
-            return Replica(first[0][1])
+            return Replica.created_by(first[0][1])
         except _UNREADABLE as error:
             raise DamagedStudyError(f"{self}: event 1 is damaged ({error})") from error
 
@@ -201,53 +199,28 @@ class LocalBackend:
 
     # -- reading -----------------------------------------------------------------------------------
 
-    @property
-    def settings(self) -> StudySettings:
+    def inspect(self, function: Callable[[Replica], T], event: int | None = None) -> T:
+        """Call a function with the replica as it is, or with one as it was after an event."""
         with self._lock:
-            return self._current().settings
+            replica = self._current()
+            if event is None:
+                return function(replica)
+            if not 1 <= event <= replica.event:
+                raise ValueError(f"event must be in 1 to {replica.event}, got {event}")
+        return function(self._rebuilt(event))
 
-    @property
-    def n_events(self) -> int:
-        with self._lock:
-            return self._current().event
-
-    @property
-    def pending(self) -> list[Lease]:
-        with self._lock:
-            return list(self._current().leases.values())
-
-    def learner(self, event: int | None = None) -> Learner:
-        with self._lock:
-            return self._at(event).learner
-
-    def recommend(self) -> Recommendation:
-        return self.learner().recommend()
-
-    def summary(self, event: int | None = None) -> StudySummary:
-        with self._lock:
-            return self._at(event).summary()
-
-    def _at(self, event: int | None) -> Replica:
-        current = self._current()
-        if event is None:
-            return current
-        if not 1 <= event <= current.event:
-            raise ValueError(f"event must be in 1 to {current.event}, got {event}")
-        return self._rebuilt(event)
-
-    def summaries(self, since: int = 1) -> list[StudySummary]:
+    def summaries(self, since: int) -> list[StudySummary]:
         """Return the saved summaries from an event on; damaged ones are left out."""
         with self._lock:
             saved = self._store.snapshots(self.id, "summary", since)
         summaries = []
         for data in saved:
-            try:
+            with suppress(msgspec.DecodeError):
                 summaries.append(msgspec.msgpack.decode(data, type=StudySummary))
-            except msgspec.DecodeError:
-                continue
         return summaries
 
     def read(self, since: int, limit: int | None = None) -> list[tuple[int, str]]:
+        """Return events with their numbers."""
         with self._lock:
             return self._store.read(self.id, since, limit)
 
@@ -262,8 +235,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def summary_stride(event: int, n_pieces: int) -> int:
-    """Return the events between two summaries: 64 to 128 of them per doubling of the log."""
-    return max(16, 1 << event.bit_length() >> 7, 1 << (n_pieces // 16).bit_length())
+    """Return the events between two summaries: 32 to 64 of them per doubling of the log."""
+    return max(_MIN_STRIDE, 1 << event.bit_length() >> 6, 1 << (n_pieces // 16).bit_length())
 
 
 def snapshot_stride(n_pieces: int) -> int:

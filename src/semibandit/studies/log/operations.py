@@ -1,4 +1,4 @@
-"""Operations that change a study: ask, tell, forget, renew, change.
+"""Operations that change a study: ask, tell, forget, renew, change, prune, extend.
 
 An operation is plain data. `Study` calls it in a transaction with the replica and the turn of the store;
 `Client` sends it to a service as JSON. A refused operation raises ValueError or TypeError and changes
@@ -18,19 +18,7 @@ from semibandit.functions import PiecewiseConstant
 from semibandit.learners import Trial
 from semibandit.spaces import call
 from semibandit.studies.log import events
-from semibandit.studies.log.events import (
-    Asked,
-    Changed,
-    Created,
-    Event,
-    Extended,
-    Failed,
-    Forgotten,
-    Info,
-    LoggedFeedback,
-    Renewed,
-    Told,
-)
+from semibandit.studies.log.events import Event, Info, LoggedFeedback
 from semibandit.studies.log.replica import Replica
 from semibandit.studies.log.stores import Turn
 from semibandit.studies.settings import StudySettings
@@ -43,6 +31,7 @@ __all__ = [
     "Forget",
     "ForgottenError",
     "Operation",
+    "Prune",
     "Renew",
     "Tell",
     "check_text",
@@ -113,7 +102,7 @@ class Ask(Operation, frozen=True):
         trial = replica.learner.ask(probes=int(self.probes))
         replica.changed = True
         replica.trials[trial.id] = trial
-        event = Asked(
+        event = events.Asked(
             at=at,
             trial=trial.id,
             position=trial.position,
@@ -180,12 +169,12 @@ class Tell(TrialOperation, frozen=True):
         at = _time(replica, turn)
         replica.learner.tell(trial, seen)
         replica.changed = True
-        event: Event = Failed(at, trial.id, self.failure or "failed", self.info)
+        event: Event = events.Failed(at, trial.id, self.failure or "failed", self.info)
         if self.seen is not None:
             loss, width = _loss_and_width(replica, trial, seen)
             p = replica.learner.last_probabilities
             probability = p[0] if len(p) == 1 else list(p)
-            event = Told(at, trial.id, self.seen, loss, probability, width, self.info)
+            event = events.Told(at, trial.id, self.seen, loss, probability, width, self.info)
         _append(replica, turn, event)
         return True
 
@@ -218,7 +207,7 @@ class Renew(TrialOperation, frozen=True):
         if self.pending(replica) is None:
             raise ValueError(f"trial {self.trial} is finished: there is no lease to renew")
         at = _time(replica, turn)
-        _append(replica, turn, Renewed(at, self.trial, _until(replica, at, self.lease)))
+        _append(replica, turn, events.Renewed(at, self.trial, _until(replica, at, self.lease)))
         return True
 
 
@@ -240,8 +229,18 @@ class Change(Operation, frozen=True):
         changed: dict[str, Any] = {} if self.lease is None else {"lease": float(self.lease)}
         if self.note is not None:
             changed["note"] = self.note
-        _append(replica, turn, Changed(_time(replica, turn), changed))
+        _append(replica, turn, events.Changed(_time(replica, turn), changed))
         return True
+
+
+class Prune(Operation, frozen=True):
+    """Forget all trials whose lease has expired; the answer is their number."""
+
+    path: ClassVar[str] = "prune"
+    answer: ClassVar[Any] = int
+
+    def apply(self, replica: Replica, turn: Turn) -> int:
+        return tidy(replica, turn)
 
 
 class Extend(Operation, frozen=True):
@@ -256,7 +255,7 @@ class Extend(Operation, frozen=True):
         at = _time(replica, turn)
         replica.race.extend(self.instances, self.runs, self.retry_failed)
         replica.changed = True
-        _append(replica, turn, Extended(at, self.instances, self.runs, self.retry_failed))
+        _append(replica, turn, events.Extended(at, self.instances, self.runs, self.retry_failed))
         return True
 
 
@@ -264,14 +263,14 @@ def creation(settings: StudySettings, at: float) -> str:
     """Return the first event of a study."""
     seeded = settings.seeded()
     learner = seeded.kind.dumps(seeded.make())
-    return events.encode(Created(at, msgspec.to_builtins(seeded), learner))
+    return events.encode(events.Created(at, msgspec.to_builtins(seeded), learner))
 
 
 def tidy(replica: Replica, turn: Turn) -> int:
     """Forget the trials whose lease has expired; return how many."""
     late = replica.overdue(turn.now)
     for number in late:
-        _forget(replica, turn, number, "lease")
+        _forget(replica, turn, number, "lease expired")
     return len(late)
 
 
@@ -285,7 +284,7 @@ def _append(replica: Replica, turn: Turn, event: Event) -> None:
 def _forget(replica: Replica, turn: Turn, number: int, reason: str) -> None:
     replica.learner.forget(replica.trials[number])
     replica.changed = True
-    _append(replica, turn, Forgotten(_time(replica, turn), number, reason))
+    _append(replica, turn, events.Forgotten(_time(replica, turn), number, reason))
 
 
 def _loss_and_width(replica: Replica, trial: Trial, seen: Any) -> tuple[float | None, float | None]:
@@ -317,7 +316,7 @@ def _until(replica: Replica, at: float, lease: float | None) -> float | None:
 
 
 def _check_lease(lease: float | None) -> None:
-    if lease is not None and not (isinstance(lease, float) and lease == math.inf):
+    if lease is not None:
         _validate.number("lease", lease, low=0.0, open=True)
 
 

@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
-import heapq
+import math
 from typing import Any
 
 import msgspec
 
 from semibandit.learners import Learner, Trial
 from semibandit.studies.log import events
-from semibandit.studies.log.events import (
-    Asked,
-    Changed,
-    Created,
-    Event,
-    Extended,
-    Failed,
-    Forgotten,
-    Renewed,
-    Told,
-)
+from semibandit.studies.log.events import Asked, Created, Event
 from semibandit.studies.log.summary import StudyCounts, StudySummary, summarize
 from semibandit.studies.settings import StudySettings
 
-__all__ = ["Lease", "Replica"]
-
-
-class Lease(msgspec.Struct):
-    """A pending trial: the worker that has it, since when, and until when (None: forever)."""
-
-    trial: int
-    rho: int | float
-    worker: str
-    since: float
-    until: float | None = None
-    alpha: float | list[Any] | None = None
-    key: str | None = None
-    info: events.Info | None = None
+__all__ = ["Replica"]
 
 
 class _Snapshot(msgspec.Struct):
@@ -46,7 +23,7 @@ class _Snapshot(msgspec.Struct):
     last: str
     created: Created
     counts: StudyCounts
-    leases: list[Lease]
+    leases: list[Asked]
     learner: bytes
 
 
@@ -54,34 +31,45 @@ class Replica:
     """State of a study after a number of events. Deterministic: equal logs give identical replicas.
 
     `event` is the number of the last event and `last` its text, by which `follows` detects that the log was
-    replaced. `changed` is true while the learner is ahead of the log.
+    replaced. `leases` are the pending trials, as the events that asked them. `changed` is true while the
+    learner is ahead of the log.
     """
 
-    def __init__(self, line: str) -> None:
-        created = events.decode(line)
-        if not isinstance(created, Created):
-            raise ValueError("the log does not begin with the creation of a study")
-        self._set(1, line, created, created.learner, StudyCounts(created.at, created.at), [])
-
-    def _set(
-        self,
-        event: int,
-        last: str,
-        created: Created,
-        learner: bytes,
-        counts: StudyCounts,
-        leases: list[Lease],
-    ) -> None:
-        self.event, self.last, self.created = event, last, created
+    def __init__(self, saved: _Snapshot) -> None:
+        self.event, self.last, self.created, self.counts = (
+            saved.event,
+            saved.last,
+            saved.created,
+            saved.counts,
+        )
         self.changed = False
-        self.settings = msgspec.convert(created.settings, StudySettings)
-        self.learner: Learner = self.settings.kind.loads(learner, "the saved learner")
-        self.counts = counts
-        self.leases = {lease.trial: lease for lease in leases}
-        self.keys = {lease.key: lease.trial for lease in leases if lease.key is not None}
+        self.settings = msgspec.convert(saved.created.settings, StudySettings)
+        self.learner: Learner = self.settings.kind.loads(saved.learner, "the saved learner")
+        self.leases = {lease.trial: lease for lease in saved.leases}
+        self.keys = {lease.key: lease.trial for lease in saved.leases if lease.key is not None}
         self.trials: dict[int, Trial] = {trial.id: trial for trial in self.learner.pending}
-        self._ends = [(lease.until, lease.trial) for lease in leases if lease.until is not None]
-        heapq.heapify(self._ends)
+        self._next_end = -math.inf  # no lease ends before
+
+    @classmethod
+    def created_by(cls, line: str) -> Replica:
+        """Return the replica after the first event."""
+        event = events.decode(line)
+        if not isinstance(event, Created):
+            raise ValueError("the log does not begin with the creation of a study")
+        return cls(_Snapshot(1, line, event, StudyCounts(event.at, event.at), [], event.learner))
+
+    @classmethod
+    def loads(cls, data: bytes) -> Replica:
+        """Return the replica that `dumps` has saved."""
+        return cls(msgspec.msgpack.decode(data, type=_Snapshot))
+
+    def dumps(self) -> bytes:
+        """Return a snapshot."""
+        learner = self.settings.kind.dumps(self.learner)
+        leases = list(self.leases.values())
+        return msgspec.msgpack.encode(
+            _Snapshot(self.event, self.last, self.created, self.counts, leases, learner)
+        )
 
     # -- events ------------------------------------------------------------------------------------
 
@@ -95,14 +83,14 @@ class Replica:
         match event:
             case Asked():
                 self._ask(event)
-            case Told():
+            case events.Told():
                 seen = events.unpack(event.seen)
                 self.learner.tell(self._pending(event.trial), seen, probability=event.probability)
-            case Failed():
+            case events.Failed():
                 self.learner.tell(self._pending(event.trial), None)
-            case Forgotten():
+            case events.Forgotten():
                 self.learner.forget(self._pending(event.trial))
-            case Extended():
+            case events.Extended():
                 self.race.extend(event.instances, event.runs, event.retry_failed)
         self.record(event, line)
 
@@ -121,21 +109,23 @@ class Replica:
         """Count an event that the learner has processed already."""
         match event:
             case Asked():
+                self.counts.learner = self.trials[event.trial].learner
+                if event.key is not None:
+                    self.keys[event.key] = event.trial
                 self._lease(event)
-            case Told():
+            case events.Told():
                 self._release(event.trial)
                 self.counts.add_told(event)
-            case Failed():
+            case events.Failed():
                 self._release(event.trial)
                 self.counts.add_failed(event)
-            case Forgotten():
+            case events.Forgotten():
                 self._release(event.trial)
                 self.counts.forgotten.add(event.trial)
-            case Renewed():
+            case events.Renewed():
                 self._pending(event.trial)
-                self.leases[event.trial].until = event.until
-                self._await(event.trial, event.until)
-            case Changed():
+                self._lease(msgspec.structs.replace(self.leases[event.trial], until=event.until))
+            case events.Changed():
                 for name, value in event.settings.items():
                     setattr(self.counts, name, value)
         self.counts.at = event.at
@@ -143,17 +133,9 @@ class Replica:
         self.last = line
 
     def _lease(self, event: Asked) -> None:
-        self.counts.learner = self.trials[event.trial].learner
-        self.leases[event.trial] = Lease(
-            event.trial, event.rho, event.worker, event.at, event.until, event.alpha, event.key, event.info
-        )
-        if event.key is not None:
-            self.keys[event.key] = event.trial
-        self._await(event.trial, event.until)
-
-    def _await(self, trial: int, until: float | None) -> None:
-        if until is not None:
-            heapq.heappush(self._ends, (until, trial))
+        self.leases[event.trial] = event
+        if event.until is not None:
+            self._next_end = min(self._next_end, event.until)
 
     def _release(self, trial: int) -> None:
         lease = self.leases.pop(trial)
@@ -162,17 +144,13 @@ class Replica:
             del self.keys[lease.key]
 
     def overdue(self, now: float) -> list[int]:
-        """Return the trials whose lease has expired, oldest first. O(1) if there are none."""
-        late: list[int] = []
-        while self._ends and self._ends[0][0] < now:
-            until, trial = heapq.heappop(self._ends)
-            lease = self.leases.get(trial)
-            if lease is not None and lease.until == until and trial not in late:
-                late.append(trial)
-        # They stay overdue until the log says that they are forgotten.
-        for trial in late:
-            self._await(trial, self.leases[trial].until)
-        return late
+        """Return the trials whose lease has expired, oldest first. O(1) until the next lease ends."""
+        if now <= self._next_end:
+            return []
+        leases = self.leases.values()
+        ends = sorted((lease.until, lease.trial) for lease in leases if lease.until is not None)
+        self._next_end = ends[0][0] if ends else math.inf
+        return [trial for until, trial in ends if until < now]
 
     def compile(self) -> None:
         """Play one round on another learner if ours was never told anything: this compiles the kernels.
@@ -193,20 +171,3 @@ class Replica:
     def summary(self) -> StudySummary:
         """Return the summary of this moment. O(P)."""
         return summarize(self.event, self.counts, self.learner)
-
-    # -- snapshots ---------------------------------------------------------------------------------
-
-    def dumps(self) -> bytes:
-        """Return a snapshot."""
-        learner = self.settings.kind.dumps(self.learner)
-        leases = list(self.leases.values())
-        snapshot = _Snapshot(self.event, self.last, self.created, self.counts, leases, learner)
-        return msgspec.msgpack.encode(snapshot)
-
-    @classmethod
-    def loads(cls, data: bytes) -> Replica:
-        """Return the replica from a snapshot."""
-        saved = msgspec.msgpack.decode(data, type=_Snapshot)
-        replica = cls.__new__(cls)
-        replica._set(saved.event, saved.last, saved.created, saved.learner, saved.counts, saved.leases)
-        return replica

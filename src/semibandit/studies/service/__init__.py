@@ -1,4 +1,4 @@
-"""Studies over HTTP: JSON for workers in any language, a stream of events, and a page."""
+"""Studies over HTTP: JSON for workers in any language, and a page."""
 
 from semibandit.studies.service.app import ENDPOINTS, make_app
 

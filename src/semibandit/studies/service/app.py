@@ -1,46 +1,37 @@
-"""The service as an ASGI application: endpoints, streams, and answers to errors."""
+"""The service as an ASGI application: endpoints, and answers to errors."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
-import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
 
 from semibandit import __version__
 from semibandit._extras import needed
-from semibandit.functions import PiecewiseConstant
 from semibandit.studies import api
 from semibandit.studies.api import Endpoint
+from semibandit.studies.log import operations
 from semibandit.studies.log.history import StudyRound
-from semibandit.studies.log.operations import Ask, Change, Forget, ForgottenError, Operation, Renew, Tell
+from semibandit.studies.log.operations import ForgottenError, Operation
 from semibandit.studies.log.stores import DamagedStudyError, UnknownStudyError
-from semibandit.studies.log.summary import StudySummary, cell_masses
+from semibandit.studies.log.summary import StudySummary
 from semibandit.studies.service import auth, page
-from semibandit.studies.service.view import StudyView
+from semibandit.studies.service.info import study_info
 from semibandit.studies.service.worker import StudyRegistry, StudyWorker
+from semibandit.studies.study import Study
 
 with needed("the service", "serve"):
     from starlette.applications import Starlette
     from starlette.requests import Request
-    from starlette.responses import Response, StreamingResponse
+    from starlette.responses import Response
     from starlette.routing import Route
 
 __all__ = ["ENDPOINTS", "make_app"]
 
-_MAX_OPENED = 20  # studies that a service opens at its start
-_MAX_PIECES = 4096  # of a density in an answer
-_POLL = 1.0  # seconds between two searches for events of other processes
-_KEEP_ALIVE = 15.0  # seconds of silence on a stream
-_LIVE = 0.5  # seconds between two messages to a page
-
 JSON = "application/json"
-STREAM = "text/event-stream"
-BYTES = "application/octet-stream"
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -51,231 +42,99 @@ Handler = Callable[[Request], Awaitable[Response]]
 async def list_studies(request: Request) -> Response:
     registry = _registry(request)
     numbers = await asyncio.to_thread(registry.numbers)
-    infos = [await _info(await _worker_of(registry, number)) for number in numbers]
-    return _json(api.Studies(infos))
+    workers = [await _worker_of(registry, number) for number in numbers]
+    return _json([await asyncio.to_thread(study_info, worker.study) for worker in workers])
 
 
 async def begin(request: Request) -> Response:
     wanted = _decode(await auth.read_body(request), api.Begin)
     registry = _registry(request)
     number = await asyncio.to_thread(registry.begin, wanted)
-    return _json(await _info(await _worker_of(registry, number)))
+    worker = await _worker_of(registry, number)
+    return _json(await asyncio.to_thread(study_info, worker.study))
 
 
-async def show(request: Request) -> Response:
-    return _json(await _info(await _worker(request)))
-
-
-async def _info(worker: StudyWorker) -> api.StudyInfo:
-    return await worker.view(worker.timeline.info)  # type: ignore[no-any-return]
-
-
-# -- operations ------------------------------------------------------------------------------------
-
-
-def operate(kind: type[Operation]) -> Handler:
+def operating(kind: type[Operation]) -> Handler:
     """Return the handler of an operation."""
 
     async def handler(request: Request) -> Response:
         operation = _decode(await auth.read_body(request), kind)
-        outcome = await (await _worker(request)).do(operation)
-        return _json(api.Done(outcome) if kind.answer is bool else outcome)
+        return _json(await (await _worker(request)).do(operation))
 
     return handler
 
 
-async def prune(request: Request) -> Response:
-    _decode(await auth.read_body(request), api.Prune)
-    worker = await _worker(request)
-    return _json(api.Pruned(await worker.run(worker.study.prune)))
+def reading(read: Callable[[Study, Request], Any]) -> Handler:
+    """Return the handler of a request that changes nothing."""
+
+    async def handler(request: Request) -> Response:
+        answer = await asyncio.to_thread(read, (await _worker(request)).study, request)
+        return Response(answer, media_type=api.BYTES) if isinstance(answer, bytes) else _json(answer)
+
+    return handler
 
 
-# -- reading ---------------------------------------------------------------------------------------
-
-
-async def recommend(request: Request) -> Response:
-    worker = await _worker(request)
-    return _json(api.Recommended.of(await worker.run(worker.study.recommend)))
-
-
-async def certificate(request: Request) -> Response:
-    worker = await _worker(request)
-    return _json({"certificate": str(await worker.run(worker.study.certificate))})
-
-
-async def rounds(request: Request) -> Response:
-    reader = (await _worker(request)).timeline.reader
-    since, limit = _number(request, "since", 1), min(_number(request, "limit", 1000), api.MAX_ROWS)
-    found: list[StudyRound] = await asyncio.to_thread(reader.history, since, limit)
-    return _json(api.Rounds(found, found[-1].event + 1 if found else since))
-
-
-async def log(request: Request) -> Response:
-    reader = (await _worker(request)).timeline.reader
-    since, limit = _number(request, "since", 1), min(_number(request, "limit", 1000), api.MAX_ROWS)
-    return _json(api.LogRows(await asyncio.to_thread(reader.events, since, limit)))
-
-
-async def pending(request: Request) -> Response:
-    worker = await _worker(request)
-    return _json(await worker.run(lambda: worker.study.pending))
-
-
-async def density(request: Request) -> Response:
-    worker = await _worker(request)
-    event = _number(request, "event", 0)
-    if event == 0:
-        event, shown = await worker.run(lambda: (worker.study.n_events, _steps(worker.study.learner)))
-    else:
-        shown = await asyncio.to_thread(lambda: _steps(worker.timeline.reader.at(event)))
-    return _json(api.Density(event, *shown))
-
-
-async def learner(request: Request) -> Response:
-    worker = await _worker(request)
-    study, reader, event = worker.study, worker.timeline.reader, _number(request, "event", 0)
-    if event == 0:
-        saved = await worker.run(lambda: study.settings.kind.dumps(study.learner))
-    else:
-        saved = await asyncio.to_thread(lambda: reader.settings.kind.dumps(reader.at(event)))
-    return Response(saved, media_type=BYTES)
-
-
-async def summary(request: Request) -> Response:
-    reader = (await _worker(request)).timeline.reader
-    return _json(await asyncio.to_thread(reader.summary, _number(request, "event", 0) or None))
-
-
-async def summaries(request: Request) -> Response:
-    reader = (await _worker(request)).timeline.reader
-    return _json(await asyncio.to_thread(reader.summaries, _number(request, "since", 1)))
-
-
-async def view(request: Request) -> Response:
-    worker = await _worker(request)
-    return _json(await worker.view(worker.timeline.view))
-
-
-async def moment(request: Request) -> Response:
-    worker = await _worker(request)
-    return _json(await worker.view(worker.timeline.moment, _number(request, "event", 1)))
-
-
-def _steps(learner: Any) -> tuple[list[float], list[float]]:
-    shape = learner.density()
-    if isinstance(shape, PiecewiseConstant) and len(shape) <= _MAX_PIECES:
-        return shape.edges.tolist(), shape.values.tolist()
-    masses = cell_masses(shape)
-    lo, hi = float(shape.edges[0]), float(shape.edges[-1])
-    width = (hi - lo) / len(masses)
-    return [lo + i * width for i in range(len(masses))] + [hi], (masses / width).tolist()
-
-
-# -- streams ---------------------------------------------------------------------------------------
-
-
-async def stream(request: Request) -> Response:
-    worker = await _worker(request)
-    last = request.headers.get("last-event-id")
-    since = _number(request, "since", 1) if last is None else _positive("Last-Event-ID", last) + 1
-    return _streamed(_events(worker, since))
-
-
-async def _events(worker: StudyWorker, since: int) -> AsyncIterator[str]:
-    silent = 0.0
-    while True:
-        rows = await asyncio.to_thread(worker.timeline.reader.events, since, 500)
-        for number, line in rows:
-            yield f"id: {number}\ndata: {line}\n\n"
-        if rows:
-            since, silent = rows[-1][0] + 1, 0.0
-            continue
-        await worker.changed(_POLL)
-        silent += _POLL
-        if silent >= _KEEP_ALIVE:
-            yield ": keep-alive\n\n"
-            silent = 0.0
-
-
-async def live(request: Request) -> Response:
-    return _streamed(_counts(await _worker(request)))
-
-
-async def _counts(worker: StudyWorker) -> AsyncIterator[str]:
-    """Yield the number of events whenever it has changed; the page requests the rest."""
-    shown, silent = -1, 0.0
-    while True:
-        n_events = await worker.run(lambda: worker.study.n_events)
-        if n_events != shown:
-            yield f'data: {{"events": {n_events}}}\n\n'
-            shown, silent = n_events, 0.0
-            await asyncio.sleep(_LIVE)
-        elif silent >= _KEEP_ALIVE:
-            yield ": keep-alive\n\n"
-            silent = 0.0
-        await worker.changed(_POLL)
-        silent += _POLL
-
-
-def _streamed(messages: AsyncIterator[str]) -> Response:
-    return StreamingResponse(
-        _until_cancelled(messages),
-        media_type=STREAM,
-        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-    )
-
-
-async def _until_cancelled(messages: AsyncIterator[str]) -> AsyncIterator[str]:
-    """End a stream without an error when the service stops."""
-    try:
-        async for message in messages:
-            yield message
-    except asyncio.CancelledError:
-        return
+def _rows(request: Request) -> tuple[int, int]:
+    """Return the first event and the number of rows of an answer."""
+    return _number(request, "since") or 1, min(_number(request, "limit") or 1000, api.MAX_ROWS)
 
 
 # -- the application -------------------------------------------------------------------------------
 
 _STUDY = "/api/studies/{id}"
+_STATUS: dict[type, int] = {
+    UnknownStudyError: 404, ForgottenError: 409, DamagedStudyError: 500, ValueError: 400, TypeError: 400,
+    OSError: 503,
+}  # fmt: skip
 
 
 def _operation(summary: str, kind: type[Operation]) -> tuple[Endpoint, Handler]:
-    gives = api.Done if kind.answer is bool else kind.answer
-    return Endpoint("POST", f"{_STUDY}/{kind.path}", summary, gives, kind), operate(kind)
+    return Endpoint("POST", f"{_STUDY}/{kind.path}", summary, kind.answer, kind), operating(kind)
 
 
-def _reading(path: str, summary: str, gives: Any, handler: Handler, *query: str) -> tuple[Endpoint, Handler]:
-    return Endpoint("GET", _STUDY + path, summary, gives, query=query), handler
+def _reading(
+    path: str, summary: str, gives: Any, read: Callable[[Study, Request], Any], *query: str
+) -> tuple[Endpoint, Handler]:
+    return Endpoint("GET", _STUDY + path, summary, gives, query=query), reading(read)
 
 
 # The most frequent ones come first: paths are compared in this order.
 ENDPOINTS: list[tuple[Endpoint, Handler]] = [
-    _operation("Ask for a trial.", Ask),
-    _operation("Tell the feedback of a trial.", Tell),
-    (Endpoint("GET", "/api/studies", "Return all studies.", api.Studies), list_studies),
+    _operation("Ask for a trial.", operations.Ask),
+    _operation("Tell the feedback of a trial.", operations.Tell),
+    (Endpoint("GET", "/api/studies", "Return all studies.", list[api.StudyInfo]), list_studies),
     (Endpoint("POST", "/api/studies", "Create a study, or join it.", api.StudyInfo, api.Begin), begin),
-    _reading("", "Return the state of a study.", api.StudyInfo, show),
-    _operation("Give up a trial.", Forget),
-    _operation("Renew the lease of a trial.", Renew),
-    _operation("Change the default lease or the note.", Change),
-    (
-        Endpoint("POST", _STUDY + "/prune", "Forget overdue trials, drop snapshots.", api.Pruned, api.Prune),
-        prune,
+    _reading("", "Return the state of a study.", api.StudyInfo, lambda study, _: study_info(study)),
+    _operation("Give up a trial.", operations.Forget),
+    _operation("Renew the lease of a trial.", operations.Renew),
+    _operation("Change the default lease or the note.", operations.Change),
+    _operation("Forget overdue trials.", operations.Prune),
+    _operation("Extend a race.", operations.Extend),
+    _reading(
+        "/recommend", "Return the value to deploy.", api.Recommended,
+        lambda study, _: api.Recommended.of(study.recommend()),
     ),
-    _reading("/recommend", "Return the value to deploy.", api.Recommended, recommend),
-    _reading("/certificate", "Return the bound on the expected regret.", JSON, certificate),
-    _reading("/pending", "Return the pending trials.", JSON, pending),
-    _reading("/rounds", "Return finished rounds.", api.Rounds, rounds, "since", "limit"),
-    _reading("/log", "Return events.", api.LogRows, log, "since", "limit"),
-    _reading("/density", "Return the density, now or at an event.", api.Density, density, "event"),
-    _reading("/learner", "Return the learner, in the form of `semibandit.load`.", BYTES, learner, "event"),
-    _reading("/summary", "Return the summary, now or at an event.", StudySummary, summary, "event"),
-    _reading("/summaries", "Return the saved summaries.", JSON, summaries, "since"),
-    _reading("/events", "Stream the events.", STREAM, stream, "since"),
-    _reading("/live", "Stream the number of events.", STREAM, live),
-    _reading("/view", "Return the data of the page.", StudyView, view),
-    _reading("/moment", "Return the column of the page at an event.", JSON, moment, "event"),
-]
+    _reading(
+        "/rounds", "Return finished rounds.", list[StudyRound],
+        lambda study, request: study.history(*_rows(request)), "since", "limit",
+    ),
+    _reading(
+        "/log", "Return events.", list[tuple[int, str]],
+        lambda study, request: study.events(*_rows(request)), "since", "limit",
+    ),
+    _reading(
+        "/summary", "Return the summary, now or at an event.", StudySummary,
+        lambda study, request: study.summary(_number(request, "event")), "event",
+    ),
+    _reading(
+        "/summaries", "Return the saved summaries.", list[StudySummary],
+        lambda study, request: study.summaries(_number(request, "since") or 1), "since",
+    ),
+    _reading(
+        "/snapshot", "Return the saved replica, now or at an event.", None,
+        lambda study, request: study.snapshot(_number(request, "event")), "event",
+    ),
+]  # fmt: skip
 
 
 def make_app(storage: str, token: str | None = None) -> Any:
@@ -288,51 +147,28 @@ def make_app(storage: str, token: str | None = None) -> Any:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         app.state.registry = await asyncio.to_thread(StudyRegistry, storage)
-        opening = asyncio.create_task(_open_all(app.state.registry))
         yield
-        opening.cancel()
         await asyncio.to_thread(app.state.registry.close)
 
-    routes = [Route(point.path, _answering(handler), methods=[point.method]) for point, handler in ENDPOINTS]
-    routes.append(Route("/api/openapi.json", openapi))
-    app = Starlette(routes=[*routes, *page.routes()], lifespan=lifespan)
-    app.add_exception_handler(404, _not_found)
-    app.add_exception_handler(405, _not_found)
-    return auth.Auth(app, token)
+    routes = [Route(point.path, handler, methods=[point.method]) for point, handler in ENDPOINTS]
+    routes += [Route("/api/openapi.json", openapi), *page.routes()]
+    handlers: dict[Any, Any] = dict.fromkeys([auth.RefusedError, *_STATUS], _refused)
+    handlers |= {404: _not_found, 405: _not_found, Exception: _failed}
+    return auth.Auth(Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers), token)
 
 
-async def _open_all(registry: StudyRegistry) -> None:
-    """Replay the logs before the first request."""
-    for number in (await asyncio.to_thread(registry.numbers))[:_MAX_OPENED]:
-        with suppress(Exception):  # the first request gets the error
-            worker = await _worker_of(registry, number)
-            await worker.run(worker.study.recommend)
+async def _refused(request: Request, error: Exception) -> Response:
+    """Answer an error with its status and one sentence."""
+    if isinstance(error, auth.RefusedError):
+        return _problem(error.status, str(error))
+    status = next(_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS)
+    if status == 503:
+        return _problem(status, f"the store cannot be used right now: {error}")
+    return _problem(status, str(error))
 
 
-def _answering(handler: Handler) -> Handler:
-    """Turn errors into answers: a status, and one sentence."""
-
-    async def answer(request: Request) -> Response:
-        try:
-            return await handler(request)
-        except auth.RefusedError as error:
-            return _problem(error.status, str(error))
-        except UnknownStudyError as error:
-            await _drop(request)
-            return _problem(404, str(error))
-        except ForgottenError as error:
-            return _problem(409, str(error))
-        except DamagedStudyError as error:
-            return _problem(500, str(error))
-        except (ValueError, TypeError) as error:
-            return _problem(400, str(error))
-        except OSError as error:
-            return _problem(503, f"the store cannot be used right now: {error}")
-        except Exception:
-            traceback.print_exc(file=sys.stderr)
-            return _problem(500, "internal error; the log of the service has the traceback")
-
-    return answer
+async def _failed(request: Request, error: Exception) -> Response:
+    return _problem(500, "internal error; the log of the service has the traceback")
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
@@ -357,13 +193,6 @@ async def _worker_of(registry: StudyRegistry, number: int) -> StudyWorker:
     return worker if worker is not None else await asyncio.to_thread(registry.worker, number)
 
 
-async def _drop(request: Request) -> None:
-    """Close a study that is no longer in the store."""
-    text = request.path_params.get("id", "")
-    if text.isascii() and text.isdigit():
-        await asyncio.to_thread(_registry(request).drop, int(text))
-
-
 def _decode(body: bytes, kind: type[Any]) -> Any:
     try:
         return msgspec.json.decode(body, type=kind)
@@ -371,15 +200,12 @@ def _decode(body: bytes, kind: type[Any]) -> Any:
         raise ValueError(f"the request cannot be read: {error}") from None
 
 
-def _number(request: Request, name: str, default: int) -> int:
-    text = request.query_params.get(name)
-    return default if text is None else _positive(name, text)
-
-
-def _positive(name: str, text: str) -> int:
+def _number(request: Request, name: str) -> int | None:
+    """Return a number of the query; None if it is not given."""
+    text = request.query_params.get(name, "1")
     if not (text.isascii() and text.isdigit() and 0 < len(text) < 16 and int(text) > 0):
         raise ValueError(f"{name} must be a positive integer, got {text!r}")
-    return int(text)
+    return int(text) if name in request.query_params else None
 
 
 def _json(answer: Any) -> Response:

@@ -17,7 +17,6 @@ with needed("the service", "serve"):
 __all__ = ["routes"]
 
 _STATIC = Path(__file__).with_name("static")
-_TYPES = {".css": "text/css", ".js": "text/javascript", ".html": "text/html"}
 _DAY = 86_400
 
 
@@ -38,7 +37,7 @@ def _page(name: str):  # type: ignore[no-untyped-def]
     path = _STATIC / name
 
     async def page(request: Request) -> Response:
-        return FileResponse(path, media_type=_TYPES[path.suffix], headers={"Cache-Control": "no-cache"})
+        return FileResponse(path, headers={"Cache-Control": "no-cache"})
 
     return page
 
@@ -57,11 +56,7 @@ async def plotly(request: Request) -> Response:
 
 async def login(request: Request) -> Response:
     """Store the token in a cookie that scripts cannot read and other sites cannot send."""
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > auth.MAX_BYTES:
-            return Response(status_code=413)
+    body = await auth.read_body(request, "application/x-www-form-urlencoded")
     token = parse_qs(body.decode("latin-1"), encoding="utf-8").get("token", [""])[0]
     if not request.scope["auth"].knows(token.encode()):
         return RedirectResponse("/login?wrong", 303)

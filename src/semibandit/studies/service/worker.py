@@ -1,4 +1,4 @@
-"""The studies that a service has open, each with threads of its own."""
+"""The studies that a service has open."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 from semibandit.studies.api import Begin
 from semibandit.studies.log.operations import Operation
 from semibandit.studies.log.stores import UnknownStudyError, open_store
-from semibandit.studies.service.view import Timeline
 from semibandit.studies.settings import StudySettings, read_space
 from semibandit.studies.study import Study
 
@@ -28,12 +27,10 @@ class StudyWorker:
 
     def __init__(self, storage: str, name: str) -> None:
         self.study = Study(storage, name)
-        self.timeline = Timeline(Study(storage, name), self.study)
+        # A thread of its own, so that operations do not wait for slow reads of other studies.
         self._thread = ThreadPoolExecutor(1, f"study {self.study.id}")
-        self._viewer = ThreadPoolExecutor(1, f"view of study {self.study.id}")
         self._waiting: list[tuple[Operation, asyncio.Future[Any]]] = []
         self._working: asyncio.Task[None] | None = None
-        self._changed = asyncio.Event()
 
     async def do(self, operation: Operation) -> Any:
         """Run an operation in the next transaction."""
@@ -55,36 +52,13 @@ class StudyWorker:
                     outcomes = [error] * len(batch)
                 for (_, future), outcome in zip(batch, outcomes, strict=True):
                     _settle(future, outcome)
-                self.notify()
         finally:
             self._working = None
-
-    async def run(self, function: Any, *arguments: Any) -> Any:
-        """Call a function that uses the study, between two transactions."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)
-
-    async def view(self, function: Any, *arguments: Any) -> Any:
-        """Call a function that uses the timeline; operations do not wait for it."""
-        return await asyncio.get_running_loop().run_in_executor(self._viewer, function, *arguments)
-
-    def notify(self) -> None:
-        """Wake all tasks that wait for events."""
-        self._changed.set()
-        self._changed = asyncio.Event()
-
-    async def changed(self, seconds: float) -> None:
-        """Wait until this service has written an event, at most so many seconds: others may write too."""
-        try:
-            await asyncio.wait_for(self._changed.wait(), seconds)
-        except TimeoutError:
-            return
 
     def close(self) -> None:
         """Close the study."""
         self._thread.shutdown(cancel_futures=True)
-        self._viewer.shutdown(cancel_futures=True)
         self.study.close()
-        self.timeline.reader.close()
 
 
 class StudyRegistry:
@@ -98,13 +72,11 @@ class StudyRegistry:
 
     def begin(self, begin: Begin) -> int:
         """Create or join a study; return its number."""
-        settings = None
-        if begin.space is not None:
-            space = read_space(begin.space)
-            settings = StudySettings.of(space, begin.learner, begin.seed, begin.options)
+        settings = begin.settings
+        if settings is not None:
+            space = read_space(settings.space)
+            settings = StudySettings.of(space, settings.learner, settings.seed, settings.options)
             _require_small(settings)
-        elif begin.options or begin.seed is not None:
-            raise ValueError("options and a seed need a space")
         with Study.of_settings(self.storage, begin.name, settings) as study:
             return study.id
 
@@ -116,7 +88,7 @@ class StudyRegistry:
         """Return the worker of a study."""
         with self._lock:
             if number not in self._workers:
-                names = {entry.id: entry.name for entry in self._store.studies()}
+                names = self._store.studies()
                 if number not in names:
                     raise UnknownStudyError(f"there is no study with the number {number}")
                 self._workers[number] = StudyWorker(self.storage, names[number])
@@ -125,14 +97,7 @@ class StudyRegistry:
     def numbers(self) -> list[int]:
         """Return the numbers of all studies."""
         with self._lock:
-            return [entry.id for entry in self._store.studies()]
-
-    def drop(self, number: int) -> None:
-        """Close a study that was deleted."""
-        with self._lock:
-            worker = self._workers.pop(number, None)
-        if worker is not None:
-            worker.close()
+            return list(self._store.studies())
 
     def close(self) -> None:
         """Close all studies."""

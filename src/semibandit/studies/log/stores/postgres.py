@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 from semibandit._extras import needed
-from semibandit.studies.log.stores.store import Store, Turn
+from semibandit.studies.log.stores.store import TIMEOUT, Store, Turn
 
 with needed("PostgreSQL", "postgres"):
     import psycopg
@@ -35,9 +34,6 @@ CREATE TABLE semibandit.snapshots (
 );
 """
 
-# Connections of a parent process: a child must not close them.
-_abandoned: list[Any] = []
-
 Connection = psycopg.Connection[Any]
 
 
@@ -52,24 +48,18 @@ class PostgresStore(Store):
         "normal": commits do not wait for the disk. If the database server crashes, the commits of the last
         half second may be lost, but never a part of one, and replicas that are ahead notice it. "full": a
         commit is on the disk.
-    timeout
-        Seconds to wait for other writers.
     """
 
-    def __init__(self, address: str, synchronous: str, timeout: float) -> None:
-        self._address, self._synchronous, self._timeout = address, synchronous, timeout
-        self._process = -1
-        self._connection: Connection | None = None
-        self._open()
+    def __init__(self, address: str, synchronous: str) -> None:
+        self._address, self._synchronous = address, synchronous
+        super().__init__()
 
     def _open(self) -> Connection:
-        """Return the connection of this process; reconnect if the server has closed it."""
-        if self._connection is not None and self._process != os.getpid():
-            _abandoned.append(self._connection)
+        """Reconnect if the server has closed the connection."""
+        if self._connection is not None and self._connection.closed:
             self._connection = None
-        if self._connection is None or self._connection.closed:
-            self._connection, self._process = self._connect(), os.getpid()
-        return self._connection
+        connection: Connection = super()._open()
+        return connection
 
     def _connect(self) -> Connection:
         try:
@@ -79,7 +69,7 @@ class PostgresStore(Store):
         except psycopg.OperationalError as error:
             raise ConnectionError(f"the database cannot be reached: {error}") from None
         try:
-            connection.execute(f"SET lock_timeout = '{self._timeout:g}s'; SET search_path = semibandit")
+            connection.execute(f"SET lock_timeout = '{TIMEOUT:g}s'; SET search_path = semibandit")
             if self._synchronous == "normal":
                 connection.execute("SET synchronous_commit = off")
             self._require_ours(connection)
@@ -120,10 +110,8 @@ class PostgresStore(Store):
             cursor = connection.execute(statement.replace("?", "%s"), values)
             return cursor.fetchall() if cursor.description else []
 
-    @contextmanager
-    def _transaction(self, study: int) -> Iterator[None]:
-        with _transaction(self._open(), study):
-            yield
+    def _transaction(self, study: int) -> AbstractContextManager[None]:
+        return _transaction(self._open(), study)
 
     @contextmanager
     def turn(self, study: int, since: int) -> Iterator[Turn]:
@@ -138,20 +126,11 @@ class PostgresStore(Store):
             with suppress(psycopg.Error):
                 cursor.execute("ROLLBACK")
             raise
-        first = turn.rows[-1][0] + 1 if turn.rows else since
-        values = [(study, number, line) for number, line in enumerate(turn.lines, first)]
+        values = turn.new_rows(study)
         rows = ", ".join(["(%s, %s, %s)"] * len(values))
         insert = f"INSERT INTO semibandit.events VALUES {rows};" if values else ""
         with _errors(connection):
             cursor.execute(insert + "COMMIT", [value for row in values for value in row])
-
-    def vacuum(self) -> None:
-        """Do nothing: the server does it."""
-
-    def close(self) -> None:
-        if self._connection is not None and self._process == os.getpid():
-            self._connection.close()
-        self._connection = None
 
 
 def _begin(connection: Connection, cursor: Any, study: int, since: int) -> Turn:

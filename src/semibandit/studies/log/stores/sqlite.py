@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from semibandit.studies.log.stores import store
 from semibandit.studies.log.stores.store import DamagedStudyError, Store, Turn
 
 __all__ = ["SQLiteStore"]
@@ -33,9 +33,6 @@ SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)
 FROM pragma_application_id, pragma_user_version
 """
 
-# Connections of a parent process: a child must neither use nor close them.
-_abandoned: list[sqlite3.Connection] = []
-
 
 class SQLiteStore(Store):
     """See `Store`.
@@ -47,25 +44,11 @@ class SQLiteStore(Store):
     synchronous
         "normal": commits do not wait for the disk. A power failure may lose the last commits, but never a
         part of one; a killed process loses nothing. "full": a commit is on the disk.
-    timeout
-        Seconds to wait for other writers.
     """
 
-    def __init__(self, path: str, synchronous: str, timeout: float) -> None:
-        self.path = path
-        self._synchronous, self._timeout = synchronous, timeout
-        self._process = -1
-        self._connection: sqlite3.Connection | None = None
-        self._open()
-
-    def _open(self) -> sqlite3.Connection:
-        """Return the connection of this process."""
-        if self._connection is not None and self._process == os.getpid():
-            return self._connection
-        if self._connection is not None:
-            _abandoned.append(self._connection)
-        self._connection, self._process = self._connect(), os.getpid()
-        return self._connection
+    def __init__(self, path: str, synchronous: str) -> None:
+        self.path, self._synchronous = path, synchronous
+        super().__init__()
 
     def _connect(self) -> sqlite3.Connection:
         folder = Path(self.path).absolute().parent
@@ -73,13 +56,13 @@ class SQLiteStore(Store):
             raise ValueError(f"{self.path}: there is no folder {folder}")
         try:
             connection = sqlite3.connect(
-                self.path, timeout=self._timeout, isolation_level=None, check_same_thread=False
+                self.path, timeout=store.TIMEOUT, isolation_level=None, check_same_thread=False
             )
         except (sqlite3.Error, ValueError) as error:
             raise ValueError(f"{self.path}: cannot be opened ({error})") from None
         try:
             self._require_ours(connection)
-            self._use_write_ahead_log(connection)
+            _use_write_ahead_log(connection)
             connection.execute(f"PRAGMA synchronous = {self._synchronous}")
             connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT}")
         except sqlite3.DatabaseError as error:
@@ -89,18 +72,6 @@ class SQLiteStore(Store):
             connection.close()
             raise
         return connection
-
-    def _use_write_ahead_log(self, connection: sqlite3.Connection) -> None:
-        """Set the mode; SQLite itself does not wait for processes that do the same to a new file."""
-        deadline = time.monotonic() + self._timeout
-        while True:
-            try:
-                connection.execute("PRAGMA journal_mode = WAL")
-                return
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                    raise
-            time.sleep(0.005)
 
     def _require_ours(self, connection: sqlite3.Connection) -> None:
         """Check the header before anything is written; create the tables in an empty database."""
@@ -128,35 +99,37 @@ class SQLiteStore(Store):
 
     def _run(self, statement: str, *values: Any) -> list[Any]:
         connection = self._open()
-        with _errors(self.path):
-            return connection.execute(statement, values).fetchall()
+        try:
+            rows: list[Any] = connection.execute(statement, values).fetchall()
+        except sqlite3.OperationalError as error:
+            raise OSError(f"{self.path}: cannot be used ({error})") from None
+        except sqlite3.DatabaseError as error:
+            raise DamagedStudyError(f"{self.path}: damaged ({error})") from None
+        return rows
 
-    @contextmanager
-    def _transaction(self, study: int) -> Iterator[None]:
-        with _errors(self.path), _transaction(self._open(), self.path):
-            yield
+    def _transaction(self, study: int) -> AbstractContextManager[None]:
+        return _transaction(self._open(), self.path)
 
     @contextmanager
     def turn(self, study: int, since: int) -> Iterator[Turn]:
-        connection = self._open()
-        with _transaction(connection, self.path):
-            rows = self.read(study, since)
-            turn = Turn(time.time(), rows)
+        with _transaction(self._open(), self.path):
+            turn = Turn(time.time(), self.read(study, since))
             yield turn
-            first = rows[-1][0] + 1 if rows else since
-            with _errors(self.path):
-                connection.executemany(
-                    "INSERT INTO events VALUES (?, ?, ?)",
-                    [(study, number, line) for number, line in enumerate(turn.lines, first)],
-                )
+            for row in turn.new_rows(study):
+                self._run("INSERT INTO events VALUES (?, ?, ?)", *row)
 
-    def vacuum(self) -> None:
-        self._run("VACUUM")
 
-    def close(self) -> None:
-        if self._connection is not None and self._process == os.getpid():
-            self._connection.close()
-        self._connection = None
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Set the mode; SQLite itself does not wait for processes that do the same to a new file."""
+    deadline = time.monotonic() + store.TIMEOUT
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+        time.sleep(0.005)
 
 
 @contextmanager
@@ -176,14 +149,3 @@ def _transaction(connection: sqlite3.Connection, path: str) -> Iterator[None]:
         if connection.in_transaction:
             with suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
-
-
-@contextmanager
-def _errors(path: str) -> Iterator[None]:
-    """Name the file in errors of SQLite."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        raise OSError(f"{path}: cannot be used ({error})") from None
-    except sqlite3.DatabaseError as error:
-        raise DamagedStudyError(f"{path}: damaged ({error})") from None

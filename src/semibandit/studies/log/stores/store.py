@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import Any
 
-__all__ = ["DamagedStudyError", "Entry", "Store", "Turn", "UnknownStudyError"]
+__all__ = ["TIMEOUT", "DamagedStudyError", "Store", "Turn", "UnknownStudyError"]
 
+TIMEOUT = 60.0  # seconds to wait for other writers
 _NO_LIMIT = 2**62
-_TABLES = ("events", "snapshots")
+
+# Connections of a parent process: a child must neither use nor close them.
+_abandoned: list[Any] = []
 
 
 class UnknownStudyError(ValueError):
@@ -17,14 +21,6 @@ class UnknownStudyError(ValueError):
 
 class DamagedStudyError(ValueError):
     """A store, or the log of a study in it, cannot be read."""
-
-
-class Entry(NamedTuple):
-    """A study in a store: its number, which is never reused, its name, and its number of events."""
-
-    id: int
-    name: str
-    events: int
 
 
 class Turn:
@@ -42,12 +38,38 @@ class Turn:
         """Add an event."""
         self.lines.append(line)
 
+    def new_rows(self, study: int) -> list[tuple[int, int, str]]:
+        """Return the appended events as rows of the table."""
+        first = self.rows[-1][0] + 1 if self.rows else 1
+        return [(study, number, line) for number, line in enumerate(self.lines, first)]
+
 
 class Store:
     """An open store. One thread at a time may use it; in a forked process it reconnects.
 
     Subclasses connect, run statements and begin transactions.
     """
+
+    def __init__(self) -> None:
+        self._process, self._connection = os.getpid(), self._connect()
+
+    def _open(self) -> Any:
+        """Return the connection of this process."""
+        if self._process != os.getpid():
+            _abandoned.append(self._connection)
+            self._connection = None
+        if self._connection is None:
+            self._process, self._connection = os.getpid(), self._connect()
+        return self._connection
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._connection is not None and self._process == os.getpid():
+            self._connection.close()
+            self._connection = None
+
+    def _connect(self) -> Any:
+        raise NotImplementedError
 
     def _run(self, statement: str, *values: Any) -> list[Any]:
         """Execute a statement, with ? for each value, and return its rows."""
@@ -61,14 +83,6 @@ class Store:
         """Wait for other writers, and begin a transaction that has read the events from `since` on."""
         raise NotImplementedError
 
-    def vacuum(self) -> None:
-        """Give unused space back to the operating system."""
-        raise NotImplementedError
-
-    def close(self) -> None:
-        """Close the connection."""
-        raise NotImplementedError
-
     # -- studies -----------------------------------------------------------------------------------
 
     def create(self, name: str, line: str) -> int:
@@ -80,12 +94,9 @@ class Store:
                 self._run("INSERT INTO events VALUES (?, 1, ?)", study, line)
         return study
 
-    def studies(self) -> list[Entry]:
-        """Return all studies, by number."""
-        rows = self._run(
-            "SELECT id, name, (SELECT max(event) FROM events WHERE study = id) FROM studies ORDER BY id"
-        )
-        return [Entry(*row) for row in rows]
+    def studies(self) -> dict[int, str]:
+        """Return the names of all studies by their numbers, which are never reused."""
+        return dict(self._run("SELECT id, name FROM studies ORDER BY id"))
 
     def find(self, name: str) -> int | None:
         """Return the number of the study of this name."""
@@ -96,8 +107,8 @@ class Store:
         """Delete a study with all its events."""
         with self._transaction(study):
             self._run("DELETE FROM studies WHERE id = ?", study)
-            for table in _TABLES:
-                self._run(f"DELETE FROM {table} WHERE study = ?", study)
+            self._run("DELETE FROM events WHERE study = ?", study)
+            self._run("DELETE FROM snapshots WHERE study = ?", study)
 
     # -- events ------------------------------------------------------------------------------------
 

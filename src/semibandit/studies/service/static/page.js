@@ -9,13 +9,13 @@ function number(x, digits = 5) {
   if (typeof x !== "number") return String(x);
   return Number(x.toPrecision(digits)).toLocaleString("en", { maximumSignificantDigits: digits });
 }
+const mean = (total, n) => (n > 0 ? total / n : null);
 // Knobs have names, that of rho first; other parameters are ρ and α.
-const rhoName = () => (view && view.names && view.names[0]) || "ρ";
-function alphaText(alpha) {
+const rhoName = () => view.names[0] || "ρ";
+function alphaText(alpha, names) {
   if (alpha === null || alpha === undefined) return "";
-  const names = (view && view.names && view.names.slice(1)) || [];
-  if (!names.length) return ", α = " + [].concat(alpha).map((a) => number(a)).join(", ");
-  return names.map((name, i) => ", " + name + " = " + number(alpha[i])).join("");
+  if (names.length < 2) return ", α = " + [].concat(alpha).map((a) => number(a)).join(", ");
+  return names.slice(1).map((name, i) => ", " + name + " = " + number(alpha[i])).join("");
 }
 function ago(seconds) {
   for (const [unit, size] of [["d", 86400], ["h", 3600], ["min", 60]]) {
@@ -58,15 +58,16 @@ async function get(path) {
 
 async function showList() {
   try {
-    const { studies } = await get("/api/studies");
+    const studies = await get("/api/studies");
     const labels = [...document.querySelectorAll("#studies thead th")].map((th) => th.textContent);
     fill($("studies").tBodies[0], studies.map((study) => {
       const name = element("th", undefined, { scope: "row" });
       name.append(element("a", study.name, { href: "/studies/" + study.id }));
+      const { counts, rho, alpha } = study.summary;
       const cells = [
-        study.told.toLocaleString("en"), number(study.per_minute, 3), String(study.pending), String(study.failed),
-        number(study.mean_loss, 4), study.told ? number(study.rho) + alphaText(study.alpha) : "–",
-        ago(Date.now() / 1000 - study.at) + " ago",
+        counts.told.toLocaleString("en"), number(study.per_minute, 3), String(study.pending), String(counts.failed),
+        number(mean(counts.loss, counts.n_losses), 4), counts.told ? number(rho) + alphaText(alpha, study.names) : "–",
+        ago(study.now - counts.at) + " ago",
       ];
       return [name, ...cells.map((cell, i) => element("td", cell, { "data-label": labels[i + 1] }))];
     }));
@@ -83,9 +84,31 @@ async function showList() {
 
 const id = location.pathname.split("/").pop();
 const api = "/api/studies/" + id;
-let view = null; // last answer of the service
+let view = null; // state of the study, last answer of the service
+let saved = []; // saved summaries, oldest first
+let recent = []; // last rounds
 let moment = null; // column of the past event that the slider selects
 let asked = 0; // number of requested moments: late answers are dropped
+
+// A column shows a summary, with means over the rounds since the column before and over all rounds.
+function column(summary, before) {
+  const { counts, event, rho, alpha, interval, place } = summary;
+  const past = before ? before.counts : { loss: 0, n_losses: 0, widths: 0, n_widths: 0 };
+  const bytes = Uint8Array.from(atob(summary.cells), (character) => character.charCodeAt(0));
+  return {
+    event, rho, alpha, interval, place, at: counts.at, told: counts.told, masses: Array.from(new Float32Array(bytes.buffer)),
+    moving: mean(counts.loss - past.loss, counts.n_losses - past.n_losses), mean: mean(counts.loss, counts.n_losses),
+    default: mean(counts.defaults, counts.n_defaults), width: mean(counts.widths - past.widths, counts.n_widths - past.n_widths),
+  };
+}
+function columns() {
+  const newest = view.summary;
+  const earlier = saved.filter((s, i) => s.event < newest.event && s.counts.told < (saved[i + 1] ?? newest).counts.told);
+  const most = 199; // evenly spread, the last one included
+  const kept = earlier.length <= most ? earlier
+    : Array.from({ length: most }, (_, i) => earlier[Math.floor(((i + 1) * earlier.length) / most) - 1]);
+  return [...kept, newest].map((summary, i) => column(summary, kept[i - 1]));
+}
 
 function layout(extra) {
   const axis = { gridcolor: style("--line"), linecolor: style("--line"), zerolinecolor: style("--line"), automargin: true };
@@ -104,7 +127,7 @@ const line = (x, y, name, color, more = {}) => ({ x, y, name, type: "scatter", m
 const legend = { showlegend: true, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 11 } }, margin: { l: 48, r: 12, t: 44, b: 40 } };
 
 function cells(count) {
-  const [lo, hi] = view.line;
+  const [lo, hi] = view.summary.line;
   return Array.from({ length: count + 1 }, (_, i) => lo + ((hi - lo) * i) / count);
 }
 function rows() {
@@ -112,7 +135,7 @@ function rows() {
   const n = view.alphas.length;
   const others = view.names.slice(1).join(", ") || "α";
   if (n < 2 || n > 12) return { title: { text: n ? "rows of " + others : rhoName() } };
-  const [lo, hi] = view.line;
+  const [lo, hi] = view.summary.line;
   return {
     title: { text: others }, tickvals: view.alphas.map((_, i) => lo + ((hi - lo) * (i + 0.5)) / n),
     ticktext: view.alphas.map((alpha) => [].concat(alpha).map((a) => number(a, 3)).join(", ")),
@@ -132,26 +155,26 @@ function drawHeat(columns) {
       customdata: columns.map((c) => [c.rho, c.event]), hovertemplate: "round %{x}: " + rhoName() + " = %{customdata[0]:.5g}<extra></extra>" },
   ], {
     xaxis: { title: { text: "round" }, range: [0, Math.max(1, x[x.length - 1])], showgrid: false },
-    yaxis: { ...rows(), range: view.line, showgrid: false },
+    yaxis: { ...rows(), range: view.summary.line, showgrid: false },
     shapes: moment ? [{ type: "line", x0: shown.told, x1: shown.told, yref: "paper", y0: 0, y1: 1, line: { color: style("--text"), width: 2, dash: "dot" } }] : [],
   });
 }
-function drawDensity(column) {
-  const n = column.masses.length;
+function drawDensity({ masses, place }) {
+  const n = masses.length;
   const edges = cells(n);
-  const [lo, hi] = view.line;
-  const values = column.masses.map((mass) => (mass * n) / (hi - lo));
+  const [lo, hi] = view.summary.line;
+  const values = masses.map((mass) => (mass * n) / (hi - lo));
   draw("density", [{ ...line(edges, [...values, values[n - 1]], "density", "--accent", { shape: "hv" }), fill: "tozeroy", hovertemplate: "%{x:.4g}: %{y:.4g}<extra></extra>" }], {
-    xaxis: { ...rows(), range: view.line }, yaxis: { title: { text: "density" }, rangemode: "tozero" },
-    shapes: [{ type: "line", x0: column.place, x1: column.place, yref: "paper", y0: 0, y1: 1, line: { color: style("--warm"), width: 2 } }],
+    xaxis: { ...rows(), range: view.summary.line }, yaxis: { title: { text: "density" }, rangemode: "tozero" },
+    shapes: [{ type: "line", x0: place, x1: place, yref: "paper", y0: 0, y1: 1, line: { color: style("--warm"), width: 2 } }],
   });
 }
 function drawLosses(columns) {
   const told = columns.map((c) => c.told);
-  const recent = view.recent.filter((r) => r.loss !== undefined);
-  const first = view.told - recent.length + 1;
+  const shown = recent.filter((r) => r.loss !== undefined);
+  const first = view.summary.counts.told - shown.length + 1;
   const traces = [
-    { x: recent.map((_, i) => first + i), y: recent.map((r) => r.loss), name: "last rounds", type: "scatter", mode: "markers",
+    { x: shown.map((_, i) => first + i), y: shown.map((r) => r.loss), name: "last rounds", type: "scatter", mode: "markers",
       marker: { color: style("--quiet"), size: 4, opacity: 0.5 } },
     line(told, columns.map((c) => c.moving), "recent", "--accent"),
     line(told, columns.map((c) => c.mean), "all rounds", "--warm"),
@@ -160,10 +183,10 @@ function drawLosses(columns) {
   draw("losses", traces, { xaxis: { title: { text: "round" }, rangemode: "tozero" }, yaxis: {}, ...legend });
 }
 function drawWidths(columns) {
-  const recent = view.recent.filter((r) => r.loss !== undefined);
-  const first = view.told - recent.length + 1;
+  const shown = recent.filter((r) => r.loss !== undefined);
+  const first = view.summary.counts.told - shown.length + 1;
   draw("widths", [
-    { x: recent.map((_, i) => first + i), y: recent.map((r) => r.width ?? null), name: "last rounds", type: "scatter", mode: "markers",
+    { x: shown.map((_, i) => first + i), y: shown.map((r) => r.width ?? null), name: "last rounds", type: "scatter", mode: "markers",
       marker: { color: style("--quiet"), size: 4, opacity: 0.5 } },
     line(columns.map((c) => c.told), columns.map((c) => c.width), "recent mean", "--accent"),
   ], { xaxis: { title: { text: "round" }, rangemode: "tozero" }, yaxis: { rangemode: "tozero" }, ...legend });
@@ -176,81 +199,85 @@ function tile(name, value, small) {
   made.append(element("dt", name), shown);
   return made;
 }
-function showTiles() {
-  const at = moment || view;
-  const interval = moment ? [moment.lo, moment.hi] : view.interval;
-  const told = moment ? moment.told : view.told;
-  const word = view.settings.options.maximize ? "Mean value" : "Mean loss";
+function showTiles(column) {
+  const { told, interval } = column;
   $("tiles").replaceChildren(
-    tile("Recommended " + rhoName(), told ? number(at.rho) + alphaText(at.alpha) : "–", told ? number(interval[0]) + " to " + number(interval[1]) : "no rounds yet"),
+    tile("Recommended " + rhoName(), told ? number(column.rho) + alphaText(column.alpha, view.names) : "–", told ? number(interval[0]) + " to " + number(interval[1]) : "no rounds yet"),
     tile("Rounds", told.toLocaleString("en")),
-    tile(word, number(moment ? moment.mean : view.mean_loss, 4)),
+    tile($("losses-title").textContent, number(column.mean, 4)),
     tile("Per minute", number(view.per_minute, 3), "now"),
     tile("Pending", String(view.pending), "now"),
-    tile("Failed", String(view.failed), view.forgotten + " forgotten"),
+    tile("Failed", String(view.summary.counts.failed), view.forgotten + " forgotten"),
   );
 }
 function showTables() {
   const left = (lease) => (lease.until == null ? "forever" : lease.until < view.now ? "overdue" : ago(lease.until - view.now));
   fill($("leases").tBodies[0], view.leases.map((lease) => [
-    String(lease.trial), number(lease.rho) + alphaText(lease.alpha), lease.worker, ago(view.now - lease.since), left(lease),
+    String(lease.trial), number(lease.rho) + alphaText(lease.alpha, view.names), lease.worker, ago(view.now - lease.at), left(lease),
   ]), "no pending trials");
-  const failures = Object.entries(view.failures).sort((a, b) => b[1] - a[1]);
+  const { failures: kinds, began } = view.summary.counts;
+  const failures = Object.entries(kinds).sort((a, b) => b[1] - a[1]);
   fill($("failures").tBodies[0], failures.map(([kind, count]) => [kind, String(count)]), "no failures");
-  $("certificate").textContent = view.certificate ?? view.guarantee;
+  $("certificate").textContent = view.certificate;
   const { space, learner, seed, options } = view.settings;
   const settings = [["learner", learner], ["space", JSON.stringify(space)], ["seed", String(seed)]];
   settings.push(...Object.entries(options).map(([name, value]) => [name, JSON.stringify(value)]));
-  settings.push(["created", new Date(1000 * view.began).toLocaleString()], ["events", view.events.toLocaleString("en")]);
+  settings.push(["created", new Date(1000 * began).toLocaleString()], ["events", view.summary.event.toLocaleString("en")]);
   fill($("settings").tBodies[0], settings.map(([name, value]) => [element("th", name, { scope: "row" }), value]));
 }
 function show() {
   if (view === null) return;
   document.title = view.name;
   $("name").textContent = view.name;
-  $("note").textContent = view.note;
+  $("note").textContent = view.summary.counts.note;
   $("losses-title").textContent = view.settings.options.maximize ? "Mean value" : "Mean loss";
-  const columns = view.columns.filter((c, i, all) => i === all.length - 1 || c.told < all[i + 1].told);
-  showTiles();
+  const all = columns();
+  const shown = moment || all[all.length - 1];
+  const events = view.summary.event;
+  showTiles(shown);
   showTables();
-  drawHeat(columns);
-  drawDensity(moment || columns[columns.length - 1]);
-  drawLosses(columns);
-  drawWidths(columns);
+  drawHeat(all);
+  drawDensity(shown);
+  drawLosses(all);
+  drawWidths(all);
   const slider = $("slider");
-  slider.max = view.events;
-  slider.step = Math.ceil(view.events / 500); // a key press moves it visibly
-  if (moment === null) slider.value = view.events;
+  slider.max = events;
+  slider.step = Math.ceil(events / 500); // a key press moves it visibly
+  if (moment === null) slider.value = events;
   $("now").disabled = moment === null;
-  $("moment").textContent = moment === null ? "now: event " + view.events.toLocaleString("en")
-    : "event " + moment.event.toLocaleString("en") + " of " + view.events.toLocaleString("en") + ", " + new Date(1000 * moment.at).toLocaleString();
+  $("moment").textContent = moment === null ? "now: event " + events.toLocaleString("en")
+    : "event " + moment.event.toLocaleString("en") + " of " + events.toLocaleString("en") + ", " + new Date(1000 * moment.at).toLocaleString();
 }
 
-let updating = false;
-let again = false;
 async function update() {
-  // One request at a time; changes meanwhile cause one more request.
-  if (updating) { again = true; return; }
-  updating = true;
+  const next = saved.length ? saved[saved.length - 1].event + 1 : 1;
+  view = await get(api);
+  const since = Math.max(1, view.summary.event - 600);
+  const [more, rounds] = await Promise.all([get(api + "/summaries?since=" + next), get(api + "/rounds?since=" + since)]);
+  saved = saved.concat(more);
+  recent = rounds.slice(-200);
+  show();
+}
+// Every second: update the page if there are new events, and every 5 seconds if there are leases to count down.
+async function watch(tick) {
   try {
-    view = await get(api + "/view");
-    show();
+    const old = view === null || (tick % 5 === 0 && view.leases.length > 0);
+    if (old || (await get(api + "/log?limit=1&since=" + (view.summary.event + 1))).length) await update();
     status(moment === null ? "live" : "showing a past event", true);
   } catch (error) {
-    status(error.message, false);
+    status(error.message + "; retrying", false);
   }
-  updating = false;
-  if (again) { again = false; update(); }
+  setTimeout(watch, 1000, tick + 1);
 }
 async function moveTo(event) {
   const ticket = ++asked;
-  if (event > view.events - Number($("slider").step)) {
+  if (event > view.summary.event - Number($("slider").step)) {
     moment = null;
   } else {
     try {
-      const column = await get(api + "/moment?event=" + event);
+      const summary = await get(api + "/summary?event=" + event);
       if (ticket !== asked) return;
-      moment = column;
+      moment = column(summary, null);
     } catch (error) {
       status(error.message, false);
       return;
@@ -259,11 +286,6 @@ async function moveTo(event) {
   status(moment === null ? "live" : "showing a past event", true);
   show();
 }
-function watch() {
-  const stream = new EventSource(api + "/live");
-  stream.onmessage = update;
-  stream.onerror = () => status("no answer from the service; retrying", false);
-}
 function startStudy() {
   let waiting = null;
   $("slider").addEventListener("input", () => {
@@ -271,10 +293,9 @@ function startStudy() {
     const event = Number($("slider").value);
     waiting = setTimeout(() => moveTo(event), 80);
   });
-  $("now").addEventListener("click", () => { $("slider").focus(); moveTo(view.events); });
+  $("now").addEventListener("click", () => { $("slider").focus(); moveTo(view.summary.event); });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
-  setInterval(() => { if (view && view.leases.length) update(); }, 5000); // updates ages and leases
-  update().then(watch);
+  watch(0);
 }
 
 if (document.body.dataset.page === "list") showList();
