@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import semibandit as sb
-from semibandit.fitting import search
 from semibandit.streams import Stream
 
 
@@ -55,49 +54,24 @@ def functions(draw):
 @given(
     st.lists(functions(), min_size=2, max_size=30),
     st.lists(st.integers(1, 40), min_size=2, max_size=2),
-    st.sampled_from([2, 5, 10**6]),
     st.sampled_from([0.0, 0.3]),
 )
-def test_chunks_do_not_change_a_bit(log, chunks, max_pieces, holdout):
-    kept = search._CELLS, search._BATCH
-    search._CELLS, search._BATCH = 3, 7
-    try:
-        if len(log) * holdout < 1:
-            holdout = 0.0
-        one, other = (
-            sb.fit(log, chunk=chunk, max_pieces=max_pieces, holdout=holdout, default=0.5) for chunk in chunks
-        )
-    finally:
-        search._CELLS, search._BATCH = kept
+def test_chunks_do_not_change_a_bit(log, chunks, holdout):
+    if len(log) * holdout < 1:
+        holdout = 0.0
+    one, other = (sb.fit(log, chunk=chunk, holdout=holdout, default=0.5) for chunk in chunks)
     assert everything(one) == everything(other)
 
 
 @settings(max_examples=60)
 @given(st.lists(functions().filter(lambda f: f.degree == 0), min_size=1, max_size=20))
-def test_steps_are_searched_exactly_in_one_pass_and_in_several(log):
+def test_minimum_of_steps_is_exact(log):
     edges = sorted({edge for f in log for edge in f.edges.tolist()})
     sums = [float(sum(Fraction(f(x)) for f in log)) for x in edges[:-1]]
-    kept, search._CELLS = search._CELLS, 2
-    try:
-        for max_pieces in (2, 10**6):
-            result = sb.fit(log, max_pieces=max_pieces)
-            assert result.mean_loss == min(sums) / len(log)
-            assert sums[edges.index(result.interval[0])] == min(sums)
-            assert result.interval == sb.best_in_hindsight(log).interval
-    finally:
-        search._CELLS = kept
-
-
-@pytest.mark.parametrize("maximize", [False, True])
-def test_lines_are_the_same_in_one_pass_and_in_several(maximize, monkeypatch):
-    monkeypatch.setattr(search, "_CELLS", 4)
-    for seed in range(40):
-        log = random_lines(seed, 12)
-        whole = sb.fit(log, maximize=maximize, default=0.3)
-        narrow = sb.fit(log, maximize=maximize, default=0.3, max_pieces=3)
-        assert narrow.passes > 1
-        assert (narrow.interval, narrow.mean_loss) == (whole.interval, whole.mean_loss)
-        assert narrow.confidence == whole.confidence
+    result = sb.fit(log)
+    assert result.mean_loss == min(sums) / len(log)
+    assert sums[edges.index(result.interval[0])] == min(sums)
+    assert result.interval == sb.best_in_hindsight(log).interval
 
 
 def test_mean_of_losses_is_not_negative():
@@ -134,23 +108,6 @@ def test_bounds_that_are_the_whole_range_are_vacuous():
     assert "vacuous" not in repr(many)
 
 
-@pytest.mark.parametrize("make", [random_steps, random_lines])
-def test_several_passes_hold_little_and_find_the_same(make, monkeypatch):
-    log = make(0, 400)
-    whole = sb.fit(log)
-    assert whole.passes == 1
-    assert whole.function.whole
-    monkeypatch.setattr(search, "_CELLS", 32)
-    narrow = sb.fit(log, max_pieces=100)
-    assert narrow.passes > 1
-    assert len(narrow.function) < 0.3 * len(whole.function)
-    assert (narrow.interval, narrow.mean_loss) == (whole.interval, whole.mean_loss)
-    assert narrow.partial is None
-    (lo, hi), *_ = narrow.function.domain
-    middle = 0.5 * (lo + hi)
-    assert narrow.function(middle) == pytest.approx(whole.function(middle), rel=1e-13)
-
-
 def test_it_is_the_best_in_hindsight():
     stream = sb.streams.knapsack("mixed", rounds=60, n=12)
     result = sb.fit(stream, default=1.0)
@@ -176,9 +133,6 @@ def test_it_is_the_best_in_hindsight():
 )
 def test_any_iterable_gives_the_same_fit(log):
     assert everything(sb.fit(log(), default=0.5)) == everything(sb.fit(random_steps(0, 250), default=0.5))
-    narrow = sb.fit(log(), max_pieces=40)
-    assert narrow.interval == sb.fit(random_steps(0, 250)).interval
-    assert narrow.passes == 1 if isinstance(log(), type(iter([]))) else narrow.passes > 1
 
 
 def test_utilities_are_maximised_as_the_problems_say():
@@ -354,7 +308,6 @@ def test_losses_beyond_what_was_said():
         ({"default": (0.5, 1.0, 2.0)}, TypeError, "default must be a parameter of"),
         ({"chunk": 0}, ValueError, "chunk must be at least 1"),
         ({"unreadable": "ignore"}, ValueError, "unreadable must be one of 'raise', 'skip'"),
-        ({"max_pieces": 1}, ValueError, "max_pieces must be at least 2"),
         ({"maximize": "no"}, TypeError, "maximize must be True or False"),
         ({"progress": 1}, TypeError, "progress must be True or False"),
     ],

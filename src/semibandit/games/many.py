@@ -11,7 +11,8 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.fitting.engines import Chunk, engine_for, watching
+from semibandit.fitting.engines import engine_for
+from semibandit.fitting.log import Chunk, Log
 from semibandit.games.hindsight import Hindsight, best_in_hindsight
 from semibandit.games.rounds import FEEDBACK, rounds
 from semibandit.spaces import call
@@ -124,11 +125,10 @@ def play_many(
         raise TypeError(f"problems must be a sequence of problems, or make one from a seed, got {problems!r}")
     numbers = _listed(seeds)
     make = problems if callable(problems) else _Shared(problems)
-    games = [(name, learner, seed) for seed in numbers for name, learner in learners.items()]
-    tasks = [Chunk(i, [game]) for i, game in enumerate(games)]
-    with watching(_validate.boolean("progress", progress)) as watch:
-        results = engine.map(_Play(make, feedback, probes), tasks, watch("games", len(tasks)))
-        played = {key: losses for result in results for key, losses in result.items()}
+    games = [(name, seed) for seed in numbers for name in learners]
+    log = Log(games, 1, progress=_validate.boolean("progress", progress))
+    work = _Play(dict(learners), make, feedback, probes)
+    played = engine.reduce(work, _together, log.chunks("games"))
     losses = {name: np.array([played[name, seed] for seed in numbers]) for name in learners}
     return Games(losses, numbers, make)
 
@@ -159,12 +159,13 @@ class _Shared:
 class _Play:
     """Plays a chunk of games."""
 
+    learners: dict[str, Any]
     problems: Callable[[int], Sequence[Any]]
     feedback: str
     probes: int
 
     def __call__(self, chunk: Chunk) -> dict[tuple[str, int], FloatArray]:
-        return {(name, seed): self._losses(player, seed) for name, player, seed in chunk.items}
+        return {(name, seed): self._losses(self.learners[name], seed) for name, seed in chunk.items}
 
     def _losses(self, player: Any, seed: int) -> FloatArray:
         problems = self.problems(seed)
@@ -173,3 +174,7 @@ class _Play:
             return np.array([float(loss) for loss in play(problems, seed)])
         game = rounds(player(seed), problems, self.feedback, probes=self.probes)
         return np.array([row.loss for row in game])
+
+
+def _together(parts: list[dict[tuple[str, int], FloatArray]]) -> dict[tuple[str, int], FloatArray]:
+    return {game: losses for part in parts for game, losses in part.items()}
