@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from threading import Semaphore
-from typing import Any, Protocol
+from typing import Any
 
 from semibandit import _validate
 
-__all__ = ["ClusterEngine", "ProcessEngine", "SerialEngine", "WorkEngine", "engine_for", "merged_in_tree"]
+__all__ = ["WorkEngine", "engine_for", "merged_in_tree"]
 
 #: Times that a worker process may be killed before the error is raised.
 MOST_DEATHS = 3
@@ -23,44 +22,34 @@ Work = Callable[[Any], Any]
 Merge = Callable[[list[Any]], Any]
 
 
-class WorkEngine(Protocol):
-    """Applies a function to chunks, and merges the results."""
+class WorkEngine:
+    """Applies a function to chunks, in this process, and merges the results.
 
-    @property
-    def workers(self) -> int:
-        """Number of chunks that are worked on at the same time."""
-        ...
+    Attributes
+    ----------
+    workers
+        Number of chunks that are worked on at the same time.
+    """
+
+    def __init__(self, workers: int = 1) -> None:
+        self.workers = workers
 
     def reduce(self, work: Work, merge: Merge, chunks: Iterable[Any]) -> Any:
         """Return merge([work(chunk), ...]), by merges of a few results in any order; None without chunks.
 
         At most 2·workers chunks are in progress at a time.
         """
-        ...
+        return merged_in_tree(self.map(work, chunks), merge)
+
+    def map(self, work: Work, chunks: Iterable[Any]) -> Iterator[Any]:
+        """Yield the results in the order of completion."""
+        return map(work, chunks)
 
 
-@dataclass(frozen=True)
-class SerialEngine:
-    """Works in this process."""
-
-    workers: int = 1
-
-    def reduce(self, work: Work, merge: Merge, chunks: Iterable[Any]) -> Any:
-        """See `WorkEngine`."""
-        return merged_in_tree(map(work, chunks), merge)
-
-
-@dataclass(frozen=True)
-class ProcessEngine:
+class ProcessEngine(WorkEngine):
     """Works in processes of joblib, and merges in this one. Chunks of a killed process are done again."""
 
-    workers: int
-
-    def reduce(self, work: Work, merge: Merge, chunks: Iterable[Any]) -> Any:
-        """See `WorkEngine`."""
-        return merged_in_tree(self._map(work, chunks), merge)
-
-    def _map(self, work: Work, chunks: Iterable[Any]) -> Iterator[Any]:
+    def map(self, work: Work, chunks: Iterable[Any]) -> Iterator[Any]:
         """Yield the results in the order of completion."""
         from joblib.externals.loky import get_reusable_executor
 
@@ -89,19 +78,15 @@ class ProcessEngine:
                 future.cancel()
 
 
-@dataclass(frozen=True)
-class ClusterEngine:
+class ClusterEngine(WorkEngine):
     """Works and merges on a Dask cluster. The scheduler repeats what a dead worker has done."""
 
-    client: Any
-
-    @property
-    def workers(self) -> int:
-        """Number of threads of the cluster."""
-        return max(int(sum(self.client.nthreads().values())), 1)
+    def __init__(self, client: Any) -> None:
+        super().__init__(max(sum(client.nthreads().values()), 1))
+        self.client = client
 
     def reduce(self, work: Work, merge: Merge, chunks: Iterable[Any]) -> Any:
-        """See `WorkEngine`. Only the last result is sent to this process."""
+        """Return the merged results; only the last merge is sent to this process."""
         submit = partial(self.client.submit, pure=False)
         last = merged_in_tree(self._submitted(partial(submit, work), chunks), partial(submit, merge))
         return None if last is None else last.result()
@@ -152,7 +137,7 @@ def engine_for(n_jobs: int | None, client: Any) -> WorkEngine:
     if n == 0:
         raise ValueError("n_jobs must be at least 1, or -1 for all processors, got 0")
     if n == 1:
-        return SerialEngine()
+        return WorkEngine()
     from joblib import effective_n_jobs
 
     return ProcessEngine(effective_n_jobs(n))

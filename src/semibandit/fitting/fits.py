@@ -82,26 +82,13 @@ class Fit(Hindsight):
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the partial as plain data, ready for JSON."""
         bounds = self.confidence
-        return {
-            "values": self.values,
-            "rho": self.rho,
+        estimates = {"loss": bounds.loss._asdict(), "gap": bounds.gap and bounds.gap._asdict()}
+        names = ("values", "rho", "alpha", "mean_loss", "count", "held_out", "breaks", "maximize")
+        return {name: getattr(self, name) for name in names} | {
             "interval": list(self.interval),
-            "alpha": self.alpha,
-            "mean_loss": self.mean_loss,
             "function": self.function.to_dict(),
-            "confidence": {
-                "level": bounds.level,
-                "method": bounds.method,
-                "loss": bounds.loss._asdict(),
-                "gap": None if bounds.gap is None else bounds.gap._asdict(),
-                "radius": bounds.radius,
-                "vacuous": bounds.vacuous,
-            },
-            "count": self.count,
-            "held_out": self.held_out,
-            "unreadable": [{"index": each.index, "reason": each.reason} for each in self.unreadable],
-            "breaks": self.breaks,
-            "maximize": self.maximize,
+            "confidence": vars(bounds) | estimates,
+            "unreadable": [vars(each) for each in self.unreadable],
             "space": None if self.space is None else self.space.to_dict(),
         }
 
