@@ -346,7 +346,7 @@ def test_a_game_on_rows_has_exact_regret(feedback, tmp_path):
 
 def test_learner_and_problems_must_have_one_space():
     problem = Plane(sb.Strips(4, UNIT), np.random.default_rng(0))
-    with pytest.raises(ValueError, match=r"problem 0 lives on 4 rows of \[0, 1\].*the learner on 3 rows"):
+    with pytest.raises(ValueError, match=r"problem 0 is on 4 rows of \[0, 1\].*the learner on 3 rows"):
         sb.play(sb.Exp3Set(sb.Strips(3, UNIT), seed=0), [problem])
     with pytest.raises(ValueError, match=r"the learner on \[0, 1\]"):
         sb.play(sb.Exp3Set(UNIT, seed=0), [problem])

@@ -134,7 +134,7 @@ def fit(
         Losses are in [0, high]. Default: the largest bound that a problem states (1 for bare functions),
         extended to the range of the observed losses.
     maximize
-        Losses are utilities: higher values are better. Default: as the first problem states.
+        Losses are utilities: higher values are better. Default: as the problems state.
     chunk
         Number of problems per chunk.
     unreadable
