@@ -93,7 +93,7 @@ def test_partials_add_to_the_fit_of_both_logs(make):
         sb.Fit.of(whole)
     with pytest.raises(ValueError, match="problems must be on one space"):
         _ = parts[0] + sb.fit([sb.PiecewiseConstant([0, 2], [0.5])]).partial
-    with pytest.raises(ValueError, match="all be of losses or all of utilities"):
+    with pytest.raises(ValueError, match="all have losses or all utilities"):
         _ = parts[0] + sb.fit(log, maximize=True).partial
 
 
@@ -108,7 +108,7 @@ def test_bounds_that_are_the_whole_range_are_vacuous():
     assert "vacuous" not in repr(many)
 
 
-def test_it_is_the_best_in_hindsight():
+def test_fit_is_the_best_in_hindsight():
     stream = sb.streams.knapsack("mixed", rounds=60, n=12)
     result = sb.fit(stream, default=1.0)
     best = sb.best_in_hindsight(stream)
@@ -122,20 +122,20 @@ def test_it_is_the_best_in_hindsight():
     assert result.confidence.gap.value == pytest.approx(at_default - mean_loss)
 
 
-@pytest.mark.parametrize(
-    "log",
-    [
-        lambda: iter(random_steps(0, 250)),
-        lambda: dict.fromkeys(random_steps(0, 250)),
-        lambda: random_steps(0, 250),
-    ],
-    ids=["iterator", "no sequence", "list"],
-)
-def test_any_iterable_gives_the_same_fit(log):
-    assert everything(sb.fit(log(), default=0.5)) == everything(sb.fit(random_steps(0, 250), default=0.5))
+@pytest.mark.parametrize("kind", [iter, dict.fromkeys, list])
+def test_any_iterable_gives_the_same_fit(kind):
+    log = random_steps(0, 250)
+    assert everything(sb.fit(kind(log), default=0.5)) == everything(sb.fit(log, default=0.5))
 
 
-def test_utilities_are_maximised_as_the_problems_say():
+def test_losses_and_utilities_do_not_mix():
+    price = sb.streams.posted_price(2, loss="utility")[0]
+    other = sb.Explicit(price.losses())
+    with pytest.raises(ValueError, match="all have losses or all utilities"):
+        sb.fit([price, other])
+
+
+def test_utilities_are_maximised():
     stream = sb.streams.knapsack("uncorrelated", rounds=40, n=10, loss="utility")
     result = sb.fit(stream, default=1.0, holdout=0.25)
     best = sb.best_in_hindsight([stream[t] for t in range(40) if t % 4 != 3], maximize=True)
@@ -187,7 +187,7 @@ def test_knobs_by_name():
     assert repr(result).startswith("<Fit: alpha=0.316228, mode='b'; best on [0.1, 1)")
 
 
-# -- what cannot be read -------------------------------------------------------------------------------
+# -- unreadable problems -------------------------------------------------------------------------------
 
 
 def sometimes(t, rng):
@@ -196,7 +196,7 @@ def sometimes(t, rng):
     return sb.PiecewiseConstant([0, rng.random(), 1], rng.random(2))
 
 
-def test_what_cannot_be_read_is_named_counted_and_skipped_on_request():
+def test_unreadable_problems_are_skipped_on_request():
     stream = Stream(sometimes, 40, seed=0)
     with pytest.raises(OSError, match="disk 3 is on fire"):
         sb.fit(stream)
@@ -215,12 +215,12 @@ def never(t, rng):
     raise ValueError("no")
 
 
-def test_a_log_of_which_nothing_can_be_read():
+def test_unreadable_log_is_an_error():
     with pytest.raises(ValueError, match="none of 5 problems could be read; problem 0: no"):
         sb.fit(Stream(never, 5, seed=0), unreadable="skip")
 
 
-# -- how sure it is ------------------------------------------------------------------------------------
+# -- confidence bounds ------------------------------------------------------------------------------------
 
 
 def coin_log(seed, n):
@@ -239,7 +239,7 @@ def expected(rho):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("level", [0.5, 0.9])
-def test_the_bounds_cover(level):
+def test_bounds_hold_at_their_level(level):
     """Over 100 logs, each statement holds at least as often as it should."""
     uniform, uniform_gap, checked, checked_gap = [], [], [], []
     for seed in range(100):
@@ -283,7 +283,7 @@ def test_held_out_bounds_are_those_of_the_reference():
     assert result.interval == sb.best_in_hindsight([f for t, f in enumerate(log) if t % 5 != 4]).interval
 
 
-def test_losses_beyond_what_was_said():
+def test_range_of_losses_includes_the_observed_ones():
     log = [sb.PiecewiseConstant([0, 0.5, 1], [0.0, 3.0]), sb.PiecewiseConstant([0, 0.5, 1], [-1.0, 1.0])]
     loss = sb.fit(log).confidence.loss
     assert (loss.low, loss.high) == (-1.0, 3.0)  # two problems tell nothing but the range
@@ -298,32 +298,23 @@ def test_losses_beyond_what_was_said():
     ("options", "error", "message"),
     [
         ({"n_jobs": 0}, ValueError, "n_jobs must be at least 1, or -1"),
-        ({"n_jobs": 1.5}, TypeError, "n_jobs must be an integer"),
         ({"client": 3}, TypeError, r"client must be a dask.distributed.Client, got 3"),
         ({"holdout": 1.0}, ValueError, "holdout must be"),
         ({"holdout": 0.01}, ValueError, "holdout must leave a problem to check on"),
-        ({"level": 1.0}, ValueError, "level must be"),
         ({"default": 2.0}, ValueError, "rho must be in"),
-        ({"default": "no"}, TypeError, "rho must be a number"),
         ({"default": (0.5, 1.0, 2.0)}, TypeError, "default must be a parameter of"),
         ({"chunk": 0}, ValueError, "chunk must be at least 1"),
         ({"unreadable": "ignore"}, ValueError, "unreadable must be one of 'raise', 'skip'"),
-        ({"maximize": "no"}, TypeError, "maximize must be True or False"),
-        ({"progress": 1}, TypeError, "progress must be True or False"),
     ],
 )
-def test_mistakes(options, error, message):
+def test_bad_options_are_refused(options, error, message):
     with pytest.raises(error, match=message):
         sb.fit(random_steps(0, 5), **options)
 
 
-def test_mistaken_problems():
-    with pytest.raises(ValueError, match="at least one problem, got none"):
-        sb.fit([])
+def test_bad_problems_are_refused():
     with pytest.raises(TypeError, match="problems must be a sequence of problems, got 3"):
         sb.fit(3)
-    with pytest.raises(TypeError, match="or have a method `losses`, got 3"):
-        sb.fit([3])
     with pytest.raises(ValueError, match="problem 1 is not seen everywhere"):
         sb.fit([*random_steps(0, 1), sb.PiecewiseConstant([0, 1], [np.nan])])
     with pytest.raises(ValueError, match="problems must be on one space"):
@@ -332,7 +323,7 @@ def test_mistaken_problems():
         sb.fit(iter(random_steps(0, 9)), holdout=0.5)
 
 
-def test_what_it_says_of_itself():
+def test_repr_and_dict():
     result = sb.fit(random_steps(0, 50), default=0.5, progress=True)
     assert repr(result).startswith("<Fit: rho=")
     assert "50 problems; 95% uniform: loss 0." in repr(result)

@@ -20,6 +20,8 @@ from semibandit.spaces import Parameters
 
 __all__ = ["Adder", "Partial"]
 
+_MIXED = "problems must all have losses or all utilities (`maximize`), got both"
+
 
 @dataclass(frozen=True, eq=False)
 class Partial:
@@ -75,7 +77,7 @@ class Partial:
         if len(spans) > 1:
             raise ValueError(f"problems must be on one space, got the spans {sorted(spans)}")
         if len({part.maximize for part in full}) > 1:
-            raise ValueError("partials must all be of losses or all of utilities, got both")
+            raise ValueError(_MIXED)
         return Partial(
             sum(part.count for part in parts),
             sum(part.breaks for part in parts),
@@ -129,18 +131,19 @@ class Adder:
         """Add the problems of a chunk."""
         unreadable: list[Unreadable] = []
         functions: list[Piecewise] = []
-        high, maximize, space = -math.inf, self.maximize, None
+        high, space, stated = -math.inf, None, set()
         for problem, function in whole_losses(self.reader.read(chunk, unreadable)):
             if not functions:
                 space = space_of(problem)
                 if self.default is not None:
                     position(self.default, space, function)
-                if maximize is None:
-                    maximize = bool(getattr(problem, "maximize", False))
             high = max(high, float(getattr(problem, "high", 1.0)))
+            stated.add(bool(getattr(problem, "maximize", False)) if self.maximize is None else self.maximize)
             functions.append(function)
         if not functions:
             return Partial(unreadable=tuple(unreadable))
+        if len(stated) > 1:
+            raise ValueError(_MIXED)
         ends = np.concatenate([end for each in functions for end in each.ends[: 1 + each.degree]])
         return Partial(
             len(functions),
@@ -148,7 +151,7 @@ class Adder:
             float(ends.min()),
             float(ends.max()),
             high,
-            bool(maximize),
+            stated.pop(),
             space,
             ExactSum.of(functions),
             tuple(unreadable),
