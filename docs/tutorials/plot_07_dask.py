@@ -83,7 +83,7 @@ print(alone.to_dict() == result.to_dict())
 # Memory
 # ------
 #
-# Each worker adds sums of its own, and only the total is sent to this process. It takes about 300 bytes
+# Each worker adds sums of its own, and only the total is sent to this process. It takes about 200 bytes
 # per break of the loss functions:
 
 print(f"{result.breaks:,} breaks")

@@ -112,7 +112,7 @@ def fit(
     This is `best_in_hindsight` on many cores. Workers add the loss functions of chunks of the log, and the
     sums are added. All sums are exact, and values are rounded once in the end: the result is the same to
     the bit for every number of workers and size of chunks. O(N log N) time for N breaks, beside the loss
-    functions, and about 300 bytes of memory per break.
+    functions, and about 200 bytes of memory per break.
 
     Parameters
     ----------
