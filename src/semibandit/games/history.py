@@ -91,6 +91,9 @@ class History:
             self._known[name] = column
         return cast(FloatArray, self._known[name])
 
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(field.name for field in fields(GameRound))]
+
     def __len__(self) -> int:
         return len(self.rows)
 
