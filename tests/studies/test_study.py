@@ -152,7 +152,7 @@ def test_a_prior_is_a_setting(storage):
 def test_linear_functions_replay_to_the_bit(quick):
     for _ in range(20):
         trial = quick.ask()
-        quick.tell(trial, sb.PiecewiseLinear([0, 1], [0.9], [0.1]))
+        quick.tell(trial, sb.PiecewiseLinear.line(0, 1, 0.9, 0.1))
     with sb.Study(quick.storage, "knob") as other:
         assert bits(other.learner) == bits(quick.learner)
     assert quick.history()[3].loss == pytest.approx(0.9 - 0.8 * quick.history()[3].rho)

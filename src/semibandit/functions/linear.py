@@ -58,6 +58,15 @@ class PiecewiseLinear(Piecewise):
             )
 
     @classmethod
+    def line(cls, lo: float, hi: float, left: float, right: float) -> PiecewiseLinear:
+        """Return the function with one piece, from `left` at lo to `right` at hi.
+
+        >>> PiecewiseLinear.line(0.2, 0.4, 0.7, 0.5)(0.3)
+        0.6
+        """
+        return cls([lo, hi], [left], [right])
+
+    @classmethod
     def of(cls, function: Piecewise) -> PiecewiseLinear:
         """Convert a function to a piecewise linear one.
 
