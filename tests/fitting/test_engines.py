@@ -9,8 +9,7 @@ import pytest
 import fit_workers
 import semibandit as sb
 from semibandit.fitting import engines
-from semibandit.fitting.engines import Chunk, engine_for
-from semibandit.fitting.search import merged_in_tree
+from semibandit.fitting.engines import merged_in_tree
 from semibandit.streams import Stream
 
 OPTIONS = {"default": 0.5, "holdout": 0.2, "chunk": 5}
@@ -30,18 +29,6 @@ def test_a_tree_merges_all_and_each_a_few_times():
     assert merged_in_tree(((0, [k]) for k in range(100)), merge)[1] == list(range(100))
     assert max(depths) == 3  # log8 100, rounded up
     assert merged_in_tree([], merge) is None
-
-
-def doubled(chunk):
-    return [2 * item for item in chunk.items]
-
-
-def test_all_chunks_are_done_once():
-    chunks = [Chunk(10 * k, list(range(10 * k, 10 * k + 10))) for k in range(7)]
-    done = []
-    results = engine_for(None, None).map(doubled, iter(chunks), done.append)
-    assert [item for result in results for item in result] == [2 * k for k in range(70)]
-    assert done == [10] * 7
 
 
 def test_processes_give_the_same_to_the_bit():
@@ -86,8 +73,9 @@ def test_a_cluster_with_a_worker_that_dies(tmp_path):
         result = sb.fit(fit_workers.deadly(tmp_path / "died"), client=client, **OPTIONS)
         assert (tmp_path / "died").exists()
         assert everything(result) == everything(alone)
-        narrow = sb.fit(fit_workers.safe(), client=client, max_pieces=20, chunk=7)
-        assert narrow.interval == sb.fit(fit_workers.safe()).interval
+        assert everything(sb.fit(iter(fit_workers.safe()), client=client)) == everything(
+            sb.fit(fit_workers.safe())
+        )
         with pytest.raises(TypeError, match="or have a method `losses`, got 3"):
             sb.fit([3], client=client)
         with pytest.raises(ValueError, match="give n_jobs or client, not both"):

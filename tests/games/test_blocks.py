@@ -60,16 +60,9 @@ def check(functions, found, least, tolerance=1e-12):
         assert longer == shorter or len(longer) > len(shorter)
 
 
-@settings(max_examples=50)
-@given(games([STEPS]), st.integers(1, 9))
-def test_steps(functions, blocks):
-    lines = [LINES.of(function) for function in functions]
-    check(functions, sb.best_blocks(functions, blocks), reference.totals(lines, blocks))
-
-
-@settings(max_examples=50)
-@given(games([STEPS, LINES, LINES]), st.integers(1, 9))
-def test_lines(functions, blocks):
+@settings(max_examples=100)
+@given(st.one_of(games([STEPS]), games([STEPS, LINES, LINES])), st.integers(1, 9))
+def test_sequences_are_the_best_of_all(functions, blocks):
     lines = [LINES.of(function) for function in functions]
     check(functions, sb.best_blocks(functions, blocks), reference.totals(lines, blocks))
 

@@ -1,21 +1,11 @@
-import itertools
 import math
 
 import numpy as np
 import pytest
 
 import semibandit as sb
-from semibandit.fitting import search
-from semibandit.functions.exact import ExactSum
 from semibandit.games import hindsight
 from semibandit.games.hindsight import Hindsight
-
-
-def brute_force(functions):
-    """Sum at every midpoint of the common refinement, with plain Python floats."""
-    edges = sorted({edge for f in functions for edge in f.edges.tolist()})
-    middles = [0.5 * (a + b) for a, b in itertools.pairwise(edges)]
-    return min(sum(f(x) for f in functions) for x in middles) / len(functions)
 
 
 def random_functions(seed, count=40, pieces=6):
@@ -30,7 +20,9 @@ def random_functions(seed, count=40, pieces=6):
 def test_minimum_of_the_sum(seed):
     functions = random_functions(seed)
     best = sb.best_in_hindsight(functions)
-    assert best.mean_loss == pytest.approx(brute_force(functions), rel=1e-13)
+    edges = np.unique(np.concatenate([f.edges for f in functions]))
+    means = np.mean([f(edges) for f in functions], axis=0)
+    assert best.mean_loss == pytest.approx(means.min(), rel=1e-13)
     assert np.mean([f(best.rho) for f in functions]) == pytest.approx(best.mean_loss, rel=1e-13)
 
 
@@ -43,47 +35,9 @@ def test_maximize_mirrors_the_loss(seed):
     assert worst.mean_loss == pytest.approx(1.0 - best.mean_loss)
 
 
-@pytest.mark.parametrize("max_pieces", [2, 17, 100])
-@pytest.mark.parametrize("seed", range(3))
-def test_second_pass_gives_the_same_answer(seed, max_pieces, monkeypatch):
-    monkeypatch.setattr(search, "_CELLS", 8)
-    monkeypatch.setattr(search, "_BATCH", 16)
-    functions = random_functions(seed, count=60)
-    one_pass = sb.best_in_hindsight(functions)
-    two_passes = sb.best_in_hindsight(functions, max_pieces=max_pieces)
-    assert two_passes == one_pass
-    assert sb.best_in_hindsight(iter(functions), max_pieces=max_pieces).interval == one_pass.interval
-
-
-def test_second_pass_holds_fewer_pieces(monkeypatch):
-    """Where losses differ clearly, most of the line is ruled out and its pieces are not held."""
-    stream = sb.streams.synthetic(2000, pieces=10, gap=0.6, seed=3)
-    held = []
-    merge = ExactSum.merge
-
-    def watched(sums):
-        held.append(len(merge(sums)))
-        return merge(sums)
-
-    monkeypatch.setattr(search, "_BATCH", 500)
-    exact = sb.best_in_hindsight(stream)
-    monkeypatch.setattr(ExactSum, "merge", watched)
-    assert sb.best_in_hindsight(stream, max_pieces=4000) == exact
-    assert max(held) < 12_000 < 2000 * 9
-
-
 def test_ties_give_the_widest_interval():
     functions = [sb.PiecewiseConstant([0, 0.1, 0.4, 0.9, 1], [0.2, 0.7, 0.2, 0.7])] * 3
     assert sb.best_in_hindsight(functions).interval == (0.4, 0.9)
-
-
-def test_bad_input():
-    with pytest.raises(ValueError, match="at least one problem"):
-        sb.best_in_hindsight([])
-    with pytest.raises(ValueError, match="problem 0 is not seen everywhere"):
-        sb.best_in_hindsight([sb.PiecewiseConstant([0, 0.5, 1], [0.1, np.nan])])
-    with pytest.raises(ValueError, match="max_pieces must be at least 2"):
-        sb.best_in_hindsight(random_functions(0), max_pieces=0)
 
 
 def test_lines_may_be_best_at_a_point():
@@ -94,13 +48,11 @@ def test_lines_may_be_best_at_a_point():
     total = sum(f(grid) for f in functions) / 3
     assert best.mean_loss <= total.min() + 1e-12
     assert best.mean_loss == pytest.approx(total.min(), abs=1e-3)
-    # In two passes, and with step functions among them.
+    # With step functions among them.
     mixed = [*functions, sb.PiecewiseConstant([0, 0.35, 1], [0.9, 0.1])]
-    for max_pieces in (2, 1000):
-        again = sb.best_in_hindsight(mixed, max_pieces=max_pieces)
-        total = sum(f(grid) for f in mixed) / 4
-        assert again.mean_loss <= total.min() + 1e-12
-        assert sum(f(again.rho) for f in mixed) / 4 == pytest.approx(again.mean_loss)
+    best = sb.best_in_hindsight(mixed)
+    assert best.mean_loss <= (sum(f(grid) for f in mixed) / 4).min() + 1e-12
+    assert sum(f(best.rho) for f in mixed) / 4 == pytest.approx(best.mean_loss)
 
 
 def test_the_answer_unpacks_into_two_and_knows_the_parameters():
@@ -133,42 +85,32 @@ def test_the_mean_and_its_best():
         assert mean.mean() == pytest.approx(np.mean([f.mean() for f in functions]))
 
 
-def test_signs_that_cancel_do_not_mislead_the_second_pass():
-    random = np.random.default_rng(0)
-    for _ in range(20):
-        edges = np.linspace(0, 1, 65)
-        large = random.choice([-1e16, 1e16], 64)
-        functions = [
-            sb.PiecewiseConstant(edges, large),
-            sb.PiecewiseConstant(edges, -large + 2.0 * random.integers(-4, 4, 64)),
-        ]
-        functions += [sb.PiecewiseConstant(edges, random.random(64)) for _ in range(3)]
-        whole = sb.best_in_hindsight(functions)
-        assert sb.best_in_hindsight(functions, max_pieces=10) == whole
-
-
-def test_different_spaces_are_an_error_in_the_second_pass_too():
-    functions = [sb.PiecewiseConstant(np.linspace(0, b, 9), np.arange(8.0)) for b in (1, 1, 2)]
-    for max_pieces in (4, 10**6):
-        with pytest.raises(ValueError, match=r"space|same|span"):
-            sb.best_in_hindsight(functions, max_pieces=max_pieces)
-
-
 def test_the_middle_of_two_neighbouring_doubles_is_in_the_interval():
     for lo in (1.0, math.nextafter(1.0, 2), 5e-324, 1e308, 1.7e308):
         hi = math.nextafter(lo, math.inf)
         assert lo <= Hindsight((lo, hi), 0.0).rho < hi
 
 
-def test_mistakes_are_named():
+@pytest.mark.parametrize(
+    ("problems", "error", "message"),
+    [
+        ([], ValueError, "at least one problem"),
+        ([sb.PiecewiseConstant([0, 0.5, 1], [0.1, np.nan])], ValueError, "problem 0 is not seen everywhere"),
+        ([sb.PiecewiseConstant([0, b], [0.5]) for b in (1, 2)], ValueError, "problems must be on one space"),
+        ([3], TypeError, "problems must be functions, or have a method `losses`, got 3"),
+    ],
+)
+def test_bad_problems_are_refused(problems, error, message):
+    with pytest.raises(error, match=message):
+        sb.best_in_hindsight(problems)
+
+
+def test_losses_must_return_a_function():
+    for use in (sb.best_in_hindsight, sb.dispersion.measure):
+        with pytest.raises(TypeError, match="`losses` must return the loss as a PiecewiseConstant"):
+            use([Lazy()])
     with pytest.raises(TypeError, match="maximize must be True or False, got 'no'"):
-        sb.best_in_hindsight([sb.PiecewiseConstant([0, 1], [0.5])], maximize="no")
-    with pytest.raises(TypeError, match="problems must be functions, or have a method `losses`, got 3"):
-        sb.best_in_hindsight([3])
-    with pytest.raises(TypeError, match="`losses` must return the loss as a PiecewiseConstant"):
-        sb.best_in_hindsight([Lazy()])
-    with pytest.raises(TypeError, match="`losses` must return the loss as a PiecewiseConstant"):
-        sb.dispersion.measure([Lazy()])
+        sb.best_in_hindsight(random_functions(0), maximize="no")
 
 
 class Lazy:

@@ -112,14 +112,6 @@ def test_bad_input():
     with pytest.raises(TypeError, match="semi-bandit feedback needs problems with a method `reveal`, got 1"):
         sb.play(learner_for("full"), [1, 2])
 
-    class Pointwise(sb.Explicit):
-        def reveal(self, rho):
-            return self.loss(rho)
-
-    learner = learner_for("full")
-    with pytest.raises(TypeError, match="`reveal` must return the loss as a PiecewiseConstant"):
-        sb.play(learner, [Pointwise(sb.PiecewiseConstant([0, 1], [0.5]))])
-    assert learner.pending == ()
     empty = sb.play(learner_for("full"), [])
     assert len(empty) == 0
     with pytest.raises(ValueError, match="at least one problem"):

@@ -44,10 +44,6 @@ def fit(
     ] = 0.0,
     level: Annotated[float, typer.Option(help="Probability with which each bound holds.")] = 0.95,
     chunk: Annotated[int | None, typer.Option(min=1, help="Number of instances per chunk.")] = None,
-    max_pieces: Annotated[
-        int,
-        typer.Option(min=2, help="Largest number of pieces in memory; a larger sum takes several passes."),
-    ] = 4_000_000,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Skip instances that cannot be read, and count them.")
     ] = False,
@@ -70,7 +66,6 @@ def fit(
             holdout=holdout,
             level=level,
             chunk=chunk,
-            max_pieces=max_pieces,
             unreadable="skip" if skip_bad else "raise",
             progress=True,
         )
@@ -126,10 +121,7 @@ def _table(result: Fit, title: str, default: float | None, seconds: float) -> An
     table.add_row("band", band)
     if result.unreadable:
         table.add_row("unreadable", f"{len(result.unreadable):,} instances")
-    table.add_row(
-        "breaks",
-        f"{result.breaks:,} ({result.breaks / result.count:.3g} per instance), passes: {result.passes}",
-    )
+    table.add_row("breaks", f"{result.breaks:,} ({result.breaks / result.count:.3g} per instance)")
     table.add_row("time", f"{seconds:.1f} s, {1e3 * seconds / result.count:.3g} ms per instance")
     return table
 

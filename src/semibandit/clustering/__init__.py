@@ -19,14 +19,6 @@ from semibandit.clustering.target import TargetDistance
 from semibandit.clustering.trees import Layout, diameters, layout
 
 __all__ = [
-    "DasguptaCost",
-    "KMeansCost",
-    "KMedianCost",
-    "Layout",
-    "TargetDistance",
-    "TreeCost",
-    "best_pruning",
-    "diameters",
-    "layout",
-    "pruning_labels",
-]
+    "DasguptaCost", "KMeansCost", "KMedianCost", "Layout", "TargetDistance", "TreeCost",
+    "best_pruning", "diameters", "layout", "pruning_labels",
+]  # fmt: skip

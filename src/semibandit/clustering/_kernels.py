@@ -54,22 +54,6 @@ def sums_within(D: FloatArray, tree: Layout) -> FloatArray:
 
 
 @kernel
-def largest_within(D: FloatArray, tree: Layout) -> FloatArray:
-    """Return the diameter of each cluster."""
-    n = tree.leaves.size
-    out = np.zeros(2 * n - 1)
-    for t in range(n - 1):
-        left, right = tree.children[t, 0], tree.children[t, 1]
-        largest = max(out[left], out[right])
-        for i in range(tree.start[left], tree.end[left]):
-            row = D[tree.leaves[i]]
-            for j in range(tree.start[right], tree.end[right]):
-                largest = max(largest, row[tree.leaves[j]])
-        out[n + t] = largest
-    return out
-
-
-@kernel
 def medoid_costs(D: FloatArray, tree: Layout) -> FloatArray:
     """Return for each cluster the smallest sum of distances from one of its points to the others."""
     n = tree.leaves.size

@@ -14,8 +14,6 @@ __all__ = ["best_pruning", "pruning_labels"]
 def best_pruning(Z: FloatArray | Layout, costs: FloatArray, n_clusters: int) -> tuple[float, list[int]]:
     """Return the k clusters of a tree with the least sum of costs, by a dynamic programme in O(nk).
 
-    There are always exactly k of them, whatever the heights: a pruning cuts the tree, not at a height.
-
     Parameters
     ----------
     Z
@@ -37,7 +35,7 @@ def best_pruning(Z: FloatArray | Layout, costs: FloatArray, n_clusters: int) -> 
     """
     from semibandit.clustering._kernels import prune
 
-    tree = Z if isinstance(Z, Layout) else layout(Z)
+    tree = layout(Z)
     n = tree.leaves.size
     k = check_clusters(n_clusters, n)
     costs = _validate.vector("costs", costs, length=2 * n - 1)
@@ -59,7 +57,7 @@ def pruning_labels(Z: FloatArray | Layout, clusters: list[int]) -> IntArray:
     >>> pruning_labels(np.array([[0, 2, 1.0, 2], [1, 3, 1.0, 3]]), [3, 1])
     array([0, 1, 0])
     """
-    tree = Z if isinstance(Z, Layout) else layout(Z)
+    tree = layout(Z)
     for c in _validate.iterable("clusters", clusters, "a list of scipy's numbers of clusters"):
         _validate.integer("clusters", c, low=0, high=tree.start.size - 1)
     labels = np.full(tree.leaves.size, -1, np.int64)

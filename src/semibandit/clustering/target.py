@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from semibandit import _validate
-from semibandit._validate import FloatArray, IntArray
+from semibandit._validate import FloatArray
 from semibandit.clustering.costs import TreeCost
-from semibandit.clustering.prunings import best_pruning, check_clusters, pruning_labels
+from semibandit.clustering.prunings import best_pruning, check_clusters
 from semibandit.clustering.trees import Layout
 
 __all__ = ["MOST_LABELS", "TargetDistance"]
@@ -69,15 +69,13 @@ class TargetDistance(TreeCost):
             self._full = taken == min(self.n_clusters, self._n_labels)
 
     def _check_states(self, n: int) -> None:
-        if self._n_labels > MOST_LABELS:
-            raise ValueError(
-                f'matching="hamming" takes at most {MOST_LABELS} different labels, got {self._n_labels}; '
-                'matching="majority" takes any number'
-            )
+        limit = f"at most {MOST_LABELS} different labels" if self._n_labels > MOST_LABELS else ""
         if (n + 1) * (self._spare + 1) << self._n_labels > _MOST_STATES:
+            limit = limit or f"(n + 1)·(spare clusters + 1)·2^labels up to {_MOST_STATES}"
+        if limit:
             raise ValueError(
-                f'matching="hamming" cannot search {self.n_clusters} clusters of {n} points against '
-                f'{self._n_labels} labels; matching="majority" can'
+                f'matching="hamming" takes {limit}, got {self._n_labels} labels, {self.n_clusters} clusters '
+                f'and {n} points; matching="majority" takes any number'
             )
 
     @property
@@ -93,45 +91,11 @@ class TargetDistance(TreeCost):
         if self.target.size != n:
             raise ValueError(f"labels must have one entry for each of the {n} points, got {self.target.size}")
 
-    def labels(self, distances: Any, Z: FloatArray) -> IntArray:
-        """Return the best k-pruning, as a label for each point."""
-        _, tree = self._read(distances, Z)
-        return pruning_labels(tree, self._best(tree, want_clusters=True)[1])
-
     def of_layout(self, D: FloatArray, tree: Layout) -> float:
         """Return the share of wrong points."""
-        return self._best(tree, want_clusters=False)[0] / self.target.size
-
-    def _best(self, tree: Layout, *, want_clusters: bool) -> tuple[int, list[int]]:
-        """Return the number of wrong points in the best pruning, and its clusters if they are wanted."""
         from semibandit.clustering._kernels import label_counts, match
 
-        counts = label_counts(tree, self.target, self._n_labels)
+        n, counts = self.target.size, label_counts(tree, self.target, self._n_labels)
         if self.matching == "majority":
-            wrong, clusters = best_pruning(tree, tree.sizes - counts.max(axis=1), self.n_clusters)
-            return round(wrong), clusters
-        n = tree.leaves.size
-        best = match(tree, counts, self._spare)
-        final = np.where(self._full, best[n, :, self._spare], -1)
-        s, u, p = int(final.argmax()), self._spare, n
-        wrong = n - int(best[n, s, u])
-        clusters = []
-        while p > 0 and want_clusters:
-            p, s, u, c = _step_back(best, tree, counts, p, s, u)
-            clusters.append(c)
-        return wrong, clusters[::-1]
-
-
-def _step_back(
-    best: IntArray, tree: Layout, counts: IntArray, p: int, s: int, u: int
-) -> tuple[int, int, int, int]:
-    """Return a cluster that ends at leaf p and attains best[p, s, u], and the state before it."""
-    for c in np.flatnonzero(tree.end == p).tolist():
-        q = int(tree.start[c])
-        if u > 0 and best[q, s, u - 1] == best[p, s, u]:
-            return q, s, u - 1, c
-        for label in range(counts.shape[1]):
-            before = s & ~(1 << label)
-            if before != s and 0 <= best[q, before, u] == best[p, s, u] - counts[c, label]:
-                return q, before, u, c
-    raise AssertionError("each state that was reached has one before it")
+            return best_pruning(tree, tree.sizes - counts.max(axis=1), self.n_clusters)[0] / n
+        return (n - int(match(tree, counts, self._spare)[n, self._full, self._spare].max())) / n

@@ -26,12 +26,14 @@ class Layout(NamedTuple):
         return self.end - self.start
 
 
-def layout(Z: FloatArray) -> Layout:
-    """Lay out a linkage matrix: leaves in dendrogram order, clusters as ranges. O(n).
+def layout(Z: FloatArray | Layout) -> Layout:
+    """Lay out a linkage matrix: leaves in dendrogram order, clusters as ranges. O(n). A layout is returned.
 
     >>> layout(np.array([[0, 2, 1.0, 2], [1, 3, 2.0, 3]])).leaves
     array([1, 0, 2])
     """
+    if isinstance(Z, Layout):
+        return Z
     Z = _validate.floats("Z", Z, "a linkage matrix")
     if Z.ndim != 2 or Z.shape[1] != 4:
         raise ValueError(f"Z must be a linkage matrix with 4 columns, got shape {Z.shape}")
@@ -55,13 +57,16 @@ def trusted_layout(children: IntArray) -> Layout:
     return Layout(children, *lay_out(children))
 
 
-def diameters(distances: FloatArray, tree: Layout) -> FloatArray:
+def diameters(distances: FloatArray, Z: FloatArray | Layout) -> FloatArray:
     """Return the largest distance within each cluster. O(n²)."""
-    from semibandit.clustering._kernels import largest_within
-
-    if not isinstance(tree, Layout):
-        raise TypeError(f"tree must be what layout(Z) returns, got {tree!r}")
-    return largest_within(square(distances, tree.leaves.size), tree)
+    tree = layout(Z)
+    n = tree.leaves.size
+    D = square(distances, n)[np.ix_(tree.leaves, tree.leaves)]
+    out = np.zeros(2 * n - 1)
+    for t, (a, b) in enumerate(tree.children.tolist()):
+        across = D[tree.start[a] : tree.end[a], tree.start[b] : tree.end[b]]
+        out[n + t] = max(out[a], out[b], across.max())
+    return out
 
 
 def square(distances: Any, n: int) -> FloatArray:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from semibandit.functions import Piecewise
-from semibandit.spaces import Alpha, Interval, Line, Parameters, parameters_of, values_of
+from semibandit.spaces import Alpha, Interval, Line, Parameters, call, parameters_of, values_of
 
-__all__ = ["Hindsight", "best_of", "mean_of"]
+__all__ = ["Hindsight", "best_of", "position"]
 
 
 @dataclass(frozen=True)
@@ -48,16 +48,25 @@ class Hindsight:
         return (self.interval, self.mean_loss)[index]
 
 
-def mean_of(total: Piecewise, count: int) -> Piecewise:
-    """Divide the sum of `count` functions by their number."""
-    return total.of_ends(total.edges, *(end / count for end in total.ends))
-
-
 def best_of(total: Piecewise, count: int, space: Any, maximize: bool) -> Hindsight:
     """Return the best parameter for the sum of `count` functions; `space` is None for bare functions."""
-    space = Interval(*total.edges[[0, -1]]) if space is None else space
+    space = _space(space, total)
     losses = total * -1.0 if maximize else total
     row, found = space.line.argmin(losses)
     middle, interval = space.line.stretch(*found)
     mean = (-losses.min() if maximize else losses.min()) / count
     return Hindsight(interval, mean, space.alphas[row], space.names, middle)
+
+
+def position(default: Parameters, space: Any, function: Piecewise) -> float:
+    """Return the position of the argument `default` on the line; an error if it is not in the space."""
+    space = _space(space, function)
+    try:
+        return float(call(space.place, default))
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"default must be a parameter of {space.describe()}: {error}") from None
+
+
+def _space(space: Any, function: Piecewise) -> Any:
+    """Return the space; the span of the function for None."""
+    return Interval(*function.edges[[0, -1]].tolist()) if space is None else space

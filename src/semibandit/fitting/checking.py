@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, NamedTuple
 
-from semibandit.fitting.engines import Chunk
-from semibandit.fitting.log import Reader, Unreadable
+import numpy as np
+
+from semibandit._validate import FloatArray
+from semibandit.confidence import bernstein_radius
+from semibandit.fitting.best import position
+from semibandit.fitting.guarantees import uniform_radius
+from semibandit.fitting.log import Chunk, Reader, Unreadable
+from semibandit.fitting.partial import Partial
 from semibandit.functions import Piecewise
 from semibandit.spaces import Parameters, call
 
-__all__ = ["Check", "Checked", "Confidence", "Estimate", "LossRange"]
+__all__ = ["Check", "Confidence", "Estimate", "HeldOut", "confidence_of"]
 
 
 class Estimate(NamedTuple):
@@ -62,115 +67,101 @@ class Confidence:
 
 
 @dataclass(frozen=True)
-class LossRange:
-    """Interval of the possible losses."""
+class HeldOut:
+    """Losses of the chosen parameter and of the default, by the indices of the problems held out."""
 
-    low: float
-    high: float
+    losses: dict[int, tuple[float, float]]
+    unreadable: tuple[Unreadable, ...] = ()
 
-    @classmethod
-    def of(cls, stated: float, high: float | None, least: float, most: float) -> LossRange:
-        """Return [0, high]; without `high`, [0, stated] extended to the observed losses."""
-        if high is None:
-            return cls(min(0.0, least), max(stated, most))
-        if least < 0.0 or most > high:
-            raise ValueError(f"losses must be in [0, {high:g}], got some from {least!r} to {most!r}")
-        return cls(0.0, high)
+    @staticmethod
+    def merge(parts: Sequence[HeldOut]) -> HeldOut:
+        """Merge the results of chunks."""
+        losses = {index: pair for part in parts for index, pair in part.losses.items()}
+        return HeldOut(losses, tuple(each for part in parts for each in part.unreadable))
 
-    @property
-    def width(self) -> float:
-        """Length of the interval."""
-        return self.high - self.low
+    def table(self) -> FloatArray:
+        """Return the losses, with a row for each problem in the order of the log."""
+        return np.array([self.losses[index] for index in sorted(self.losses)])
 
-    def loss(self, mean: float, radius: float) -> Estimate:
-        """Return the confidence interval of a mean loss."""
-        return _clipped(mean, radius, self.low, self.high)
 
-    def gap(self, mean: float, radius: float) -> Estimate:
-        """Return the confidence interval of a mean difference of two losses."""
-        return _clipped(mean, radius, -self.width, self.width)
+@dataclass(frozen=True)
+class Check:
+    """Runs the problems held out: once each for the chosen parameter and for the default."""
+
+    reader: Reader
+    chosen: Parameters
+    default: Parameters | None
+
+    def __call__(self, chunk: Chunk) -> HeldOut:
+        """Run the problems of a chunk."""
+        unreadable: list[Unreadable] = []
+        losses = {}
+        for i, problem in self.reader.read(chunk, unreadable):
+            loss = _loss(problem, self.chosen)
+            losses[i] = loss, loss if self.default is None else _loss(problem, self.default)
+        return HeldOut(losses, tuple(unreadable))
+
+
+def _loss(problem: Any, parameters: Parameters) -> float:
+    return float(call(problem if isinstance(problem, Piecewise) else problem.loss, parameters))
+
+
+def confidence_of(
+    partial: Partial,
+    held_out: HeldOut | None = None,
+    *,
+    default: Parameters | None,
+    level: float,
+    high: float | None,
+) -> Confidence:
+    """Bound the loss by the problems held out; without these, by a bound uniform over all parameters."""
+    low, top = _range(partial, held_out, high)
+    width, sign = top - low, -1.0 if partial.maximize else 1.0
+    radius, gap_radius = (
+        uniform_radius(
+            partial.count, partial.breaks, width=width, level=level, gap=gap, degree=partial.function.degree
+        )
+        for gap in (False, True)
+    )
+    method, loss, loss_radius, gap = "uniform", partial.best.mean_loss, radius, None
+    if held_out is not None:
+        ours, theirs = held_out.table().T
+        method = "held-out"
+        loss, loss_radius = _bernstein(ours, width, level)
+        gap, gap_radius = _bernstein(sign * (theirs - ours), 2.0 * width, level)
+    elif default is not None:
+        at_default = partial.function(position(default, partial.space, partial.function))
+        gap = sign * (at_default / partial.count - loss)
+    return Confidence(
+        level,
+        method,
+        _clipped(loss, loss_radius, low, top),
+        None if default is None or gap is None else _clipped(gap, gap_radius, -width, width),
+        radius,
+        radius >= width,
+    )
+
+
+def _range(partial: Partial, held_out: HeldOut | None, high: float | None) -> tuple[float, float]:
+    """Return the range [0, high] of losses; without `high`, [0, stated bound] with the observed losses."""
+    least, most = partial.least, partial.most
+    if held_out is not None:
+        table = held_out.table()
+        least, most = min(least, float(table.min())), max(most, float(table.max()))
+    if high is None:
+        return min(0.0, least), max(partial.high, most)
+    if least < 0.0 or most > high:
+        raise ValueError(f"losses must be in [0, {high:g}], got some from {least!r} to {most!r}")
+    return 0.0, high
+
+
+def _bernstein(sample: FloatArray, width: float, level: float) -> tuple[float, float]:
+    """Return the mean of a sample, and the radius of the empirical Bernstein bound."""
+    variance = float(sample.var(ddof=1)) if sample.size > 1 else 0.0
+    radius = bernstein_radius(sample.size, variance, width=width, alpha=1.0 - level)
+    return math.fsum(sample) / sample.size, float(radius)
 
 
 def _clipped(mean: float, radius: float, low: float, high: float) -> Estimate:
     a, b = max(mean - radius, low), min(mean + radius, high)
     return Estimate(mean, a, b, (a, b) == (low, high))
-
-
-class Moments(NamedTuple):
-    """Number, sum and sum of squares of a sample, exact."""
-
-    n: int
-    total: Fraction
-    squares: Fraction
-
-    @classmethod
-    def of(cls, numbers: Iterable[Fraction]) -> Moments:
-        """Return the moments of numbers."""
-        numbers = list(numbers)
-        return cls(len(numbers), sum(numbers, Fraction(0)), sum((x * x for x in numbers), Fraction(0)))
-
-    @classmethod
-    def merge(cls, moments: Iterable[Moments]) -> Moments:
-        """Return the moments of all samples together."""
-        n, total, squares = zip(*moments, strict=True)
-        return cls(sum(n), sum(total, Fraction(0)), sum(squares, Fraction(0)))
-
-    @property
-    def mean(self) -> float:
-        return float(self.total / self.n)
-
-    @property
-    def variance(self) -> float:
-        """Sample variance with denominator n - 1; 0 for n = 1."""
-        return float((self.squares - self.total**2 / self.n) / (self.n - 1)) if self.n > 1 else 0.0
-
-
-@dataclass(frozen=True)
-class Checked:
-    """Losses of the chosen parameter, and gaps to the default, on the problems held out."""
-
-    loss: Moments
-    gap: Moments
-    least: float
-    most: float
-    unreadable: tuple[Unreadable, ...]
-
-
-@dataclass(frozen=True)
-class Check:
-    """Pass over the problems held out: one plain run of each for the chosen parameter and the default."""
-
-    reader: Reader
-    chosen: Parameters
-    default: Parameters | None
-    maximize: bool
-
-    def __call__(self, chunk: Chunk) -> Checked:
-        """Run the problems of a chunk."""
-        unreadable: list[Unreadable] = []
-        problems = [problem for _, problem in self.reader.read(chunk, unreadable)]
-        ours = [Fraction(_loss(problem, self.chosen)) for problem in problems]
-        theirs = ours if self.default is None else [Fraction(_loss(p, self.default)) for p in problems]
-        sign = -1 if self.maximize else 1
-        return Checked(
-            Moments.of(ours),
-            Moments.of(sign * (b - a) for a, b in zip(ours, theirs, strict=True)),
-            float(min(ours + theirs, default=math.inf)),
-            float(max(ours + theirs, default=-math.inf)),
-            tuple(unreadable),
-        )
-
-    @staticmethod
-    def merge(parts: list[Checked]) -> Checked:
-        """Merge the results of chunks."""
-        return Checked(
-            Moments.merge(part.loss for part in parts),
-            Moments.merge(part.gap for part in parts),
-            min(part.least for part in parts),
-            max(part.most for part in parts),
-            tuple(each for part in parts for each in part.unreadable),
-        )
-
-
-def _loss(problem: Any, parameters: Parameters) -> float:
-    return float(call(problem if isinstance(problem, Piecewise) else problem.loss, parameters))

@@ -3,59 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
-from contextlib import contextmanager
-from dataclasses import dataclass
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
+from threading import Semaphore
 from typing import Any
 
 from semibandit import _validate
 
-__all__ = ["Advance", "Chunk", "Watch", "WorkEngine", "engine_for", "watching"]
+__all__ = ["WorkEngine", "engine_for", "merged_in_tree"]
 
 #: Times that a worker process may be killed before the error is raised.
 MOST_DEATHS = 3
 
-Advance = Callable[[int], None]
-Watch = Callable[[str, int | None], Advance]
+_FAN = 8  # results that are merged at a time
+
+Work = Callable[[Any], Any]
+Merge = Callable[[list[Any]], Any]
 
 
-@dataclass(frozen=True)
-class Chunk:
-    """Consecutive items of a log, and the index of the first."""
-
-    start: int
-    items: Any
-
-
-@dataclass(frozen=True)
 class WorkEngine:
-    """Applies a function to chunks.
+    """Applies a function to chunks, in this process, and merges the results.
 
     Attributes
     ----------
     workers
         Number of chunks that are worked on at the same time.
-    executor
-        Returns an executor; called again after a worker was killed. None: work in this process.
     """
 
-    workers: int = 1
-    executor: Callable[[], Executor] | None = None
+    def __init__(self, workers: int = 1) -> None:
+        self.workers = workers
 
-    def map(self, work: Callable[[Chunk], Any], chunks: Iterable[Chunk], advance: Advance) -> Iterator[Any]:
-        """Yield the results in the order of completion; at most 2·workers chunks are held at a time.
+    def reduce(self, work: Work, merge: Merge, chunks: Iterable[Any]) -> Any:
+        """Return merge([work(chunk), ...]), by merges of a few results in any order; None without chunks.
 
-        advance(n) is called after each chunk of n items. Chunks of a killed worker are done again.
+        At most 2·workers chunks are in progress at a time.
         """
-        if self.executor is None:
-            for chunk in chunks:
-                yield work(chunk)
-                advance(len(chunk.items))
-            return
-        executor, fresh, deaths = self.executor(), iter(chunks), 0
-        running: dict[Future[Any], Chunk] = {}
+        return merged_in_tree(self.map(work, chunks), merge)
+
+    def map(self, work: Work, chunks: Iterable[Any]) -> Iterator[Any]:
+        """Yield the results in the order of completion."""
+        return map(work, chunks)
+
+
+class ProcessEngine(WorkEngine):
+    """Works in processes of joblib, and merges in this one. Chunks of a killed process are done again."""
+
+    def map(self, work: Work, chunks: Iterable[Any]) -> Iterator[Any]:
+        """Yield the results in the order of completion."""
+        from joblib.externals.loky import get_reusable_executor
+
+        executor, fresh, deaths = get_reusable_executor(self.workers), iter(chunks), 0
+        running: dict[Future[Any], Any] = {}
         try:
             while True:
                 for chunk in islice(fresh, 2 * self.workers - len(running)):
@@ -66,17 +65,64 @@ class WorkEngine:
                 try:
                     for future in done:
                         result = future.result()
-                        advance(len(running.pop(future).items))
+                        del running[future]
                         yield result
                 except BrokenExecutor:
                     deaths += 1
                     if deaths > MOST_DEATHS:
                         raise
-                    executor = self.executor()
+                    executor = get_reusable_executor(self.workers)
                     running = {executor.submit(work, chunk): chunk for chunk in running.values()}
         finally:
             for future in running:
                 future.cancel()
+
+
+class ClusterEngine(WorkEngine):
+    """Works and merges on a Dask cluster. The scheduler repeats what a dead worker has done."""
+
+    def __init__(self, client: Any) -> None:
+        super().__init__(max(sum(client.nthreads().values()), 1))
+        self.client = client
+
+    def reduce(self, work: Work, merge: Merge, chunks: Iterable[Any]) -> Any:
+        """Return the merged results; only the last merge is sent to this process."""
+        submit = partial(self.client.submit, pure=False)
+        last = merged_in_tree(self._submitted(partial(submit, work), chunks), partial(submit, merge))
+        return None if last is None else last.result()
+
+    def _submitted(self, submit: Callable[[Any], Any], chunks: Iterable[Any]) -> Iterator[Any]:
+        """Yield the futures of the chunks; raise the error of a chunk before the next one is submitted."""
+        free, failed = Semaphore(2 * self.workers), []
+
+        def finish(future: Any) -> None:
+            if future.status == "error":
+                failed.append(future)
+            free.release()
+
+        for chunk in chunks:
+            free.acquire()
+            if failed:
+                failed[0].result()
+            future = submit(chunk)
+            future.add_done_callback(finish)
+            yield future
+
+
+def merged_in_tree(results: Iterable[Any], merge: Merge) -> Any:
+    """Merge results, _FAN of similar size at a time: each takes part in O(log n) merges. None if none."""
+    levels: list[list[Any]] = []
+    for result in results:
+        for level in levels:
+            level.append(result)
+            if len(level) < _FAN:
+                break
+            result = merge(level[:])
+            level.clear()
+        else:
+            levels.append([result])
+    left = list(chain.from_iterable(levels))
+    return merge(left) if left else None
 
 
 def engine_for(n_jobs: int | None, client: Any) -> WorkEngine:
@@ -84,29 +130,14 @@ def engine_for(n_jobs: int | None, client: Any) -> WorkEngine:
     if client is not None:
         if n_jobs is not None:
             raise ValueError(f"give n_jobs or client, not both, got n_jobs = {n_jobs!r} and {client!r}")
-        if not all(callable(getattr(client, name, None)) for name in ("get_executor", "nthreads")):
+        if not all(callable(getattr(client, name, None)) for name in ("submit", "nthreads")):
             raise TypeError(f"client must be a dask.distributed.Client, got {client!r}")
-        return WorkEngine(max(sum(client.nthreads().values()), 1), partial(client.get_executor, pure=False))
+        return ClusterEngine(client)
     n = 1 if n_jobs is None else _validate.integer("n_jobs", n_jobs, low=-1)
     if n == 0:
         raise ValueError("n_jobs must be at least 1, or -1 for all processors, got 0")
     if n == 1:
         return WorkEngine()
     from joblib import effective_n_jobs
-    from joblib.externals.loky import get_reusable_executor
 
-    workers = effective_n_jobs(n)
-    return WorkEngine(workers, partial(get_reusable_executor, workers))
-
-
-@contextmanager
-def watching(progress: bool) -> Iterator[Watch]:
-    """Give a function that shows a progress bar for each pass; without `progress` it shows nothing."""
-    if not progress:
-        yield lambda what, total: lambda done: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, transient=True) as bars:
-        yield lambda what, total: partial(bars.advance, bars.add_task(what, total=total))
+    return ProcessEngine(effective_n_jobs(n))

@@ -9,26 +9,9 @@ import math
 
 from semibandit import _validate
 
-__all__ = ["problems_needed", "pseudo_dimension", "uniform_radius"]
+__all__ = ["problems_needed", "uniform_radius"]
 
 _MOST_PROBLEMS = 1 << 62
-
-
-def pseudo_dimension(breaks: int) -> int:
-    """Return the pseudo-dimension of step functions of ρ with at most `breaks` breaks each.
-
-    d problems have at most d·k breaks, and so at most d·k + 1 different vectors of losses; to shatter them
-    takes 2^d. The result is the largest d with 2^d <= d·k + 1, about log2(k). This is the case of one
-    parameter and constant pieces in Balcan, DeBlasio, Dick, Kingsford, Sandholm and Vitercik (2019).
-
-    >>> pseudo_dimension(1), pseudo_dimension(100), pseudo_dimension(10_000)
-    (1, 9, 17)
-    """
-    breaks = _validate.integer("breaks", breaks, low=0)
-    d = 0
-    while 2 ** (d + 1) <= (d + 1) * breaks + 1:
-        d += 1
-    return d
 
 
 def uniform_radius(
@@ -40,10 +23,11 @@ def uniform_radius(
 
     The problems must be independent and identically distributed. A radius of `width` or more is vacuous.
     N is the number of different vectors of losses on the log: breaks + 1 for steps, and twice that for lines,
-    which are extreme at both ends of a piece. By Massart's lemma, Z bounds the empirical Rademacher average
-    of losses that are centred and scaled to [-1, 1]. That average is self-bounding, and so is concentrated
-    about its mean (Boucheron, Lugosi and Massart 2000). Twice its mean bounds the expected largest deviation,
-    and by McDiarmid's inequality the largest deviation exceeds its mean by at most the last term.
+    which are extreme at both ends of a piece (after Balcan, DeBlasio, Dick, Kingsford, Sandholm and Vitercik
+    2019). By Massart's lemma, Z bounds the empirical Rademacher average of losses that are centred and scaled
+    to [-1, 1]. That average is self-bounding, and so is concentrated about its mean (Boucheron, Lugosi and
+    Massart 2000). Twice its mean bounds the expected largest deviation, and by McDiarmid's inequality the
+    largest deviation exceeds its mean by at most the last term.
 
     Parameters
     ----------

@@ -1,20 +1,19 @@
-"""A log of problems, read chunk by chunk, once or several times."""
+"""A log of problems, read chunk by chunk."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
 from semibandit import _validate
-from semibandit.fitting.engines import Chunk
 
-__all__ = ["Log", "Reader", "Unreadable"]
+__all__ = ["Chunk", "Log", "Reader", "Unreadable"]
 
 _CHUNKS_PER_WORKER = 32  # so that all workers finish at about the same time
-_LARGEST_CHUNK = 10_000
+_LARGEST_CHUNK = 1000
 _UNKNOWN_LENGTH_CHUNK = 100
 
 
@@ -29,46 +28,51 @@ class Unreadable:
         return f"problem {self.index}: {self.reason}"
 
 
+@dataclass(frozen=True)
+class Chunk:
+    """Consecutive items of a log, and the index of the first."""
+
+    start: int
+    items: Any
+
+
 class Log:
-    """A sequence of problems, which workers read in parts, or any iterable.
+    """Problems, and how they are cut: into chunks of `size`, by default enough for all workers."""
 
-    An iterator can be read only once (`repeatable` is False).
-    """
+    def __init__(
+        self, problems: Iterable[Any], size: int | None = None, workers: int = 1, progress: bool = False
+    ) -> None:
+        self.problems = _validate.iterable("problems", problems, "a sequence of problems")
+        self.size, self.workers, self.progress = size, workers, progress
 
-    def __init__(self, problems: Iterable[Any]) -> None:
-        self._problems: Iterable[Any] = _validate.iterable("problems", problems, "a sequence of problems")
-        self.repeatable = not isinstance(problems, Iterator)
-        self.length = len(problems) if isinstance(problems, Sequence) else None
+    def chunks(self, what: str) -> Iterable[Chunk]:
+        """Cut the log into chunks, and show a progress bar with this title if wanted."""
+        chunks, total = _of_unknown_length(self.problems, self.size or _UNKNOWN_LENGTH_CHUNK), None
+        if isinstance(self.problems, Sequence):
+            n = len(self.problems)
+            size = self.size or max(
+                1, min(math.ceil(n / (_CHUNKS_PER_WORKER * self.workers)), _LARGEST_CHUNK)
+            )
+            chunks = (_part(self.problems, start, min(start + size, n)) for start in range(0, n, size))
+            total = math.ceil(n / size)
+        if not self.progress:
+            return chunks
+        from rich.progress import track
 
-    def first(self, reader: Reader) -> Any:
-        """Return the first problem that can be read; None if there is none."""
-        if self.length is None:
-            head = list(islice(self._problems, 1))
-            if not self.repeatable:
-                self._problems = chain(head, self._problems)
-            return head[0] if head else None
-        for start in range(self.length):
-            for _, problem in reader.read(self._chunk(start, start + 1), []):
-                return problem
-        return None
+        return track(chunks, what, total=total, transient=True)
 
-    def chunks(self, size: int | None, workers: int) -> Iterator[Chunk]:
-        """Cut the log into chunks of `size` problems; by default, enough of them for all workers."""
-        if self.length is None:
-            start, problems = 0, iter(self._problems)
-            while items := list(islice(problems, size or _UNKNOWN_LENGTH_CHUNK)):
-                yield Chunk(start, items)
-                start += len(items)
-            return
-        size = size or max(1, min(math.ceil(self.length / (_CHUNKS_PER_WORKER * workers)), _LARGEST_CHUNK))
-        for start in range(0, self.length, size):
-            yield self._chunk(start, min(start + size, self.length))
 
-    def _chunk(self, start: int, stop: int) -> Chunk:
-        # Workers generate or read the problems of a stream themselves; parts of a list are sent to them.
-        part = getattr(self._problems, "part", None)
-        assert isinstance(self._problems, Sequence)
-        return Chunk(start, self._problems[start:stop] if part is None else part(start, stop))
+def _part(problems: Sequence[Any], start: int, stop: int) -> Chunk:
+    """Return a chunk; workers generate the problems of a stream themselves, those of a list are sent."""
+    part = getattr(problems, "part", None)
+    return Chunk(start, problems[start:stop] if part is None else part(start, stop))
+
+
+def _of_unknown_length(problems: Iterable[Any], size: int) -> Iterator[Chunk]:
+    start, problems = 0, iter(problems)
+    while items := list(islice(problems, size)):
+        yield Chunk(start, items)
+        start += len(items)
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from semibandit.fitting.log import Unreadable
-from semibandit.functions.exact import ExactSum
+import numpy as np
 
-__all__ = ["Partial"]
+from semibandit.fitting.best import Hindsight, best_of, position
+from semibandit.fitting.engines import WorkEngine
+from semibandit.fitting.log import Chunk, Log, Reader, Unreadable
+from semibandit.fitting.losses import space_of, whole_losses
+from semibandit.functions import Piecewise
+from semibandit.functions.exact import ExactSum
+from semibandit.spaces import Parameters
+
+__all__ = ["Adder", "Partial"]
+
+_MIXED = "problems must all have losses or all utilities (`maximize`), got both"
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,20 +72,87 @@ class Partial:
     def merge(parts: Sequence[Partial]) -> Partial:
         """Add partials."""
         full = [part for part in parts if part.total is not None]
-        spans = {(float(part.total.places[0]), float(part.total.places[-1])) for part in full if part.total}
+        sums = [part.total for part in full if part.total is not None]
+        spans = {(float(each.places[0]), float(each.places[-1])) for each in sums}
         if len(spans) > 1:
             raise ValueError(f"problems must be on one space, got the spans {sorted(spans)}")
         if len({part.maximize for part in full}) > 1:
-            raise ValueError("partials must all be of losses or all of utilities, got both")
-        first = full[0] if full else parts[0]
+            raise ValueError(_MIXED)
         return Partial(
             sum(part.count for part in parts),
             sum(part.breaks for part in parts),
             min(part.least for part in parts),
             max(part.most for part in parts),
             max(part.high for part in parts),
-            first.maximize,
-            first.space,
-            ExactSum.merge([part.total for part in full if part.total]) if full else None,
+            any(part.maximize for part in full),
+            next((part.space for part in full if part.space is not None), None),
+            ExactSum.merge(sums) if sums else None,
             tuple(each for part in parts for each in part.unreadable),
+        )
+
+    @cached_property
+    def function(self) -> Piecewise:
+        """Sum of the loss functions; each value is rounded once."""
+        if self.total is None:
+            raise ValueError("partial must hold at least one problem, got none")
+        return self.total.function().compress()
+
+    @property
+    def mean(self) -> Piecewise:
+        """Mean of the loss functions."""
+        total = self.function
+        return total.of_ends(total.edges, *(end / self.count for end in total.ends))
+
+    @property
+    def best(self) -> Hindsight:
+        """The best fixed parameter."""
+        return best_of(self.function, self.count, self.space, self.maximize)
+
+
+@dataclass(frozen=True)
+class Adder:
+    """Adds the loss functions of the problems of a log; `maximize` is None for what the problems state."""
+
+    reader: Reader = field(default_factory=Reader)
+    maximize: bool | None = None
+    default: Parameters | None = None  # checked in each chunk: an error comes early
+
+    def add(self, log: Log, engine: WorkEngine) -> Partial:
+        """Add all problems of a log; ValueError if there is none."""
+        partial: Partial = engine.reduce(self, Partial.merge, log.chunks("adding")) or Partial()
+        if partial.total is not None:
+            return partial
+        if not partial.unreadable:
+            raise ValueError("problems must hold at least one problem, got none")
+        first = min(partial.unreadable, key=lambda each: each.index)
+        raise ValueError(f"none of {len(partial.unreadable)} problems could be read; {first}")
+
+    def __call__(self, chunk: Chunk) -> Partial:
+        """Add the problems of a chunk."""
+        unreadable: list[Unreadable] = []
+        functions: list[Piecewise] = []
+        high, space, stated = -math.inf, None, set()
+        for problem, function in whole_losses(self.reader.read(chunk, unreadable)):
+            if not functions:
+                space = space_of(problem)
+                if self.default is not None:
+                    position(self.default, space, function)
+            high = max(high, float(getattr(problem, "high", 1.0)))
+            stated.add(bool(getattr(problem, "maximize", False)) if self.maximize is None else self.maximize)
+            functions.append(function)
+        if not functions:
+            return Partial(unreadable=tuple(unreadable))
+        if len(stated) > 1:
+            raise ValueError(_MIXED)
+        ends = np.concatenate([end for each in functions for end in each.ends[: 1 + each.degree]])
+        return Partial(
+            len(functions),
+            sum(len(each) - 1 for each in functions),
+            float(ends.min()),
+            float(ends.max()),
+            high,
+            stated.pop(),
+            space,
+            ExactSum.of(functions),
+            tuple(unreadable),
         )

@@ -98,13 +98,6 @@ class PiecewiseConstant(Piecewise):
         edges[0], edges[-1] = lo, hi
         return self.trusted(edges, self.values)
 
-    def argmin(self) -> tuple[float, float]:
-        """Return the widest interval (lo, hi) on which the minimum is attained; the leftmost, if equal."""
-        lowest = self.min()
-        lowest_only = np.where(self.values == lowest, lowest, np.nan)
-        stretches = PiecewiseConstant.trusted(self.edges, lowest_only).domain
-        return max(stretches, key=lambda stretch: stretch[1] - stretch[0])
-
     def between(self, edges: FloatArray) -> FloatArray:
         """Return the integrals between consecutive edges, for a function observed everywhere.
 
@@ -113,17 +106,6 @@ class PiecewiseConstant(Piecewise):
         """
         cumulative = np.concatenate(([0.0], np.cumsum(self.values * self.widths)))
         return np.diff(np.interp(edges, self.edges, cumulative))
-
-    def compress(self) -> PiecewiseConstant:
-        """Return the same function with equal neighbours joined.
-
-        >>> PiecewiseConstant([0, 1, 2, 3], [0.5, 0.5, 0.1]).compress()
-        PiecewiseConstant([0.0, 2.0, 3.0], [0.5, 0.1])
-        """
-        v = self.values
-        differs = (v[1:] != v[:-1]) & ~(np.isnan(v[1:]) & np.isnan(v[:-1]))
-        keep = np.concatenate(([0], np.flatnonzero(differs) + 1))
-        return self.trusted(self.edges[np.append(keep, v.size)], v[keep])
 
     @staticmethod
     def sum(functions: Iterable[PiecewiseConstant]) -> PiecewiseConstant:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -58,31 +57,29 @@ class ExactSum:
     slopes: Dyadic | None = None
     unit: int = 0
 
-    def __len__(self) -> int:
-        """Return the number of pieces."""
-        return self.places.size - 1
-
     @classmethod
     def of(cls, functions: Iterable[Piecewise]) -> ExactSum:
         """Add functions. O(N log N) for N pieces."""
-        return cls._of_pieces(_Pieces.of(listed(functions, Piecewise)))
-
-    @classmethod
-    def with_falls(cls, functions: Iterable[Piecewise], maximize: bool = False) -> tuple[ExactSum, ExactSum]:
-        """Return the sum of functions, and how far they fall below their lines (of -f, with `maximize`).
-
-        The second sum has the negative parts of all changes of value and slope, with the sign reversed. On
-        [a, b), the sum of the functions is at least its line at a, less the changes in [a, b) at b.
-        """
-        pieces = _Pieces.of(listed(functions, Piecewise))
-        return cls._of_pieces(pieces), pieces.falls(maximize)._grouped()
-
-    @classmethod
-    def _of_pieces(cls, pieces: _Pieces) -> ExactSum:
-        slopes = None if pieces.slopes is None else pieces.slopes.differences()
-        seen = np.diff(pieces.seen, prepend=0)
-        changes = cls(pieces.count, pieces.edges, seen, pieces.constants.differences(), slopes, pieces.unit)
-        return changes._grouped()
+        functions = listed(functions, Piecewise)
+        edges = np.concatenate([function.edges for function in functions])
+        inside = np.ones(edges.size, np.bool_)
+        inside[np.cumsum([function.edges.size for function in functions]) - 1] = False
+        left = np.full(edges.size, np.nan)  # behind the last edge of a function, as where it is unseen
+        left[inside] = np.concatenate([function.ends[0] for function in functions])
+        seen = ~np.isnan(left)
+        left[~seen] = 0.0
+        constants, slopes = Dyadic.of(left), None
+        unit = constants.exponent
+        if any(function.degree for function in functions):
+            right = np.zeros(edges.size)
+            right[inside] = np.concatenate([function.ends[1] for function in functions])
+            right[~seen] = 0.0
+            unit = min(unit, Dyadic.of(right).exponent)
+            slopes = _slopes(edges, left, right)
+            constants = constants - slopes * Dyadic.of(edges)
+            slopes = slopes.differences()
+        changes = np.diff(seen.astype(np.int64), prepend=0)
+        return cls(len(functions), edges, changes, constants.differences(), slopes, unit)._grouped()
 
     @classmethod
     def merge(cls, sums: Sequence[ExactSum]) -> ExactSum:
@@ -104,13 +101,9 @@ class ExactSum:
     def __add__(self, other: ExactSum) -> ExactSum:
         return ExactSum.merge([self, other])
 
-    def moved(self, places: FloatArray) -> ExactSum:
-        """Move each change to another place, in the same order; the sum changes only between the two."""
-        return ExactSum(self.count, places, self.seen, self.constants, self.slopes, self.unit)._grouped()
-
     def _grouped(self) -> ExactSum:
         """Sort the changes, and add those at the same place."""
-        order = np.argsort(self.places, kind="stable")
+        order = np.argsort(self.places)
         places = self.places[order]
         firsts = np.flatnonzero(np.append(True, places[1:] != places[:-1]))
         return ExactSum(
@@ -122,97 +115,20 @@ class ExactSum:
             self.unit,
         )
 
-    def cut(self, places: FloatArray) -> ExactSum:
-        """Add places at which nothing changes."""
-        unchanged = ExactSum(0, places, np.zeros(places.size, np.int64), _zeros(places.size), None, self.unit)
-        return self + unchanged
-
-    @property
-    def quantum(self) -> int | None:
-        """Exponent to which values are rounded before they are rounded to doubles; None for steps."""
-        return None if self.slopes is None else self.unit - _GUARD // 2
-
-    def exact_at(self, points: FloatArray, of: FloatArray | None = None) -> Dyadic:
-        """Return the values at points inside the span; with `of`, those of the lines at these points."""
-        at = points if of is None else of
-        pieces = np.minimum(np.searchsorted(self.places, at, side="right"), self.places.size - 1) - 1
-        return self._values(points, pieces)
-
-    def at(self, points: FloatArray) -> FloatArray:
-        """Return the values at points inside the span, each rounded once."""
-        return self.exact_at(points).to_floats(self.quantum)
-
-    def _values(self, points: FloatArray, pieces: Any) -> Dyadic:
-        """Return the values of some pieces, one at each point."""
-        constants = self.constants.running_sums()[pieces]
-        if self.slopes is None:
-            return constants
-        return constants + self.slopes.running_sums()[pieces] * Dyadic.of(points)
-
     def function(self) -> Piecewise:
         """Return the sum as a function, nan where not all functions are seen."""
-        unseen = np.cumsum(self.seen)[:-1] != self.count
-        edges, pieces = self.places.copy(), slice(0, -1)
-        left = self._values(edges[:-1], pieces).to_floats(self.quantum)
-        left[unseen] = np.nan
+        edges, unseen = self.places.copy(), np.cumsum(self.seen)[:-1] != self.count
+        constants = self.constants.running_sums()[:-1]
         if self.slopes is None:
-            return PiecewiseConstant.trusted(edges, left)
-        right = self._values(edges[1:], pieces).to_floats(self.quantum)
-        right[unseen] = np.nan
-        return PiecewiseLinear.trusted(edges, left, right)
-
-
-@dataclass(frozen=True)
-class _Pieces:
-    """Pieces of functions end to end, one entry per edge: 0 behind the last edge and where unseen."""
-
-    count: int
-    edges: FloatArray
-    ends: IntArray  # index of the last edge of each function
-    seen: IntArray
-    constants: Dyadic
-    slopes: Dyadic | None
-    unit: int
-
-    @classmethod
-    def of(cls, functions: list[Piecewise]) -> _Pieces:
-        edges = np.concatenate([function.edges for function in functions])
-        ends = np.cumsum([function.edges.size for function in functions]) - 1
-        inside = np.ones(edges.size, np.bool_)
-        inside[ends] = False
-        left = np.full(edges.size, np.nan)
-        left[inside] = np.concatenate([function.ends[0] for function in functions])
-        seen = ~np.isnan(left)
-        left[~seen] = 0.0
-        constants, slopes = Dyadic.of(left), None
-        unit = constants.exponent
-        if any(function.degree for function in functions):
-            right = np.zeros(edges.size)
-            right[inside] = np.concatenate([function.ends[1] for function in functions])
-            right[~seen] = 0.0
-            unit = min(unit, Dyadic.of(right).exponent)
-            slopes = _slopes(edges, left, right)
-            constants = constants - slopes * Dyadic.of(edges)
-        return cls(len(functions), edges, ends, seen.astype(np.int64), constants, slopes, unit)
-
-    def falls(self, maximize: bool) -> ExactSum:
-        """Return the changes by which functions fall below their lines."""
-        jumps, slopes, x = self.constants.differences(), None, Dyadic.of(self.edges)
-        if self.slopes is not None:
-            kinks = self.slopes.differences()
-            jumps = jumps + kinks * x
-            slopes = self._inner_decrease(kinks, maximize)
-        constants = self._inner_decrease(jumps, maximize)
-        if slopes is not None:
-            constants = constants - slopes * x
-        return ExactSum(0, self.edges, np.zeros(self.edges.size, np.int64), constants, slopes, self.unit)
-
-    def _inner_decrease(self, changes: Dyadic, maximize: bool) -> Dyadic:
-        """Return max(-change, 0), or max(change, 0) with `maximize`; 0 at both ends of a function."""
-        digits = np.maximum(changes.digits if maximize else -changes.digits, 0)
-        digits[self.ends] = 0
-        digits[np.append(0, self.ends[:-1] + 1)] = 0
-        return Dyadic(changes.exponent, digits)
+            values = constants.to_floats()
+            values[unseen] = np.nan
+            return PiecewiseConstant.trusted(edges, values)
+        slopes = self.slopes.running_sums()[:-1]
+        points = edges[:-1], edges[1:]
+        ends = [(constants + slopes * Dyadic.of(x)).to_floats(self.unit - _GUARD // 2) for x in points]
+        for values in ends:
+            values[unseen] = np.nan
+        return PiecewiseLinear.trusted(edges, *ends)
 
 
 def _zeros(size: int) -> Dyadic:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.functions.constant import PiecewiseConstant
 from semibandit.functions.piecewise import Piecewise
 
 __all__ = ["PiecewiseLinear"]
@@ -39,6 +36,7 @@ class PiecewiseLinear(Piecewise):
     (0.5, 1.0, 0.25)
     >>> f.mean()
     0.5
+    >>> from semibandit import PiecewiseConstant
     >>> f + PiecewiseConstant([0, 2, 3], [0, 1])
     PiecewiseLinear([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 1.5], [1.0, 0.5, 1.0])
     """
@@ -66,13 +64,13 @@ class PiecewiseLinear(Piecewise):
         >>> PiecewiseLinear.line(0.2, 0.4, 0.7, 0.5)(0.3)
         0.6
         """
-        ends = [_validate.number("lo", lo), _validate.number("hi", hi)]
-        return cls(ends, [_validate.number("left", left)], [_validate.number("right", right)])
+        return cls([lo, hi], [left], [right])
 
     @classmethod
     def of(cls, function: Piecewise) -> PiecewiseLinear:
         """Convert a function to a piecewise linear one.
 
+        >>> from semibandit import PiecewiseConstant
         >>> PiecewiseLinear.of(PiecewiseConstant([0, 1], [0.5]))
         PiecewiseLinear([0.0, 1.0], [0.5], [0.5])
         """
@@ -109,12 +107,6 @@ class PiecewiseLinear(Piecewise):
         )
 
     @property
-    def slopes(self) -> FloatArray:
-        """Slope of each piece."""
-        with np.errstate(over="ignore"):
-            return (self.right - self.left) / self.widths
-
-    @property
     def lowest(self) -> FloatArray:
         """Smallest value on each piece, or its limit at the right end.
 
@@ -123,40 +115,6 @@ class PiecewiseLinear(Piecewise):
         reached = np.nextafter(self.edges[:-1], np.inf) < self.edges[1:]
         reached[-1] = True
         return np.where(reached, np.minimum(self.left, self.right), self.left)
-
-    def argmin(self) -> tuple[float, float]:
-        """Return the widest interval (lo, hi) on which the minimum is attained, or a point (x, x).
-
-        Of several points the leftmost is returned. If the minimum is only the limit at a jump, the result
-        is the largest double left of the first such jump.
-
-        >>> PiecewiseLinear([0, 1, 2], [1, 0], [0, 1]).argmin()
-        (1.0, 1.0)
-        >>> PiecewiseLinear([0, 1, 2], [1, 1], [0, 1]).argmin()
-        (0.9999999999999999, 0.9999999999999999)
-        """
-        lowest = self.min()
-        flat = (self.left == lowest) & (self.right == lowest)
-        if flat.any():
-            return PiecewiseConstant.trusted(self.edges, np.where(flat, 0.0, np.nan)).argmin()
-        attained = np.append(self.left, self.right[-1]) == lowest
-        if attained.any():
-            x = float(self.edges[attained.argmax()])
-        else:
-            x = math.nextafter(self.edges[1:][(self.lowest == lowest).argmax()], -math.inf)
-        return x, x
-
-    def compress(self) -> PiecewiseLinear:
-        """Return the same function with neighbours joined if they are continuous and have the same slope.
-
-        >>> PiecewiseLinear([0, 1, 2], [0, 0.5], [0.5, 1]).compress()
-        PiecewiseLinear([0.0, 2.0], [0.0], [1.0])
-        """
-        slopes, unseen = self.slopes, self.unseen
-        same = (self.right[:-1] == self.left[1:]) & (slopes[:-1] == slopes[1:])
-        inner = np.flatnonzero(~(same | (unseen[:-1] & unseen[1:]))) + 1
-        first, last = np.concatenate(([0], inner)), np.append(inner, len(self)) - 1
-        return self.trusted(self.edges[np.append(first, len(self))], self.left[first], self.right[last])
 
     @staticmethod
     def sum(functions: Iterable[Piecewise]) -> PiecewiseLinear:

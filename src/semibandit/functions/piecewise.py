@@ -97,14 +97,6 @@ class Piecewise:
         """Extend the function to [lo, hi] with its values at both ends."""
         raise NotImplementedError
 
-    def argmin(self) -> tuple[float, float]:
-        """Return where the minimum is attained, as (lo, hi)."""
-        raise NotImplementedError
-
-    def compress(self) -> Self:
-        """Return the same function with as few pieces as possible."""
-        raise NotImplementedError
-
     @staticmethod
     def sum(functions: Iterable[Any]) -> Piecewise:
         """Return the sum of many functions of this kind by one sorted merge."""
@@ -155,9 +147,12 @@ class Piecewise:
     @property
     def domain(self) -> tuple[tuple[float, float], ...]:
         """Intervals ((lo, hi), ...) on which the function is observed, neighbours joined."""
-        seen = np.concatenate(([False], ~self.unseen, [False]))
-        change = np.flatnonzero(seen[1:] != seen[:-1])
-        return tuple((float(self.edges[a]), float(self.edges[b])) for a, b in change.reshape(-1, 2))
+        return tuple(self._stretches(~self.unseen))
+
+    def _stretches(self, where: npt.NDArray[np.bool_]) -> list[tuple[float, float]]:
+        """Return the intervals of consecutive pieces that are True in `where`."""
+        change = np.flatnonzero(np.diff(where, prepend=False, append=False))
+        return [(float(self.edges[a]), float(self.edges[b])) for a, b in change.reshape(-1, 2)]
 
     def around(self, x: float) -> tuple[float, float]:
         """Return the interval (lo, hi) of the domain that contains x; the right one, if two meet at x."""
@@ -182,26 +177,16 @@ class Piecewise:
         left, right = self.ends
         return 0.5 * left + 0.5 * right
 
-    def jumps(self) -> FloatArray:
-        """Return the discontinuities that are observed on both sides.
-
-        >>> from semibandit import PiecewiseConstant, PiecewiseLinear
-        >>> PiecewiseConstant([0, 1, 2, 3], [0.5, 0.5, 0.1]).jumps()
-        array([2.])
-        >>> PiecewiseLinear([0, 1, 2], [0, 1], [1, 0]).jumps()
-        array([], dtype=float64)
-        """
+    @property
+    def slopes(self) -> FloatArray:
+        """Slope of each piece."""
         left, right = self.ends
-        before, after = right[:-1], left[1:]
-        jumping: FloatArray = self.edges[1:-1][(before != after) & ~np.isnan(before) & ~np.isnan(after)]
-        return jumping
+        with np.errstate(over="ignore"):
+            return (right - left) / self.widths
 
     def lipschitz(self) -> float:
         """Return the largest slope between jumps (the L of Definition 3)."""
-        left, right = self.ends
-        with np.errstate(over="ignore"):
-            slopes = np.abs(right - left) / self.widths
-        return float(np.nanmax(slopes, initial=0.0))
+        return float(np.nanmax(np.abs(self.slopes), initial=0.0))
 
     def integral(self) -> float:
         """Return the integral over the domain."""
@@ -224,6 +209,29 @@ class Piecewise:
         """Return the largest value observed, or limit from the left at a jump."""
         return -(self * -1.0).min()
 
+    def argmin(self) -> tuple[float, float]:
+        """Return the widest interval (lo, hi) on which the minimum is attained, or a point (x, x).
+
+        Of several, the leftmost is returned. If the minimum is only the limit of a line at a jump, the
+        result is the largest double left of the first such jump.
+
+        >>> from semibandit import PiecewiseLinear
+        >>> PiecewiseLinear([0, 1, 2], [1, 0], [0, 1]).argmin()
+        (1.0, 1.0)
+        >>> PiecewiseLinear([0, 1, 2], [1, 1], [0, 1]).argmin()
+        (0.9999999999999999, 0.9999999999999999)
+        """
+        lowest, (left, right) = self.min(), self.ends
+        flat = (left == lowest) & (right == lowest)
+        if flat.any():
+            return max(self._stretches(flat), key=lambda stretch: stretch[1] - stretch[0])
+        attained = np.append(left, right[-1]) == lowest
+        if attained.any():
+            x = float(self.edges[attained.argmax()])
+        else:
+            x = math.nextafter(self.edges[1:][(self.lowest == lowest).argmax()], -math.inf)
+        return x, x
+
     def argmax(self) -> tuple[float, float]:
         """Return where the maximum is attained, as `argmin` does for the minimum."""
         return (self * -1.0).argmin()
@@ -233,6 +241,25 @@ class Piecewise:
             raise ValueError(f"{what} of a function that was seen nowhere")
 
     # -- deriving ----------------------------------------------------------------------------------
+
+    def compress(self) -> Self:
+        """Return the same function with neighbours joined if they are continuous and have the same slope.
+
+        >>> from semibandit import PiecewiseConstant, PiecewiseLinear
+        >>> PiecewiseConstant([0, 1, 2, 3], [0.5, 0.5, 0.1]).compress()
+        PiecewiseConstant([0.0, 2.0, 3.0], [0.5, 0.1])
+        >>> PiecewiseLinear([0, 1, 2], [0, 0.5], [0.5, 1]).compress()
+        PiecewiseLinear([0.0, 2.0], [0.0], [1.0])
+        """
+        left, right = self.ends
+        joined = right[:-1] == left[1:]
+        if self.degree:
+            slopes = self.slopes
+            joined &= slopes[:-1] == slopes[1:]
+        joined |= np.isnan(left[:-1]) & np.isnan(left[1:])
+        inner = np.flatnonzero(~joined) + 1
+        first, last = np.concatenate(([0], inner)), np.append(inner, len(self)) - 1
+        return self.of_ends(self.edges[np.append(first, len(self))], left[first], right[last])
 
     def restrict(self, lo: float, hi: float) -> Self:
         """Return the function on [lo, hi], which must lie inside its span."""
@@ -332,9 +359,7 @@ class Piecewise:
         """Build the function from the result of `to_dict`."""
         names = ("edges", *cls.columns)
         if not (isinstance(data, dict) and data.keys() >= set(names)):
-            quoted = [repr(name) for name in names]
-            listed = f"{', '.join(quoted[:-1])} and {quoted[-1]}"
-            raise ValueError(f"data must be a dict with {listed}, got {_validate.shown(data)}")
+            raise ValueError(f"data must be a dict with the keys {names}, got {_validate.shown(data)}")
         columns = []
         for name in cls.columns:
             if not isinstance(data[name], list | tuple):
@@ -353,10 +378,7 @@ def listed(functions: Iterable[Any], kind: type[F]) -> list[F]:
         raise ValueError("functions must hold at least one function, got none")
     if not all(issubclass(each, kind) for each in set(map(type, functions))):
         i = next(i for i, function in enumerate(functions) if not isinstance(function, kind))
-        names = " or ".join(
-            each.__name__ for each in (Piecewise.__subclasses__() if kind is Piecewise else [kind])
-        )
-        raise TypeError(f"functions[{i}] must be a {names}, got {functions[i]!r}")
+        raise TypeError(f"functions[{i}] must be a {kind.__name__} function, got {functions[i]!r}")
     return functions
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from semibandit import _validate
 from semibandit._validate import FloatArray, IntArray
 from semibandit.fitting.best import Hindsight, best_of
-from semibandit.fitting.losses import on_one_span, space_of, whole_loss
+from semibandit.fitting.losses import space_of, whole_losses
 from semibandit.functions import Piecewise
 from semibandit.functions.exact import ExactSum
 from semibandit.games._block_kernels import NEVER, TOTAL_BITS, add_block
@@ -77,7 +77,7 @@ def best_blocks(problems: Iterable[Any], blocks: int = 8, *, maximize: bool = Fa
     if not problems:
         raise ValueError("problems must hold at least one problem, got none")
     space = space_of(problems[0])
-    functions = [sign * function for _, function in on_one_span(enumerate(map(whole_loss, problems)))]
+    functions = [sign * function for _, function in whole_losses(enumerate(problems))]
 
     @cache
     def best(start: int, stop: int) -> Hindsight:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from os import PathLike
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -43,79 +43,56 @@ class GameRound:
     alpha: Alpha | None = None
 
 
-class _Column:
-    """Column of the history as a read-only array, built at first access."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, history: History, owner: type | None = None) -> FloatArray:
-        if history is None:
-            raise AttributeError(self.name)
-        if self.name == "alpha" and history.space.alphas == (None,):
-            raise AttributeError(f"a history on {history.space!r} has no {self.name}")
-        column = history._arrays.get(self.name)
-        if column is None:
-            column = np.array([getattr(row, self.name) for row in history.rows])
-            column.flags.writeable = False
-            history._arrays[self.name] = column
-        return column
+_FIELDS = frozenset(field.name for field in fields(GameRound))
 
 
 class History:
     """The rounds of a game, as columns.
 
     `t`, `rho`, `loss`, `lo`, `hi` (the observed interval), `probability` (of the observed set, at the draw),
-    `learner_seconds`, `feedback_seconds` and `runs` (of the algorithm: 1 + probes) are arrays with one entry
-    per round; on strips also `alpha`. On knobs, rho, lo and hi are those of the knob along the rows, and
-    `values` has all knobs by name.
+    `learner_seconds`, `feedback_seconds` and `runs` (of the algorithm: 1 + probes) are read-only arrays with
+    one entry per round; on strips also `alpha`. On knobs, rho, lo and hi are those of the knob along the
+    rows, and `values` has all knobs by name.
+
+    Parameters
+    ----------
+    problems
+        The problems of the game; it may have more of them than rounds.
+    space, feedback, maximize
+        As for the learner and for `play`.
     """
 
-    t = _Column()
-    rho = _Column()
-    loss = _Column()
-    lo = _Column()
-    hi = _Column()
-    probability = _Column()
-    learner_seconds = _Column()
-    feedback_seconds = _Column()
-    runs = _Column()
-    alpha = _Column()
-
-    def __init__(self, problems: Iterable[Any], space: Space, feedback: str, maximize: bool = False) -> None:
+    def __init__(self, problems: Sequence[Any], space: Space, feedback: str, maximize: bool = False) -> None:
         self.space = space
         self.feedback = feedback
         self.maximize = maximize
         self.rows: list[GameRound] = []
-        # A sequence is referenced; the problems of an iterator are collected.
-        self._stream = problems if isinstance(problems, Sequence) else None
-        self._collected: list[Any] = []
-        self._arrays: dict[str, FloatArray] = {}
-        self._best: Hindsight | None = None
-        self._best_blocks: BestBlocks | None = None
-        self._snapshot_rounds: list[int] = []
-        self._snapshots: list[FloatArray] = []
+        self._problems = problems
+        self._known: dict[str, Any] = {}  # columns and comparators, until a round is added
+        self._snapshots: dict[int, FloatArray] = {}
         self._stride = 1
-
-    def remember(self, problems: Iterable[Any]) -> Iterator[Any]:
-        """Pass problems through, and collect them if they cannot be iterated again."""
-        for problem in problems:
-            if self._stream is None:
-                self._collected.append(problem)
-            yield problem
 
     def append(self, row: GameRound, learner: Learner | None = None) -> None:
         """Add a round, and at some rounds a snapshot of the learner's density."""
         self.rows.append(row)
-        self._best = None
-        self._best_blocks = None
-        self._arrays.clear()
+        self._known.clear()
         if learner is not None and row.t % self._stride == 0:
-            self._snapshot_rounds.append(row.t)
-            self._snapshots.append(self._binned(learner.density(), learner.space.line))
+            self._snapshots[row.t] = self._binned(learner.density(), learner.space.line)
             if len(self._snapshots) > _MOST_SNAPSHOTS:
-                del self._snapshot_rounds[1::2], self._snapshots[1::2]
+                self._snapshots = dict(list(self._snapshots.items())[::2])
                 self._stride *= 2
+
+    def __getattr__(self, name: str) -> FloatArray:
+        if name not in _FIELDS or (name == "alpha" and self.space.alphas == (None,)):
+            raise AttributeError(f"a history has no {name!r}")
+        if name not in self._known:
+            column = np.array([getattr(row, name) for row in self.rows])
+            column.flags.writeable = False
+            self._known[name] = column
+        return cast(FloatArray, self._known[name])
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(field.name for field in fields(GameRound))]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -128,11 +105,9 @@ class History:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copy the lists, and store the problems: streams may hold closures, which cannot be pickled."""
-        state = {
-            name: list(value) if isinstance(value, list) else value for name, value in self.__dict__.items()
-        }
-        return state | {"_stream": None, "_collected": list(self.problems), "_arrays": {}}
+        """Copy the rounds, and list the problems: streams may hold closures, which cannot be pickled."""
+        own = {"rows": list(self.rows), "_problems": list(self.problems), "_known": {}}
+        return self.__dict__ | own | {"_snapshots": dict(self._snapshots)}
 
     # -- rounds ----------------------------------------------------------------------------------
 
@@ -158,24 +133,22 @@ class History:
     @property
     def problems(self) -> Sequence[Any]:
         """The problems played, in order."""
-        if self._stream is None:
-            return self._collected
-        return self._stream if len(self._stream) == len(self) else self._stream[: len(self)]
+        return self._problems if len(self._problems) == len(self) else self._problems[: len(self)]
 
     # -- regret ----------------------------------------------------------------------------------
 
     def best(self) -> Hindsight:
         """Return the exact best fixed parameter in hindsight; cached."""
-        if self._best is None:
-            self._best = best_in_hindsight(self.problems, maximize=self.maximize)
-        return self._best
+        if "best" not in self._known:
+            self._known["best"] = best_in_hindsight(self.problems, maximize=self.maximize)
+        return cast(Hindsight, self._known["best"])
 
     def best_blocks(self, blocks: int = 8) -> BestBlocks:
         """Return the exact best sequences of at most 1, 2, ..., `blocks` parameters; cached."""
-        known = self._best_blocks
         _validate.integer("blocks", blocks, low=1)
+        known: BestBlocks | None = self._known.get("blocks")
         if known is None or len(known.totals) < blocks:
-            known = self._best_blocks = best_blocks(self.problems, blocks, maximize=self.maximize)
+            known = self._known["blocks"] = best_blocks(self.problems, blocks, maximize=self.maximize)
         return BestBlocks(known.totals[:blocks], known.sequences[:blocks])
 
     def regret(
@@ -224,10 +197,10 @@ class History:
         The probabilities have a row for each snapshot; on strips a matrix, with a line for each row of the
         space.
         """
-        snapshots = np.array(self._snapshots)
+        shares = np.array(list(self._snapshots.values()))
         if self.space.alphas == (None,):
-            snapshots = snapshots[:, 0]
-        return np.array(self._snapshot_rounds), self._bins(), snapshots
+            shares = shares[:, 0]
+        return np.array(list(self._snapshots)), self._bins(), shares
 
     def _bins(self) -> FloatArray:
         n = _BINS if len(self.space.alphas) == 1 else _ROW_BINS
@@ -267,9 +240,6 @@ class History:
             writer = csv.writer(file)
             writer.writerow(self.columns)
             writer.writerows(self.table())
-
-
-_FIELDS = frozenset(field.name for field in fields(GameRound))
 
 
 def _column_of(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -11,7 +12,8 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit._validate import FloatArray
-from semibandit.fitting.engines import Chunk, engine_for, watching
+from semibandit.fitting.engines import engine_for
+from semibandit.fitting.log import Chunk, Log
 from semibandit.games.hindsight import Hindsight, best_in_hindsight
 from semibandit.games.rounds import FEEDBACK, rounds
 from semibandit.spaces import call
@@ -20,7 +22,10 @@ __all__ = ["Games", "play_many"]
 
 _MOST_SEEDS = 1_000_000
 
+ProblemSource = Sequence[Any] | Callable[[int], Sequence[Any]]
 
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Games:
     """The losses of many games; returned by `play_many`.
 
@@ -30,41 +35,33 @@ class Games:
         By the name of a learner: an array with a row for each seed and a column for each round.
     seeds
         The seeds, in the order of the rows.
+    problems
+        The problems, or the callable that makes them from a seed.
     """
 
-    def __init__(
-        self, losses: dict[str, FloatArray], seeds: tuple[int, ...], problems: Callable[[int], Sequence[Any]]
-    ) -> None:
-        self.losses, self.seeds = losses, seeds
-        self._problems = problems
-        self._best: dict[int, tuple[Hindsight, FloatArray]] = {}
-
-    def problems(self, seed: int) -> Sequence[Any]:
-        """Return the problems of the games with a seed."""
-        return self._problems(seed)
+    losses: dict[str, FloatArray]
+    seeds: tuple[int, ...]
+    problems: ProblemSource
 
     def best(self, seed: int) -> Hindsight:
         """Return the exact best fixed parameter for the problems of a seed."""
-        return self._comparator(seed)[0]
+        return self._comparators[seed][0]
 
     def regret(self) -> dict[str, FloatArray]:
         """Return the cumulative regret against the exact best fixed parameter, in the form of `losses`.
 
         Computes the whole loss functions of the problems; once if all seeds share the problems.
         """
-        fixed = np.array([self._comparator(seed)[1] for seed in self.seeds])
-        sign = -1.0 if getattr(self.problems(self.seeds[0])[0], "maximize", False) else 1.0
+        fixed = np.array([self._comparators[seed][1] for seed in self.seeds])
+        sign = -1.0 if _maximize(_problems(self.problems, self.seeds[0])) else 1.0
         return {name: np.cumsum(sign * (paid - fixed), axis=1) for name, paid in self.losses.items()}
 
-    def _comparator(self, seed: int) -> tuple[Hindsight, FloatArray]:
-        """Return the best parameter for a seed, and its losses; cached."""
-        problems = self.problems(seed)
-        key = id(problems) if isinstance(self._problems, _Shared) else seed
-        if key not in self._best:
-            best = best_in_hindsight(problems, maximize=bool(getattr(problems[0], "maximize", False)))
-            paid = [float(call(getattr(p, "fixed", p.loss), best.parameters)) for p in problems]
-            self._best[key] = best, np.array(paid)
-        return self._best[key]
+    @cached_property
+    def _comparators(self) -> dict[int, tuple[Hindsight, FloatArray]]:
+        """The best parameter for each seed, and its losses."""
+        if not callable(self.problems):
+            return dict.fromkeys(self.seeds, _comparator(self.problems))
+        return {seed: _comparator(self.problems(seed)) for seed in self.seeds}
 
     def __repr__(self) -> str:
         n = next(iter(self.losses.values())).shape[1]
@@ -72,9 +69,22 @@ class Games:
         return f"<Games of {n} rounds, {len(self.seeds)} seeds; mean loss: {means}>"
 
 
+def _problems(source: ProblemSource, seed: int) -> Sequence[Any]:
+    return source(seed) if callable(source) else source
+
+
+def _maximize(problems: Sequence[Any]) -> bool:
+    return bool(getattr(problems[0], "maximize", False))
+
+
+def _comparator(problems: Sequence[Any]) -> tuple[Hindsight, FloatArray]:
+    best = best_in_hindsight(problems, maximize=_maximize(problems))
+    return best, np.array([float(call(problem.loss, best.parameters)) for problem in problems])
+
+
 def play_many(
     learners: Mapping[str, Any],
-    problems: Sequence[Any] | Callable[[int], Sequence[Any]],
+    problems: ProblemSource,
     seeds: int | Iterable[int] = 10,
     *,
     feedback: str = "semi-bandit",
@@ -90,8 +100,7 @@ def play_many(
     Parameters
     ----------
     learners
-        By name: a callable that makes a learner from a seed; or an object with a method
-        play(problems, seed) that yields the loss of each round.
+        By name: a callable that makes a learner from a seed.
     problems
         Problems that all learners play, such as a stream; or a callable that makes them from a seed.
     seeds
@@ -118,19 +127,17 @@ def play_many(
     if not isinstance(learners, Mapping) or not learners:
         raise TypeError(f"learners must be a dict of names and learner factories, got {learners!r}")
     for name, learner in learners.items():
-        if not (callable(learner) or callable(getattr(learner, "play", None))):
+        if not callable(learner):
             raise TypeError(f"learners[{name!r}] must make a learner from a seed, got {learner!r}")
     if not callable(problems) and not (isinstance(problems, Sequence) and len(problems)):
         raise TypeError(f"problems must be a sequence of problems, or make one from a seed, got {problems!r}")
     numbers = _listed(seeds)
-    make = problems if callable(problems) else _Shared(problems)
-    games = [(name, learner, seed) for seed in numbers for name, learner in learners.items()]
-    tasks = [Chunk(i, [game]) for i, game in enumerate(games)]
-    with watching(_validate.boolean("progress", progress)) as watch:
-        results = engine.map(_Play(make, feedback, probes), tasks, watch("games", len(tasks)))
-        played = {key: losses for result in results for key, losses in result.items()}
+    games = [(name, seed) for seed in numbers for name in learners]
+    log = Log(games, 1, progress=_validate.boolean("progress", progress))
+    work = _Play(dict(learners), problems, feedback, probes)
+    played = engine.reduce(work, _together, log.chunks("games"))
     losses = {name: np.array([played[name, seed] for seed in numbers]) for name in learners}
-    return Games(losses, numbers, make)
+    return Games(losses, numbers, problems)
 
 
 def _listed(seeds: Any) -> tuple[int, ...]:
@@ -146,30 +153,21 @@ def _listed(seeds: Any) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class _Shared:
-    """The same problems for every seed."""
-
-    problems: Sequence[Any]
-
-    def __call__(self, seed: int) -> Sequence[Any]:
-        return self.problems
-
-
-@dataclass(frozen=True)
 class _Play:
     """Plays a chunk of games."""
 
-    problems: Callable[[int], Sequence[Any]]
+    learners: dict[str, Any]
+    problems: ProblemSource
     feedback: str
     probes: int
 
     def __call__(self, chunk: Chunk) -> dict[tuple[str, int], FloatArray]:
-        return {(name, seed): self._losses(player, seed) for name, player, seed in chunk.items}
+        return {(name, seed): self._losses(self.learners[name](seed), seed) for name, seed in chunk.items}
 
-    def _losses(self, player: Any, seed: int) -> FloatArray:
-        problems = self.problems(seed)
-        play = getattr(player, "play", None)
-        if callable(play):
-            return np.array([float(loss) for loss in play(problems, seed)])
-        game = rounds(player(seed), problems, self.feedback, probes=self.probes)
+    def _losses(self, learner: Any, seed: int) -> FloatArray:
+        game = rounds(learner, _problems(self.problems, seed), self.feedback, probes=self.probes)
         return np.array([row.loss for row in game])
+
+
+def _together(parts: list[dict[tuple[str, int], FloatArray]]) -> dict[tuple[str, int], FloatArray]:
+    return {game: losses for part in parts for game, losses in part.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from time import perf_counter
 from typing import Any
 
@@ -70,8 +70,11 @@ def play(
     """
     _require_learner(learner)
     problems = _validate.iterable("problems", problems, "a sequence of problems")
-    history = History(problems, learner.space, feedback, learner.maximize)
-    game: Iterable[GameRound] = rounds(learner, history.remember(problems), feedback, probes=probes)
+    collected: list[Any] = []
+    arriving = problems if isinstance(problems, Sequence) else _collected(problems, collected)
+    played = problems if isinstance(problems, Sequence) else collected
+    history = History(played, learner.space, feedback, learner.maximize)
+    game: Iterable[GameRound] = rounds(learner, arriving, feedback, probes=probes)
     if _validate.boolean("progress", progress):
         from rich.progress import track
 
@@ -79,6 +82,13 @@ def play(
     for row in game:
         history.append(row, learner)
     return history
+
+
+def _collected(problems: Iterable[Any], into: list[Any]) -> Iterator[Any]:
+    """Pass problems through, and append them to a list."""
+    for problem in problems:
+        into.append(problem)
+        yield problem
 
 
 def _rounds(learner: Learner, problems: Iterable[Any], feedback: str, probes: int) -> Iterator[GameRound]:

@@ -20,8 +20,7 @@ def fit(result: Fit, ax: Any = None, *, default: float | None = None) -> Any:
     """Draw the mean loss of a log with its confidence band, the best parameters, and the default.
 
     The band holds for all parameters at once, with probability `confidence.level`; a vacuous band is not
-    drawn. Nothing is drawn where a search in several passes has ruled the minimum out. Of several rows, that
-    of the best parameter is black and the others are grey.
+    drawn. Of several rows, that of the best parameter is black and the others are grey.
 
     Parameters
     ----------
