@@ -129,20 +129,22 @@ def kill_database(sizes):
     """Kill the server process of a worker: the server ends all others and recovers from its log."""
     import psycopg
 
+    def connect(address):
+        for _ in range(1200):
+            with suppress(psycopg.OperationalError):
+                return psycopg.connect(address, autocommit=True)
+            time.sleep(0.05)
+        raise TimeoutError("the database does not recover")
+
+    def crash():
+        query = "SELECT pid FROM pg_stat_activity WHERE client_port = -1 AND pid <> pg_backend_pid()"
+        with suppress(psycopg.OperationalError), connect(address) as connection:
+            for (pid,) in connection.execute(query).fetchall()[:1]:
+                os.kill(pid, signal.SIGKILL)
+                time.sleep(0.2)
+        connect(address).close()
+
     with postgres() as address:
-
-        def crash():
-            """Kill, and wait for the recovery."""
-            query = "SELECT pid FROM pg_stat_activity WHERE client_port = -1 AND pid <> pg_backend_pid()"
-            with psycopg.connect(address, autocommit=True) as connection:
-                for (pid,) in connection.execute(query).fetchall()[:1]:
-                    os.kill(pid, signal.SIGKILL)
-            deadline = time.monotonic() + 60
-            while time.monotonic() < deadline:
-                with suppress(psycopg.OperationalError), psycopg.connect(address):
-                    return
-                time.sleep(0.05)
-
         return kill_workers(sizes, f"{address}{'&' if '?' in address else '?'}synchronous=full", crash)
 
 
