@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 KERNELS := tests/test_testing.py $(addprefix tests/,functions weights clustering learners)
 
-.PHONY: help demo test quick test-all test-oldest dist check check-bounds docs bench figures clean
+.PHONY: help demo test quick test-all test-oldest dist check check-bounds soak docs bench figures clean
 help:
 	@echo "make demo         play a game on a stream and draw the regret curves   (demo.png)"
 	@echo "make test         all tests"
@@ -14,6 +14,7 @@ help:
 	@echo "make test-oldest  tests of the kernels with the oldest versions that pyproject.toml allows"
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make check-bounds tests of the kernels with checked array indices"
+	@echo "make soak         kills, threads, flipped bits, random calls, for two hours; SOAK=\"--kills 20 kill\" for some"
 	@echo "make dist         sdist and wheel   (dist/)"
 	@echo "make docs         the site, with its tutorials run   (build/docs/index.html)"
 	@echo "make bench        all benchmarks; fails if a target is missed"
@@ -59,6 +60,10 @@ check: $(VENV)/.check
 check-bounds: $(VENV)/.check
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$(mktemp -d) $(BIN)/python -m pytest -q -p no:cacheprovider \
 	  tests/test_testing.py tests/clustering $(addprefix src/semibandit/,weights functions families dispersion)
+
+# Some need a PostgreSQL server. Prints what reproduces each finding, and a table at the end.
+soak: $(VENV)/.check
+	PYTHONPATH=tests $(BIN)/python -m soak $(SOAK)
 
 # Warnings and broken links within the site are errors.
 docs: $(VENV)/.docs

@@ -18,6 +18,12 @@ def test_decimals_are_numbers():
     assert sb.Strips(3, sb.Interval(0, 1)).place(Decimal("0.25"), Decimal("0.5")) == 1.25
 
 
+def test_null_characters_in_paths_are_named():
+    for call in (sb.Exp3Set(sb.Interval(0, 1)).save, sb.load):
+        with pytest.raises(ValueError, match="path must not contain a null character"):
+            call("\x00")
+
+
 @pytest.mark.parametrize(
     ("check", "value", "error", "message"),
     [

@@ -38,6 +38,7 @@ def serve(
         timeout_graceful_shutdown=3, lifespan="on", server_header=False, ws="none",
     )  # fmt: skip
     sock = config.bind_socket()
+    sock.listen(config.backlog)  # whoever reads the address below can connect
     name = f"[{host}]" if ":" in host else host
     print(f"semibandit serves {public(storage)} at http://{name}:{sock.getsockname()[1]}", flush=True)
     uvicorn.Server(config).run(sockets=[sock])

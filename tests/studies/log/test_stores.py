@@ -219,6 +219,19 @@ def test_a_broken_connection_is_replaced(database):
     store.close()
 
 
+def test_a_server_that_crashes_while_a_store_opens_raises_connection_error(database, monkeypatch):
+    import psycopg
+
+    from semibandit.studies.log.stores.postgres import PostgresStore
+
+    def crash(self, connection):
+        raise psycopg.errors.AdminShutdown("terminating connection due to crash of another server process")
+
+    monkeypatch.setattr(PostgresStore, "_require_ours", crash)
+    with pytest.raises(ConnectionError, match="the database went away: terminating"):
+        open_store(database)
+
+
 def test_a_busy_database_raises_timeout_error(tmp_path, monkeypatch):
     monkeypatch.setattr("semibandit.studies.log.stores.store.TIMEOUT", 0.05)
     url = f"sqlite:///{tmp_path}/x.db"

@@ -69,10 +69,11 @@ class PostgresStore(Store):
         except psycopg.OperationalError as error:
             raise ConnectionError(f"the database cannot be reached: {error}") from None
         try:
-            connection.execute(f"SET lock_timeout = '{TIMEOUT:g}s'; SET search_path = semibandit")
-            if self._synchronous == "normal":
-                connection.execute("SET synchronous_commit = off")
-            self._require_ours(connection)
+            with _errors(connection):  # the server may crash now, too
+                connection.execute(f"SET lock_timeout = '{TIMEOUT:g}s'; SET search_path = semibandit")
+                if self._synchronous == "normal":
+                    connection.execute("SET synchronous_commit = off")
+                self._require_ours(connection)
         except BaseException:
             connection.close()
             raise
