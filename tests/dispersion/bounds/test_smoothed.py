@@ -208,7 +208,7 @@ def test_the_density_of_theorem_14_is_sharp_for_opposite_merges(line):
 @pytest.mark.parametrize(
     ("T", "n", "B", "kappa", "eps"), [(10**6, 3, 1.0, 2.0, 1e-6), (10**7, 4, 2.0, 5.0, 1e-9)]
 )
-def test_theorem_14_is_two_segments_of_density_8_kappa_B(T, n, B, kappa, eps):
+def test_theorem_14_is_two_segments_of_density_8_kappa_b(T, n, B, kappa, eps):
     """The Monte Carlo above tests the density; this ties the bound to it."""
     curves = bounds.metric_linkage_critical_values(n)
     mean = T * curves * 8 * kappa * B * eps / math.sqrt(2)
