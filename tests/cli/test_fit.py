@@ -86,14 +86,3 @@ def test_many_jobs():
     result = fit("synthetic", "-T", 60, "--jobs", 2, "--chunk", 7)
     assert result.exit_code == 0, result.output
     assert cells(result, "best ρ") == cells(fit("synthetic", "-T", 60), "best ρ")
-
-
-def test_an_unknown_scheduler(monkeypatch):
-    distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr(distributed, "Client", unreachable)
-    result = fit("synthetic", "-T", 5, "--scheduler", "tcp://nowhere:1")
-    assert isinstance(result.exception, OSError)
-
-
-def unreachable(address):
-    raise OSError(f"no scheduler at {address}")

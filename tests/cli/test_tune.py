@@ -88,12 +88,6 @@ def test_black_box(folder, compare):
     assert "0.5 to 1" in result.output
 
 
-def test_probes_are_run_on_each_instance(folder):
-    result = tune("--probes", "3", "--jobs", "2", instances=["inst/*.txt", "bad"])
-    assert "31 rounds, 124 runs, 1 rounds failed" in result.output
-    assert all(row.info["runs"] == 4 for row in rounds())
-
-
 def test_failed_rounds_are_counted_with_their_reasons(folder):
     for i in range(5):
         (folder / "inst" / f"bad{i}").touch()
@@ -263,13 +257,6 @@ def test_bad_input_is_one_line_and_leaves_no_file(folder, options, message):
     assert not os.path.exists("knob.db")
 
 
-def test_errors_are_the_same_in_a_process_of_its_own(folder):
-    words = ("tune", "--space", "0-1", "--state", "knob.db", "echo {rho} {instance}", "inst")
-    here, there = main(*words), process(*words)
-    assert (here.returncode, here.stdout, here.stderr) == (there.returncode, there.stdout, there.stderr)
-    assert not os.path.exists("knob.db")
-
-
 MAIN = [sys.executable, "-c", "from semibandit.cli import main; main()"]
 
 
@@ -281,14 +268,6 @@ def start(command):
     """Tune online in a process of its own."""
     words = ["tune", "--online", "--space", "0:1", "--state", "knob.db", command, "inst"]
     return subprocess.Popen([*MAIN, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def test_a_state_with_other_settings_or_content_is_refused(folder):
-    tune(instances=["seed-1"])
-    assert "begun with other settings: seed = 5 (it was 0)" in str(tune("--seed", "5").exception)
-    (folder / "knob.db").write_text("precious")
-    assert "knob.db: cannot be used as a database of studies" in str(tune().exception)
-    assert (folder / "knob.db").read_text() == "precious"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -319,11 +298,6 @@ def test_failures_from_the_start_and_another_try(folder):
     assert len(rounds()) == 10
     assert "40 rounds" in tune("--retry-failed").output
     assert "40 rounds" in tune("--retry-failed").output
-
-
-def test_extreme_options(folder):
-    options = ("--feedback", "black-box", "--tolerance", "1e-320", "--timeout", "1e11")
-    assert tune(*options, instances=["a", "b"]).exit_code == 0
 
 
 def test_control_characters_are_escaped(folder):

@@ -156,14 +156,6 @@ def test_majority_distance_is_the_best_over_prunings(k):
         assert len(set(cost.labels(D, Z))) == k
 
 
-def test_all_ties_still_give_exactly_k_clusters():
-    D = np.ones((9, 9)) - np.eye(9)
-    Z = hierarchy.complete(squareform(D))
-    for k in range(1, 10):
-        for cost in (KMeansCost(k), KMedianCost(k), TargetDistance(np.arange(9) % 3, k)):
-            assert len(set(cost.labels(D, Z))) == k
-
-
 def test_costs_lie_in_the_unit_interval_for_any_distances():
     rng = np.random.default_rng(0)
     for _ in range(20):

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 
 import semibandit as sb
 from semibandit.plots import fits
@@ -31,8 +30,3 @@ def test_long_curves_are_thinned_and_keep_their_minimum(monkeypatch):
     x, y = fits._points(result.function)
     assert x.size <= 21
     assert np.nanmin(y) == result.mean_loss
-
-
-def test_mistakes():
-    with pytest.raises(TypeError, match="result must be a Fit"):
-        sb.plots.fit(3)

@@ -12,11 +12,6 @@ def test_regret_curve_shows_the_regret():
     assert np.array_equal(curve.get_ydata(), HISTORY.regret())
 
 
-def test_games_with_the_same_feedback_have_colours_of_their_own():
-    drawn = sb.plots.regret({str(i): HISTORY for i in range(3)}).get_lines()[:3]
-    assert len({line.get_color() for line in drawn}) == 3
-
-
 def test_loss_function_shades_what_was_revealed():
     problem = HISTORY.problems[3]
     rho = float(HISTORY.rho[3])
@@ -30,11 +25,6 @@ def test_widths_of_several_games_have_a_curve_each():
     ax = sb.plots.widths({"a": HISTORY, "b": HISTORY})
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
     assert len({line.get_color() for line in ax.get_lines()}) == 2
-
-
-def test_density_and_widths_draw():
-    assert sb.plots.density(HISTORY).get_ylabel() == "ρ"
-    assert sb.plots.widths(HISTORY).get_yscale() == "log"
 
 
 def test_dendrogram_has_a_bracket_for_each_merge_and_a_dot_for_each_point():
@@ -51,10 +41,6 @@ def test_loss_function_of_lines():
     line = sb.plots.loss_function(problem, 0.3).get_lines()[0]
     assert line.get_xdata().tolist() == [0.0, 0.2, 0.2, 0.5, 0.5, 1.0]
     assert line.get_ydata().tolist() == [0.0, 0.4, 0.2, 0.5, 0.0, 0.0]
-
-
-def test_regret_against_a_parameter_says_so():
-    assert sb.plots.regret(HISTORY, rho=0.25).get_title() == "Regret against ρ = 0.25"
 
 
 def test_regret_against_blocks_is_drawn_beside_the_fixed_one():
@@ -75,13 +61,6 @@ def test_the_legend_covers_no_curve():
     ax.figure.canvas.draw()
     box = ax.get_legend().get_window_extent()
     assert not box.count_contains(ax.transData.transform(ax.get_lines()[0].get_xydata()))
-
-
-def test_bad_blocks_leave_the_axes_empty():
-    ax = sb.plots.regret(HISTORY).figure.subplots()
-    with pytest.raises(ValueError, match="blocks must be at least 1, got 0"):
-        sb.plots.regret(HISTORY, ax, blocks=0)
-    assert not ax.get_lines()
 
 
 def test_certificates_stand_beside_the_names():
