@@ -84,7 +84,7 @@ def test_the_ends_of_rows_belong_to_their_rows():
             x = space.place(rho, alpha)
             assert laid(x) == row / 10
             assert space.line.read(x)[0] == row
-            assert space.line.home(x) == x
+            assert space.line.position(x) == x
             assert space.line.around(laid, x) == (0, 1)
 
 

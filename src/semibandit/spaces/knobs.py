@@ -15,7 +15,7 @@ from semibandit.spaces.boxes import Boxes
 from semibandit.spaces.interval import Interval
 from semibandit.spaces.kinds import Kind, Number, Real, read_kind
 from semibandit.spaces.line import Line
-from semibandit.spaces.rows import make_rows
+from semibandit.spaces.row_grid import make_rows
 
 __all__ = ["Knobs"]
 
@@ -137,7 +137,7 @@ class Knobs:
     # -- plain data --------------------------------------------------------------------------------
 
     def describe(self) -> str:
-        """Return what a learner and its problems must agree on."""
+        """Return the description that must be the same for a learner and its problems."""
         return repr(self)
 
     def __repr__(self) -> str:

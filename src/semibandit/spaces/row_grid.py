@@ -54,7 +54,7 @@ def make_rows(kinds: Sequence[Kind]) -> tuple[tuple[tuple[Any, ...], ...], tuple
     shape = [len(values) for _, values in factors]
     index = np.indices(shape).reshape(len(shape), len(combined))
     axes = [
-        Axis(index[k] / shape[k], float(shape[k]), apart=len(knobs) > 1 or knobs[0] in choices)
+        Axis(index[k] / shape[k], float(shape[k]), detached=len(knobs) > 1 or knobs[0] in choices)
         for k, (knobs, _) in enumerate(factors)
     ]
     return tuple(tuple(row[i] for i in order) for row in combined), tuple(axes)
