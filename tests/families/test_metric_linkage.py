@@ -11,10 +11,10 @@ from scipy.spatial.distance import pdist, squareform
 import semibandit as sb
 from reference import metric_linkage as reference
 from semibandit.clustering import KMeansCost, TargetDistance
+from semibandit.families.linkage.connected import MixedDistances, TreeSearch
 from semibandit.families.linkage.curves import CriticalCurve
 from semibandit.families.linkage.metric import LINKAGES
 from semibandit.families.linkage.pieces import END, engine, tree_pieces
-from semibandit.families.linkage.search import MixedDistances, TreeSearch
 
 UNIT = 2.0**-49  # that of 9 to 16 rows
 KINDS = ("random", "close", "euclidean", "integers", "zeros", "all equal")

@@ -61,7 +61,7 @@ class _PruningCost(TreeCost):
         """Return the least cost of k clusters, relative to that of one."""
         costs = self._cluster_costs(D, tree)
         least, _ = best_pruning(tree, costs, self.n_clusters)
-        # Splitting lowers the cost for points in space, but other distances may have it otherwise.
+        # Splitting lowers the cost of Euclidean points; other distances may raise it.
         return min(1.0, least / float(costs[-1])) if costs[-1] > 0.0 else 0.0
 
     @abstractmethod

@@ -60,7 +60,7 @@ def diameters(distances: FloatArray, tree: Layout) -> FloatArray:
     from semibandit.clustering._kernels import largest_within
 
     if not isinstance(tree, Layout):
-        raise TypeError(f"tree must be what layout(Z) returns, got {tree!r}")
+        raise TypeError(f"tree must be a Layout, as returned by layout(Z), got {tree!r}")
     return largest_within(square(distances, tree.leaves.size), tree)
 
 
