@@ -14,16 +14,6 @@ def write_files(folder):
         (folder / f"{k}.kp").write_text(f"4 {7 + k}\n6 5\n5 4\n4 3\n{k} 2\n")
 
 
-def test_partitions_differ_in_width():
-    widths = {}
-    for partition in ("output", "order"):
-        result = play("-T", 30, "--kind", "uncorrelated", "-f", "semi-bandit", "--partition", partition)
-        assert result.exit_code == 0, result.output
-        row = next(line for line in result.output.splitlines() if "semi-bandit" in line)
-        widths[partition] = float(row.split()[4])
-    assert widths["output"] > 3 * widths["order"]
-
-
 def test_bounds_are_shown_next_to_what_was_measured():
     result = play("-T", 100, "--n", 5, "--kappa", 1, "--rho-max", 3, "-f", "semi-bandit")
     assert result.exit_code == 0, result.output

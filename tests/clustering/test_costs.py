@@ -208,7 +208,7 @@ def test_sizes_are_checked_before_a_kernel_sees_them():
         with pytest.raises(ValueError, match="distances must be those of the 4 points"):
             sb.clustering.diameters(distances, tree)
     assert sb.clustering.diameters(np.ones(6), tree)[-1] == 1.0
-    with pytest.raises(TypeError, match="tree must be what layout"):
+    with pytest.raises(TypeError, match="tree must be a Layout"):
         sb.clustering.diameters(np.zeros((4, 4)), LARGE)
     with pytest.raises(ValueError, match="must merge each cluster exactly once"):
         sb.clustering.layout(LARGE + 0.5)

@@ -121,24 +121,6 @@ def test_metric_linkage_reveals_connected_sets_of_equal_loss(n, seed, largest, l
                     assert problem.loss(rho, space.alphas[row]) == loss
 
 
-def test_sets_of_equal_loss_hold_those_of_equal_tree():
-    rng = np.random.default_rng(7)
-    narrow, wide = (
-        sb.streams.digits_two_metrics(4, (2, 3, 6), seed=1, n_rows=6, partition=partition)
-        for partition in ("tree", "loss")
-    )
-    wider = []
-    for by_tree, by_loss in zip(narrow, wide, strict=True):
-        for _ in range(6):
-            rho, alpha = float(rng.random()), by_loss.space.alphas[rng.integers(6)]
-            trees, losses = by_tree.reveal(rho, alpha), by_loss.reveal(rho, alpha)
-            x = np.concatenate([lo + (hi - lo) * rng.random(5) for lo, hi in trees.domain])
-            np.testing.assert_array_equal(trees(x), losses(x))
-            wider.append(sum(np.diff(losses.domain)[:, 0]) / sum(np.diff(trees.domain)[:, 0]))
-    assert min(wider) >= 1.0 - 1e-12
-    assert np.median(wider) > 2.0
-
-
 def test_a_cost_that_looks_at_distances_has_sets_in_one_row():
     d0, d1 = distances(8, 1, 0), distances(8, 2, 0)
     space = sb.Strips(4, sb.Interval(0, 1))

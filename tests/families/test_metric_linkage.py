@@ -217,33 +217,6 @@ def test_scale_does_not_matter(factor):
     assert scaled.losses() == plain.losses()
 
 
-# -- learning --------------------------------------------------------------------------------------------
-
-
-def test_a_learner_finds_the_better_metric_and_linkage():
-    def instances():
-        rng = np.random.default_rng(3)
-        for _ in range(120):
-            target = rng.permutation(np.arange(12) % 3)
-            good = (target[:, None] != target) * 1.0 + 0.8 * rng.random((12, 12))
-            bad = rng.random((12, 12)) * 2
-            pair = [np.triu(d, 1) + np.triu(d, 1).T for d in (bad, good)]
-            yield sb.MetricLinkage(*pair, TargetDistance(target), space=rows_of(5))
-
-    problems = list(instances())
-    history = sb.play(sb.Exp3Set(rows_of(5), seed=0, horizon=120), problems)
-    best = history.best()
-    assert best.alpha > 0.5
-    total = {
-        (rho, alpha): sum(problem.loss(rho, alpha) for problem in problems)
-        for rho in (0.0, 0.5, 1.0)
-        for alpha in (0.0, 0.5, 1.0)
-    }
-    least = best.mean_loss * len(problems)
-    assert least <= min(total.values()) + 1e-9
-    assert history.regret()[-1] < 0.5 * (total[0.5, 0.0] - least)
-
-
 # -- critical curves -------------------------------------------------------------------------------------
 
 
