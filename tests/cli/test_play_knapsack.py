@@ -30,7 +30,7 @@ def test_bounds_need_smooth_values(tmp_path):
         assert result.output.count("unknown") == 2  # neither how many break, nor the regret
 
 
-def test_files(tmp_path):
+def test_files_are_played(tmp_path):
     write_files(tmp_path)
     result = play("--files", tmp_path)
     assert result.exit_code == 0, result.output

@@ -110,7 +110,7 @@ def test_a_rho_right_of_an_edge_in_its_cell_reveals_its_own_piece():
     assert problem.reveal(0.5).domain == ((0.375, 1.0),)
 
 
-def test_an_output_at_the_right_end_alone():
+def test_an_output_of_the_right_end_alone_is_revealed_there():
     problem = sb.BlackBox(lambda _, rho: rho == 1.0, None, sb.Interval(0, 1), float, 1e-3)
     assert problem.reveal(0.4) == problem.losses() == sb.PiecewiseConstant([0, 1], [0])
     assert problem.reveal(1.0) == sb.PiecewiseConstant([1 - 2.0**-10, 1], [1])
@@ -230,7 +230,7 @@ def test_check_raises_if_an_output_recurs():
         (np.array([1]), None, False),
     ],
 )
-def test_same_output(a, b, same):
+def test_outputs_are_compared_by_content(a, b, same):
     assert same_output(a, b) is same
     assert same_output(b, a) is same
 

@@ -260,7 +260,7 @@ def test_condensed_and_square_are_the_same():
 
 @pytest.mark.parametrize("linkage", LINKAGES)
 @pytest.mark.parametrize("partition", ["tree", "sequence"])
-def test_one_point(linkage, partition):
+def test_one_point_has_an_empty_tree(linkage, partition):
     for D in ([[0.0]], []):
         problem = sb.Linkage(D, KMeansCost(1), linkage, partition=partition)
         assert problem.tree(0.5).shape == (0, 4)

@@ -220,7 +220,7 @@ def test_scale_does_not_matter(factor):
 # -- critical curves -------------------------------------------------------------------------------------
 
 
-def test_curves_along_rows_and_columns():
+def test_curves_are_zero_at_their_roots_along_rows_and_columns():
     rng = np.random.default_rng(9)
     found = 0
     for _ in range(40):

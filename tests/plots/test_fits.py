@@ -4,7 +4,7 @@ import semibandit as sb
 from semibandit.plots import fits
 
 
-def test_the_curve_its_band_and_the_best():
+def test_the_curve_shows_its_band_and_the_best():
     result = sb.fit(sb.streams.synthetic(200))
     ax = sb.plots.fit(result, default=0.25)
     labels = [text.get_text() for text in ax.get_legend().get_texts()]

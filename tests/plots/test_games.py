@@ -12,7 +12,7 @@ def test_regret_curve_shows_the_regret():
     assert np.array_equal(curve.get_ydata(), HISTORY.regret())
 
 
-def test_loss_function_shades_what_was_revealed():
+def test_loss_function_shades_the_revealed_interval():
     problem = HISTORY.problems[3]
     rho = float(HISTORY.rho[3])
     ax = sb.plots.loss_function(problem, rho)
@@ -36,7 +36,7 @@ def test_dendrogram_has_a_bracket_for_each_merge_and_a_dot_for_each_point():
     assert "ρ = 0.3" in ax.get_title()
 
 
-def test_loss_function_of_lines():
+def test_linear_pieces_are_drawn_as_lines():
     problem = sb.PostedPrice([0.2, 0.5], loss="utility")
     line = sb.plots.loss_function(problem, 0.3).get_lines()[0]
     assert line.get_xdata().tolist() == [0.0, 0.2, 0.2, 0.5, 0.5, 1.0]
@@ -70,7 +70,7 @@ def test_certificates_stand_beside_the_names():
     ]
 
 
-def test_regret_over_runs():
+def test_regret_may_be_drawn_over_runs():
     history = sb.play(sb.Exp3Set(sb.Interval(0, 1), seed=0), sb.streams.synthetic(20, seed=0), probes=2)
     ax = sb.plots.regret(history, by="run")
     curve = ax.get_lines()[0]
