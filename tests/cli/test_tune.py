@@ -265,7 +265,7 @@ def process(*arguments, encoding="utf-8"):
 
 
 def start(command):
-    """Tune online in a process of its own."""
+    """Tune online in a separate process."""
     words = ["tune", "--online", "--space", "0:1", "--state", "knob.db", command, "inst"]
     return subprocess.Popen([*MAIN, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -341,7 +341,7 @@ def test_no_command_outlives_us(folder, number):
 
 
 def alive(pid):
-    """Running, and not just a zombie that nobody has waited for."""
+    """Return whether a process is running, and not a zombie."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rpartition(")")[2].split()[0] != "Z"

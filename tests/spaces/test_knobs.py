@@ -124,7 +124,7 @@ def test_no_piece_of_a_function_is_lost_on_the_line(data):
 
 
 def _told_beside(function, value, knobs):
-    """All that is told of values so close that they share a point of the line."""
+    """Losses at all values so close that they share a point of the line."""
     kind, near = knobs.knobs["x"], 4 * np.spacing(np.abs(knobs.line.span).max())
     lo, hi = (value * math.exp(s) if kind.log else value + s for s in (-near, near))
     lo, hi = max(lo, kind.lo), min(hi, kind.hi)

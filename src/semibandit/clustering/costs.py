@@ -85,8 +85,8 @@ class KMeansCost(_PruningCost):
 class KMedianCost(_PruningCost):
     """The k-median cost of the best k-pruning, relative to the cost of a single cluster.
 
-    The cost of a cluster is the sum of distances to its medoid, the point of its own that makes this sum
-    smallest. Distances that are not a metric may put the ratio above 1; it is cut off there.
+    The cost of a cluster is the sum of distances to its medoid, the member that makes this sum smallest.
+    Distances that are not a metric may put the ratio above 1; it is cut off there.
     O(n² + nk) per tree.
     """
 

@@ -182,7 +182,7 @@ class Line:
     def arrange(self, rows: npt.NDArray[Any], lo: FloatArray, hi: FloatArray) -> tuple[FloatArray, IntArray]:
         """Return the edges of intervals of rows on the line, and the interval between each two; -1: none.
 
-        An interval too narrow for a double of its own gets the next double of its row, unless another
+        An interval that contains no double gets the next double of its row, unless another
         interval has it.
         """
         left, right = self._edges(np.stack((rows, rows)), np.stack((lo, hi)))

@@ -2,7 +2,7 @@
 
 | module | |
 |---|---|
-| `command`, `process`, `reaper` | fill in a command template, run it, and kill what is left running |
+| `command`, `process`, `reaper` | fill in a command template, run it, and kill its remaining processes |
 | `rules` | turn outcomes into losses |
 | `player`, `record` | play one round, and its record |
 | `plans`, `jobs` | claim runs from a study, and play several at once |
