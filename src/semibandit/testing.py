@@ -62,7 +62,7 @@ Stretches = tuple[Stretch, ...]
 
 
 def check_problem(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float | None = None) -> None:
-    """Run all checks; the first that fails raises an AssertionError that says what is wrong and where.
+    """Run all checks; the first that fails raises an AssertionError with the reason and the place.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ def run(*arguments):
     return CliRunner().invoke(app, ["dispersion", *arguments])
 
 
-def test_a_dispersed_stream(tmp_path):
+def test_a_dispersed_stream_is_reported_with_its_bounds(tmp_path):
     png = tmp_path / "x.png"
     result = run("synthetic", "--rounds", "400", "--png", str(png))
     assert result.exit_code == 0, result.output
@@ -31,7 +31,7 @@ def test_a_dispersed_stream(tmp_path):
         (("synthetic", "-T", "1000", "--spread", "1e-6"), "not dispersed: 900 of 1000"),
     ],
 )
-def test_streams_that_are_not_dispersed(arguments, message):
+def test_streams_that_are_not_dispersed_are_named(arguments, message):
     result = run(*arguments)
     assert result.exit_code == 0, result.output
     assert "not dispersed:" in result.output

@@ -43,7 +43,7 @@ def test_files_are_fitted_exactly(knapsacks):
     assert fit("knapsack", "--files", knapsacks, "-T", 5).output.count("over 5 instances") == 1
 
 
-def test_held_out_files_and_a_picture(knapsacks, tmp_path):
+def test_held_out_files_check_the_parameter(knapsacks, tmp_path):
     result = fit("knapsack", "--files", knapsacks, "--holdout", 0.25, "--png", tmp_path / "fit.png")
     assert result.exit_code == 0, result.output
     assert "over 9 instances" in cells(result, "mean loss")
@@ -64,7 +64,7 @@ def test_bad_files_stop_it_or_are_counted_and_named(knapsacks):
     assert "broken.kp, line 2" in result.output + result.stderr
 
 
-def test_clusterings_from_files(tmp_path):
+def test_clusterings_from_files_are_fitted(tmp_path):
     for k in range(4):
         points = "".join(f"{x},{x * k % 7},{x % 2}\n" for x in range(9))
         (tmp_path / f"{k}.csv").write_text("x,y,class\n" + points)
@@ -82,18 +82,7 @@ def test_two_parameters_are_drawn(tmp_path):
     assert (tmp_path / "fit.png").exists()
 
 
-def test_many_jobs():
+def test_the_result_is_the_same_for_any_number_of_jobs():
     result = fit("synthetic", "-T", 60, "--jobs", 2, "--chunk", 7)
     assert result.exit_code == 0, result.output
     assert cells(result, "best ρ") == cells(fit("synthetic", "-T", 60), "best ρ")
-
-
-def test_an_unknown_scheduler(monkeypatch):
-    distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr(distributed, "Client", unreachable)
-    result = fit("synthetic", "-T", 5, "--scheduler", "tcp://nowhere:1")
-    assert isinstance(result.exception, OSError)
-
-
-def unreachable(address):
-    raise OSError(f"no scheduler at {address}")

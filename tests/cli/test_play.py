@@ -35,7 +35,7 @@ def run(*arguments):
     ],
     ids=lambda value: value[0] if len(value) != 3 else None,
 )
-def test_all_kinds_of_feedback(arguments, words, tmp_path):
+def test_every_family_is_played_with_all_kinds_of_feedback(arguments, words, tmp_path):
     png, table = tmp_path / "game.png", tmp_path / "game.csv"
     result = run("play", *arguments, "-T", 40, "--png", png, "--csv", table)
     assert result.exit_code == 0, result.output
@@ -69,7 +69,7 @@ def test_full_feedback_is_timed_where_it_is_computed(monkeypatch):
     assert float(row.split()[-1]) >= 2000  # microseconds
 
 
-def test_one_kind_of_feedback_and_the_provable_learner():
+def test_one_kind_of_feedback_is_played_by_the_provable_learner():
     result = run("play", "synthetic", "--rounds", "50", "-f", "semi-bandit", "--provable", "--wander")
     assert result.exit_code == 0, result.output
     assert "Theorem 3" in result.output
@@ -152,7 +152,7 @@ def test_a_mistake_is_one_line_without_a_traceback(arguments, message):
     assert "Traceback" not in result.stderr
 
 
-def test_version_and_help():
+def test_version_and_help_are_printed():
     assert run("--version").output.startswith("semibandit 0.")
     for arguments in (["--help"], ["play", "--help"], ["dispersion", "--help"], ["tune", "--help"]):
         assert run(*arguments).exit_code == 0

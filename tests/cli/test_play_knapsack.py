@@ -1,6 +1,5 @@
 """`semibandit play knapsack` on streams and on files."""
 
-import pytest
 from typer.testing import CliRunner
 
 from semibandit.cli import app
@@ -13,16 +12,6 @@ def play(*arguments):
 def write_files(folder):
     for k in range(5):
         (folder / f"{k}.kp").write_text(f"4 {7 + k}\n6 5\n5 4\n4 3\n{k} 2\n")
-
-
-def test_partitions_differ_in_width():
-    widths = {}
-    for partition in ("output", "order"):
-        result = play("-T", 30, "--kind", "uncorrelated", "-f", "semi-bandit", "--partition", partition)
-        assert result.exit_code == 0, result.output
-        row = next(line for line in result.output.splitlines() if "semi-bandit" in line)
-        widths[partition] = float(row.split()[4])
-    assert widths["output"] > 3 * widths["order"]
 
 
 def test_bounds_are_shown_next_to_what_was_measured():
@@ -41,7 +30,7 @@ def test_bounds_need_smooth_values(tmp_path):
         assert result.output.count("unknown") == 2  # neither how many break, nor the regret
 
 
-def test_files(tmp_path):
+def test_files_are_played(tmp_path):
     write_files(tmp_path)
     result = play("--files", tmp_path)
     assert result.exit_code == 0, result.output
@@ -50,33 +39,3 @@ def test_files(tmp_path):
     assert "2 knapsacks from files" in result.output
     result = play("--files", tmp_path / "0.kp", "--files", tmp_path / "4.kp", "-f", "semi-bandit")
     assert "2 knapsacks from files" in result.output
-
-
-def test_bad_files_stop_the_game_or_are_counted(tmp_path):
-    write_files(tmp_path)
-    (tmp_path / "broken.kp").write_text("3 7\n6 5\n")
-    result = play("--files", tmp_path)
-    assert result.exit_code != 0
-    assert f"{tmp_path / 'broken.kp'}, line 2: cut short" in str(result.exception)
-    result = play("--files", tmp_path, "--skip-bad", "-f", "bandit")
-    assert result.exit_code == 0, result.output
-    assert "5 knapsacks from files, by name (1 bad files skipped)" in result.output
-    assert "broken.kp, line 2" in result.output + result.stderr
-    result = CliRunner().invoke(app, ["dispersion", "knapsack", "--files", str(tmp_path), "--skip-bad"])
-    assert "5 knapsacks from files, by name (1 bad files skipped)" in result.output
-    assert "too few functions for a verdict: 5" in result.output
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--kind", "none"), "kind must be one of"),
-        (("--kappa", "0.5"), "kappa must be"),
-        (("--rho-max", "0"), "lo must be below hi"),
-        (("--files", "no/such/folder"), "no file, folder or match"),
-    ],
-)
-def test_mistakes(arguments, message):
-    result = play(*arguments)
-    assert result.exit_code != 0
-    assert message in str(result.exception)

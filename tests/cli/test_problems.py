@@ -34,15 +34,5 @@ def option(name):
 
 
 @families
-def test_help_is_made_of_sentences(family):
-    for command in ("play", "dispersion"):
-        result = CliRunner().invoke(app, [command, family.name, "--help"])
-        assert result.exit_code == 0
-        assert family.make.__doc__ in " ".join(result.output.split())
-        for shared in ("--rounds", "--seed", "--png"):
-            assert shared in result.output
-
-
-@families
 def test_the_docs_list_it(family):
     assert f"| `{family.name}` | {family.make.__doc__} |\n" in DOCS.read_text()

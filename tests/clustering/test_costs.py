@@ -93,7 +93,7 @@ def test_kmedian_cost_is_the_sum_of_distances_to_the_medoids(k):
         assert KMedianCost(k)(D, Z) == pytest.approx(least(Z, k, to_medoid) / to_medoid(12), abs=1e-12)
 
 
-def test_dasgupta_cost_by_its_definition():
+def test_dasgupta_cost_is_that_of_its_definition():
     for D, Z, _ in trees(8):
         parts = members(Z)
         worth = sum(
@@ -171,7 +171,7 @@ def test_diameters():
         assert diameters(D, layout(Z)).tolist() == expected
 
 
-def test_errors():
+def test_bad_arguments_are_named():
     Z = hierarchy.complete([1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="n_clusters must be at most the number of points, 3, got 4"):
         KMeansCost(4)(np.zeros((3, 3)), Z)

@@ -49,7 +49,7 @@ def smooth(request):
     return lambda: sampler(rng, N), kappa
 
 
-def test_bounds_hold(smooth):
+def test_density_bounds_hold(smooth):
     draw, kappa = smooth
     lower, upper = peak_density_limits(draw(), 0.005)
     assert lower <= kappa <= 1.05 * upper  # as the table of distributions says
@@ -110,7 +110,7 @@ ATTAINED = {
 
 
 @pytest.mark.parametrize("name", ATTAINED)
-def test_bounds_are_attained(name):
+def test_density_bounds_are_nearly_attained(name):
     draw, bound, width = ATTAINED[name]
     lower, _ = check(draw(np.random.default_rng(3)), bound, width)
     assert lower > 0.9 * bound

@@ -110,7 +110,7 @@ def test_a_rho_right_of_an_edge_in_its_cell_reveals_its_own_piece():
     assert problem.reveal(0.5).domain == ((0.375, 1.0),)
 
 
-def test_an_output_at_the_right_end_alone():
+def test_an_output_of_the_right_end_alone_is_revealed_there():
     problem = sb.BlackBox(lambda _, rho: rho == 1.0, None, sb.Interval(0, 1), float, 1e-3)
     assert problem.reveal(0.4) == problem.losses() == sb.PiecewiseConstant([0, 1], [0])
     assert problem.reveal(1.0) == sb.PiecewiseConstant([1 - 2.0**-10, 1], [1])
@@ -210,16 +210,6 @@ def test_check_raises_if_an_output_recurs():
     assert problem.reveal(0.5).domain[0] == pytest.approx((0.4, 0.6), abs=1e-9)
 
 
-def test_checked_points_are_the_same_for_the_same_interval():
-    steps = Steps([0, 0.25, 1])
-    problem = sb.BlackBox(steps, None, sb.Interval(0, 1), LOSS, check=10)
-    problem.reveal(0.5)
-    steps.runs.clear()
-    problem.reveal(0.6)
-    assert steps.runs[0] == 0.6
-    assert not any(0.25 < x < 0.5 for x in steps.runs), "a point checked before is not run again"
-
-
 # -- comparing, losses of outputs, bad input --------------------------------------------------------
 
 
@@ -240,7 +230,7 @@ def test_checked_points_are_the_same_for_the_same_interval():
         (np.array([1]), None, False),
     ],
 )
-def test_same_output(a, b, same):
+def test_outputs_are_compared_by_content(a, b, same):
     assert same_output(a, b) is same
     assert same_output(b, a) is same
 
@@ -304,45 +294,6 @@ def test_a_rho_outside_and_a_loss_that_is_no_number():
     assert problem.n_runs == 0
     with pytest.raises(ValueError, match="the value of loss must be finite, got nan"):
         problem.loss(0.5)
-
-
-# -- the grid -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("lo", "hi"), [*SPACES, (1e15, 1e15 + 8), (-1e-300, 1e-300), (-7.3, 1e9)])
-@pytest.mark.parametrize("tolerance", [1e-2, 1e-13])
-def test_grid_points_are_distinct_and_in_their_own_cell(lo, hi, tolerance):
-    grid = DyadicGrid(lo, hi, tolerance * (hi - lo))
-    first, last = range(min(grid.n_cells, 300)), range(max(grid.n_cells - 300, 0), grid.n_cells + 1)
-    for indices in (first, last):
-        points = [grid.point(i) for i in indices]
-        assert all(a < b for a, b in itertools.pairwise(points))
-        assert [grid.cell(x) for x in points] == list(indices)
-        assert all(
-            grid.cell(math.nextafter(x, -math.inf)) == i - 1
-            for i, x in zip(indices, points, strict=True)
-            if i
-        )
-    assert grid.point(0) == lo
-    assert grid.point(grid.n_cells) == hi
-
-
-@pytest.mark.parametrize("levels", range(5))
-def test_the_next_probe_is_the_coarsest_point(levels):
-    grid = DyadicGrid(0.0, 1.0, 2.0**-levels)
-    n = grid.n_cells
-    assert n == 2**levels
-    halves = [i / 2 for i in range(2 * n + 1)]  # grid points and middles of cells
-    for a, b in itertools.combinations(halves, 2):
-        inside = [i for i in range(1, n) if a < i < b]
-        probe = grid.between(a / n, b / n)
-        if not inside:
-            assert probe is None
-            assert grid.most_probes(a / n, b / n) == 0
-            continue
-        coarse = max(inside, key=lambda i: i & -i)
-        assert probe == coarse / n
-        assert grid.most_probes(a / n, b / n) == math.log2(coarse & -coarse) + 1
 
 
 # -- against the exact families -------------------------------------------------------------------

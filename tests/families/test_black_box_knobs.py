@@ -57,22 +57,6 @@ def test_ends_on_a_log_scale_are_found_to_the_tolerance():
     assert best.values["alpha"] < 0.003
 
 
-def test_a_learner_plays_black_boxes_with_knobs():
-    knobs = sb.Knobs(alpha=sb.Real(1e-4, 1, log=True), mode=MODES)
-    rng = np.random.default_rng(0)
-    boxes = [
-        sb.BlackBox(
-            lambda x, alpha, mode: (alpha > x, alpha > 10 * x, mode), x, knobs,
-            lambda output: 0.5 - 0.3 * output[0] + 0.4 * output[1] + 0.1 * (output[2] == "fast"), 1e-3,
-        )
-        for x in rng.uniform(0.005, 0.02, 120)
-    ]  # fmt: skip
-    history = sb.play(sb.Exp3Set(knobs, seed=0), boxes)
-    assert history.loss[60:].mean() < 0.4
-    assert (history.lo <= history.values["alpha"]).all()
-    assert (history.values["alpha"] <= history.hi).all()
-
-
 def test_bad_values_and_endless_outputs_raise():
     knobs = sb.Knobs(alpha=sb.Real(1e-4, 1, log=True), mode=MODES)
     box = sb.BlackBox(lambda x, alpha, mode: alpha, 0, knobs, float, max_runs=500)

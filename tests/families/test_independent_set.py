@@ -74,22 +74,17 @@ def test_losses_are_those_of_exact_arithmetic(instance, adaptive):
     assert_matches_reference(*instance, adaptive)
 
 
-def test_losses_are_exact_for_negative_parameters(adaptive):
-    rng = np.random.default_rng(6)
-    weights, edges = rng.integers(1, 20, 7), random_graph(rng, 7, 0.5)
-    assert_matches_reference(weights, edges, adaptive, sb.Interval(-1.5, 1))
-
-
 @settings(max_examples=25, derandomize=True, deadline=None)
 @given(
     st.lists(st.integers(1, 9), min_size=1, max_size=6),
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12),
     st.booleans(),
+    st.sampled_from([SPACE, sb.Interval(-1.5, 1)]),
 )
-def test_losses_are_exact_for_small_graphs(weights, pairs, adaptive):
+def test_losses_are_exact_for_small_graphs(weights, pairs, adaptive, space):
     n = len(weights)
     edges = [(a, b) for a, b in pairs if a != b and a < n and b < n]
-    assert_matches_reference(weights, edges, adaptive)
+    assert_matches_reference(weights, edges, adaptive, space)
 
 
 def test_problem_contract_holds(instance, adaptive):
@@ -97,12 +92,6 @@ def test_problem_contract_holds(instance, adaptive):
         problem = sb.IndependentSet(*instance, adaptive=adaptive, loss=loss)
         assert isinstance(problem, sb.Problem)
         sb.testing.check_problem(problem, n_points=25)
-
-
-def test_problem_contract_holds_on_larger_graphs(adaptive):
-    for problem in sb.streams.independent_set(3, vertices=80, adaptive=adaptive, seed=2):
-        assert len(problem.losses()) > 3
-        sb.testing.check_problem(problem, n_points=12)
 
 
 def test_sets_are_independent_and_maximal(adaptive):
@@ -130,13 +119,6 @@ def test_no_independent_set_exceeds_the_bound():
             if not any(near[v] & set(chosen) for v in chosen)
         )
         assert best <= problem.bound + 1e-12 <= problem.weights.sum() + 2e-12
-
-
-def test_adaptive_degrees_lose_less_at_one():
-    # Removing the heavy middle frees one end of its neighbours.
-    stream = [sb.streams.independent_set(20, adaptive=adaptive, seed=4) for adaptive in (False, True)]
-    static, adaptive = (np.mean([problem.loss(1.0) for problem in one]) for one in stream)
-    assert adaptive < static
 
 
 def test_bad_arguments_are_refused():

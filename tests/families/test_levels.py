@@ -11,7 +11,7 @@ from scipy.spatial.distance import squareform
 import semibandit as sb
 from reference import linkage as reference
 from reference import metric_linkage as reference_rows
-from semibandit.clustering import DasguptaCost, KMeansCost
+from semibandit.clustering import DasguptaCost
 from semibandit.families.levels import level_set
 from semibandit.families.linkage.linkage import LINKAGES
 
@@ -73,13 +73,6 @@ def test_linkage_reveals_what_the_reference_joins(n, seed, largest, linkage):
         assert problem.reveal(rho) == expected.piece(1.0 if rho >= LAST else rho)
 
 
-@pytest.mark.parametrize("cost", [KMeansCost(3), DasguptaCost(), lambda D, Z: 0.5])
-def test_costs_that_differ_for_all_trees_or_for_none(cost):
-    by_tree = sb.Linkage(distances(20, 3, 0), cost)
-    problem = sb.Linkage(by_tree.distances, cost, partition="loss")
-    assert_reveals_the_pieces_of(problem, by_tree.losses().compress(), np.random.default_rng(1))
-
-
 def test_a_walk_builds_each_tree_of_its_interval_once_and_one_beyond_either_end():
     by_tree = sb.streams.clustering("digits", 1, seed=3)[0]
     trees, losses = by_tree.losses(), by_tree.losses().compress()
@@ -90,15 +83,6 @@ def test_a_walk_builds_each_tree_of_its_interval_once_and_one_beyond_either_end(
         # A certificate may end where no tree does, which adds a few.
         assert inside <= problem.n_runs - (lo > 0.0) - (hi < 1.0) <= 1.2 * inside + 2
     assert len(losses) > 1
-
-
-def test_runs_are_counted():
-    problem = sb.Linkage(distances(8, 0, 0), KMeansCost(2))
-    problem.loss(0.3), problem.reveal(0.4), problem.tree(0.1)
-    assert problem.n_runs == 3
-    rows = sb.MetricLinkage(distances(8, 0, 0), distances(8, 1, 0), KMeansCost(2))
-    rows.loss(0.3, 0.2), rows.reveal(0.4, 0.5), rows.tree(0.1, 0.9)
-    assert rows.n_runs == 3
 
 
 # -- two metrics -----------------------------------------------------------------------------------------
@@ -135,24 +119,6 @@ def test_metric_linkage_reveals_connected_sets_of_equal_loss(n, seed, largest, l
                 if a <= rho <= b - problem.unit:
                     assert problem.reveal(rho, space.alphas[row]) == expected
                     assert problem.loss(rho, space.alphas[row]) == loss
-
-
-def test_sets_of_equal_loss_hold_those_of_equal_tree():
-    rng = np.random.default_rng(7)
-    narrow, wide = (
-        sb.streams.digits_two_metrics(4, (2, 3, 6), seed=1, n_rows=6, partition=partition)
-        for partition in ("tree", "loss")
-    )
-    wider = []
-    for by_tree, by_loss in zip(narrow, wide, strict=True):
-        for _ in range(6):
-            rho, alpha = float(rng.random()), by_loss.space.alphas[rng.integers(6)]
-            trees, losses = by_tree.reveal(rho, alpha), by_loss.reveal(rho, alpha)
-            x = np.concatenate([lo + (hi - lo) * rng.random(5) for lo, hi in trees.domain])
-            np.testing.assert_array_equal(trees(x), losses(x))
-            wider.append(sum(np.diff(losses.domain)[:, 0]) / sum(np.diff(trees.domain)[:, 0]))
-    assert min(wider) >= 1.0 - 1e-12
-    assert np.median(wider) > 2.0
 
 
 def test_a_cost_that_looks_at_distances_has_sets_in_one_row():
@@ -192,23 +158,6 @@ def stairs(edges, rho):
 
 def odd(count):
     return count // 2 % 2 / 2
-
-
-@pytest.mark.parametrize("check", sb.testing.CHECKS)
-@pytest.mark.parametrize(
-    "problem",
-    [
-        sb.streams.clustering("elongated", 1, per_class=8, partition="loss")[0],
-        sb.streams.digits_two_metrics(1, (2, 3, 5), n_rows=4, partition="loss")[0],
-        sb.Knapsack(*knapsack(0), partition="loss"),
-        sb.IndependentSet(*graph(0), adaptive=True, partition="loss"),
-        sb.Seeding(blobs(0), 2, iterations=5, partition="loss"),
-        sb.BlackBox(stairs, [0.21, 0.4, 0.83], sb.Interval(0, 1), odd, partition="loss"),
-    ],
-    ids=lambda problem: type(problem).__name__,
-)
-def test_contract(problem, check):
-    check(problem)
 
 
 # -- other families --------------------------------------------------------------------------------------
@@ -257,15 +206,6 @@ def test_a_black_box_joins_outputs_of_equal_loss(edges, at):
             continue  # in the cell of an edge the interval begins at rho itself
         assert box.reveal(rho) == losses.piece(rho)
         assert box.loss(rho) == losses(rho)
-
-
-def test_a_loss_that_comes_back_does_not_mislead_a_black_box():
-    """Bisection on the loss itself would step over the pieces in between."""
-    edges = [i / 16 for i in range(2, 9)]
-    box = sb.BlackBox(stairs, edges, sb.Interval(0, 1), odd, tolerance=2.0**-10, partition="loss")
-    assert box.reveal(0.05).domain == ((0.0, 3 / 16),)
-    assert box.reveal(0.4).domain == ((5 / 16, 7 / 16),)
-    assert box.reveal(1.0).domain == ((7 / 16, 1.0),)
 
 
 def test_a_walk_over_endless_outputs_of_one_loss_is_given_up():

@@ -11,7 +11,6 @@ import semibandit as sb
 from reference import linkage as reference
 from semibandit.clustering import KMeansCost, TargetDistance
 from semibandit.families.linkage import pieces
-from semibandit.families.linkage.distances import Distances
 from semibandit.families.linkage.linkage import LINKAGES
 
 LAST = reference.LAST
@@ -105,21 +104,6 @@ def test_trees_at_both_ends_are_scipys():
             np.testing.assert_allclose(ours[:, 2], theirs[:, 2], rtol=0 if method != "average" else 1e-13)
 
 
-@pytest.mark.parametrize("kind", ["grid", "integers", "all equal", "duplicates"])
-def test_single_linkage_heights_are_scipys_under_ties(kind):
-    D = instance(kind, 40)
-    ours = sb.Linkage(D, KMeansCost(2)).tree(0.0)
-    assert np.array_equal(ours[:, 2], hierarchy.single(squareform(D))[:, 2])
-
-
-def test_tree_is_a_valid_scipy_linkage_matrix():
-    Z = sb.Linkage(instance("grid", 30), KMeansCost(2)).tree(0.7)
-    assert hierarchy.is_valid_linkage(Z)
-    assert hierarchy.is_monotonic(Z)
-    assert hierarchy.dendrogram(Z, no_plot=True)["ivl"]
-    assert len(np.unique(hierarchy.cut_tree(Z, 4))) == 4
-
-
 # -- pieces ------------------------------------------------------------------------------------------
 
 
@@ -171,26 +155,6 @@ def test_reveal_with_sixty_points_ends_where_the_reference_tree_changes(kind, li
     assert tree(lo) == here == tree(math.nextafter(hi, 0.0))
     assert lo == 0.0 or tree(math.nextafter(lo, 0.0)) != here
     assert hi == 1.0 or tree(hi) != here
-
-
-def test_tree_pieces_join_sequence_pieces():
-    D = instance("euclidean", 40)
-    cost = Recorder()
-    trees = sb.Linkage(D, cost).losses()
-    sequences = sb.Linkage(D, lambda D, Z: len(Z) / 100, partition="sequence").losses()
-    assert len(sequences) > 2 * len(trees)
-    assert set(trees.edges) <= set(sequences.edges)
-
-
-def test_losses_equal_single_runs_on_many_ties():
-    D = instance("grid", 120) + 0.0
-    D[D > 0] += 2.0  # a metric with very many ties
-    problem = sb.Linkage(D, Recorder())
-    losses = problem.losses()
-    for i in range(len(losses)):
-        lo, hi = losses.edges[i : i + 2]
-        for rho in (lo, math.nextafter(hi, 0.0), 0.5 * (lo + hi)):
-            assert problem.loss(rho) == losses.values[i]
 
 
 # -- where rounding decides wrongly -------------------------------------------------------------------------
@@ -285,19 +249,6 @@ def test_cost_is_computed_once_per_tree():
     assert problem.cost.calls == len(problem.cost.seen) <= len(losses)
 
 
-def test_cost_sees_diameters_for_heights():
-    D = instance("euclidean", 15)
-
-    def cost(distances, Z):
-        assert np.array_equal(distances, D)
-        for height, cluster in zip(Z[:, 2], clusters_of(Z), strict=True):
-            points = sorted(cluster)
-            assert height == D[np.ix_(points, points)].max()
-        return 0.5
-
-    assert sb.Linkage(D, cost).losses().compress().values.tolist() == [0.5]
-
-
 def test_condensed_and_square_are_the_same():
     D = instance("euclidean", 12)
     labels = np.arange(12) % 3
@@ -309,7 +260,7 @@ def test_condensed_and_square_are_the_same():
 
 @pytest.mark.parametrize("linkage", LINKAGES)
 @pytest.mark.parametrize("partition", ["tree", "sequence"])
-def test_one_point(linkage, partition):
+def test_one_point_has_an_empty_tree(linkage, partition):
     for D in ([[0.0]], []):
         problem = sb.Linkage(D, KMeansCost(1), linkage, partition=partition)
         assert problem.tree(0.5).shape == (0, 4)
@@ -363,18 +314,6 @@ def test_bad_arguments_are_refused():
         sb.Linkage(D, lambda D, Z: math.nan).loss(0.5)
     with pytest.raises(TypeError, match="matrix of numbers"):
         sb.Linkage("abc", KMeansCost(1))
-
-
-@pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 70])
-def test_condensed_distances_are_unfolded_as_scipy_does_it(n):
-    condensed = np.random.default_rng(n).random(n * (n - 1) // 2)
-    condensed[::7] = 0.0
-    condensed[3:4] = -0.0
-    read = Distances.read("distances", condensed)
-    assert (read.square == (squareform(condensed) if n > 1 else 0.0)).all()
-    positive = condensed[condensed > 0.0]
-    assert read.smallest == positive.min(initial=math.inf)
-    assert read.largest == positive.max(initial=0.0)
 
 
 def test_signs_of_zeros_do_not_matter():

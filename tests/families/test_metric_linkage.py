@@ -10,11 +10,11 @@ from scipy.spatial.distance import pdist, squareform
 
 import semibandit as sb
 from reference import metric_linkage as reference
-from semibandit.clustering import DasguptaCost, KMeansCost, TargetDistance
+from semibandit.clustering import KMeansCost, TargetDistance
+from semibandit.families.linkage.connected import MixedDistances, TreeSearch
 from semibandit.families.linkage.curves import CriticalCurve
 from semibandit.families.linkage.metric import LINKAGES
 from semibandit.families.linkage.pieces import END, engine, tree_pieces
-from semibandit.families.linkage.search import MixedDistances, TreeSearch
 
 UNIT = 2.0**-49  # that of 9 to 16 rows
 KINDS = ("random", "close", "euclidean", "integers", "zeros", "all equal")
@@ -161,36 +161,6 @@ def test_revealed_set_is_the_connected_set_on_a_fine_grid():
     assert checked >= 20
 
 
-def test_sets_are_a_partition():
-    rng = np.random.default_rng(4)
-    for kind in KINDS:
-        d0, d1 = metrics(kind, 9, 5)
-        problem = sb.MetricLinkage(d0, d1, TargetDistance(labels(9)), space=rows_of(8))
-        space = problem.space
-        for _ in range(6):
-            row, rho = int(rng.integers(8)), float(rng.random())
-            seen = problem.reveal(rho, space.alphas[row])
-            assert not np.isnan(seen(space.place(rho, space.alphas[row])))
-            for lo, hi in seen.domain:
-                x = lo + rng.random() * (hi - lo)
-                assert problem.reveal(*space.parameters(*space.line.read(x))) == seen
-
-
-def test_reveal_is_a_part_of_losses():
-    rng = np.random.default_rng(5)
-    d0, d1 = metrics("close", 12, 1)
-    for cost in (TargetDistance(labels(12)), KMeansCost(3), DasguptaCost()):
-        problem = sb.MetricLinkage(d0, d1, cost, space=rows_of(7))
-        whole = problem.losses()
-        for _ in range(10):
-            rho, alpha = float(rng.random()), problem.space.alphas[rng.integers(7)]
-            seen = problem.reveal(rho, alpha)
-            for lo, hi in seen.domain:
-                x = lo + (hi - lo) * rng.random(20)
-                np.testing.assert_array_equal(seen(x), whole(x))
-            assert seen(problem.space.place(rho, alpha)) == problem.loss(rho, alpha)
-
-
 # -- rows ------------------------------------------------------------------------------------------------
 
 
@@ -216,14 +186,6 @@ def test_a_row_is_the_family_with_one_metric(linkage):
                 np.testing.assert_allclose(problem.tree(rho, alpha), one.tree(rho), atol=1e-12)
 
 
-def test_the_ends_of_alpha_are_the_two_metrics():
-    d0, d1 = metrics("random", 12, 3)
-    problem = sb.MetricLinkage(d0, d1, TargetDistance(labels(12)))
-    for alpha, D in ((0.0, d0), (1.0, d1)):
-        np.testing.assert_array_equal(problem.distances(alpha), D)
-        np.testing.assert_array_equal(problem.tree(0.25, alpha), sb.Linkage(D, problem.cost).tree(0.25))
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_equal_metrics_give_one_parameter_in_every_row(kind):
     d0, _ = metrics(kind, 9, 4)
@@ -244,15 +206,6 @@ def assert_close(one, other):
     np.testing.assert_array_equal(one.values, other.values)
 
 
-def test_one_row_is_one_parameter():
-    d0, d1 = metrics("euclidean", 20, 6)
-    problem = sb.MetricLinkage(d0, d1, TargetDistance(labels(20)), space=rows_of(1))
-    one = sb.Linkage(problem.distances(0.5), problem.cost)
-    assert problem.losses() == one.losses()
-    for rho in np.linspace(0, 1, 11):
-        assert problem.reveal(rho, 0.5) == one.reveal(rho)
-
-
 @pytest.mark.parametrize("factor", [1e-300, 1e-160, 1e150, 1e300])
 def test_scale_does_not_matter(factor):
     d0, d1 = metrics("integers", 6, 7)
@@ -264,37 +217,10 @@ def test_scale_does_not_matter(factor):
     assert scaled.losses() == plain.losses()
 
 
-# -- learning --------------------------------------------------------------------------------------------
-
-
-def test_a_learner_finds_the_better_metric_and_linkage():
-    def instances():
-        rng = np.random.default_rng(3)
-        for _ in range(120):
-            target = rng.permutation(np.arange(12) % 3)
-            good = (target[:, None] != target) * 1.0 + 0.8 * rng.random((12, 12))
-            bad = rng.random((12, 12)) * 2
-            pair = [np.triu(d, 1) + np.triu(d, 1).T for d in (bad, good)]
-            yield sb.MetricLinkage(*pair, TargetDistance(target), space=rows_of(5))
-
-    problems = list(instances())
-    history = sb.play(sb.Exp3Set(rows_of(5), seed=0, horizon=120), problems)
-    best = history.best()
-    assert best.alpha > 0.5
-    total = {
-        (rho, alpha): sum(problem.loss(rho, alpha) for problem in problems)
-        for rho in (0.0, 0.5, 1.0)
-        for alpha in (0.0, 0.5, 1.0)
-    }
-    least = best.mean_loss * len(problems)
-    assert least <= min(total.values()) + 1e-9
-    assert history.regret()[-1] < 0.5 * (total[0.5, 0.0] - least)
-
-
 # -- critical curves -------------------------------------------------------------------------------------
 
 
-def test_curves_along_rows_and_columns():
+def test_curves_are_zero_at_their_roots_along_rows_and_columns():
     rng = np.random.default_rng(9)
     found = 0
     for _ in range(40):

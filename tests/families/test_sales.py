@@ -126,12 +126,6 @@ def test_learning_beats_random_prices(stream, loss):
         assert abs(learner.recommend().rho - history.best().rho) < 0.2
 
 
-def test_streams_are_seeded():
-    one, other = sb.streams.second_price(5, seed=1), sb.streams.second_price(5, seed=2)
-    assert one[3].losses() == sb.streams.second_price(9, seed=1)[3].losses()
-    assert one[3].losses() != other[3].losses()
-
-
 def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="values must have at least one entry"):
         sb.PostedPrice([])

@@ -9,8 +9,6 @@ import pytest
 import semibandit as sb
 from reference import seeding as reference
 
-SPACE = sb.Interval(0, 20)
-
 
 def instances():
     """Name -> (points, uniforms)."""
@@ -90,11 +88,6 @@ def test_problem_contract_holds(instance):
         sb.testing.check_problem(problem, n_points=20)
 
 
-def test_problem_contract_holds_on_a_larger_set():
-    problem = sb.streams.seeding(1, points=150, clusters=5, seed=5)[0]
-    sb.testing.check_problem(problem, n_points=12)
-
-
 def test_large_exponents_pick_the_farthest_and_zero_is_uniform():
     rng = np.random.default_rng(4)
     points = rng.normal(0, 1, (40, 2))
@@ -140,6 +133,8 @@ def test_bad_arguments_are_refused():
         sb.Seeding([[1.0], [2.0]], 2, uniforms=[0.5])
     with pytest.raises(TypeError, match="space must be an Interval"):
         sb.Seeding([[1.0]], 1, space=3)
+    with pytest.raises(ValueError, match="points must not have masked entries, got 1 of them"):
+        sb.Seeding(np.ma.masked_array([[0.0], [1.0], [5.0]], mask=[[0], [1], [0]]), 2)
 
 
 def test_uniforms_are_copied():
@@ -157,10 +152,3 @@ def test_the_scale_of_points_does_not_matter(scale):
     ours, theirs = (sb.Seeding(p, 4, iterations=2, seed=3).losses() for p in (points * scale, points))
     assert np.allclose(ours.edges, theirs.edges, rtol=1e-6)
     assert np.allclose(ours.values, theirs.values)
-
-
-def test_masked_points_are_refused():
-    points = np.ma.masked_array([[0.0], [1.0], [5.0]], mask=[[0], [1], [0]])
-    with pytest.raises(ValueError, match="points must not have masked entries, got 1 of them"):
-        sb.Seeding(points, 2)
-    assert sb.Seeding(np.ma.masked_array([[0.0], [1.0]]), 2).loss(1.0) == 0.0

@@ -539,7 +539,7 @@ def test_late_tells_use_the_probability_of_the_ask(space):
         waiting.append((learner.ask(), learner.density()))
         if len(waiting) > 20:
             trial, density = waiting.pop(int(rng.integers(len(waiting))))
-            cell = cell_of(learner, learner._line.home(trial.position))
+            cell = cell_of(learner, learner._line.position(trial.position))
             learner.tell(trial, float(rng.random()))
             share = density.between(np.array(cell))[0]
             assert learner.last_probability == pytest.approx(share, rel=1e-6)

@@ -139,7 +139,7 @@ def test_maximize_is_the_same_race_with_the_other_sign():
     assert up.recommend().evidence.mean == -down.recommend().evidence.mean
 
 
-def test_integers_only():
+def test_an_integer_race_runs_integers_only():
     race = start(100, 300, sb.Interval(1.5 + 1e-9, 32.5 - 1e-9), integer=True, default=6)
     made = [run for stage in play(race, lambda rho, instance: abs(rho - 4) + instance) for run in stage]
     assert {rho for rho, _ in made} <= set(range(2, 33))

@@ -14,7 +14,7 @@ def result():
     return measure(np.random.default_rng(0).random((200, 2)), sb.Interval(0, 1))
 
 
-def test_curves_and_histogram(result, tmp_path):
+def test_curves_and_histogram_show_the_counts(result, tmp_path):
     path = tmp_path / "dispersion.png"
     figure = result.plot(path, title="uniform")
     assert path.read_bytes().startswith(PNG)

@@ -1,11 +1,10 @@
 import numpy as np
-import pytest
 
 import semibandit as sb
 from semibandit.plots import fits
 
 
-def test_the_curve_its_band_and_the_best():
+def test_the_curve_shows_its_band_and_the_best():
     result = sb.fit(sb.streams.synthetic(200))
     ax = sb.plots.fit(result, default=0.25)
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
@@ -31,8 +30,3 @@ def test_long_curves_are_thinned_and_keep_their_minimum(monkeypatch):
     x, y = fits._points(result.function)
     assert x.size <= 21
     assert np.nanmin(y) == result.mean_loss
-
-
-def test_mistakes():
-    with pytest.raises(TypeError, match="result must be a Fit"):
-        sb.plots.fit(3)

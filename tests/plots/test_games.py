@@ -12,12 +12,7 @@ def test_regret_curve_shows_the_regret():
     assert np.array_equal(curve.get_ydata(), HISTORY.regret())
 
 
-def test_games_with_the_same_feedback_have_colours_of_their_own():
-    drawn = sb.plots.regret({str(i): HISTORY for i in range(3)}).get_lines()[:3]
-    assert len({line.get_color() for line in drawn}) == 3
-
-
-def test_loss_function_shades_what_was_revealed():
+def test_loss_function_shades_the_revealed_interval():
     problem = HISTORY.problems[3]
     rho = float(HISTORY.rho[3])
     ax = sb.plots.loss_function(problem, rho)
@@ -32,11 +27,6 @@ def test_widths_of_several_games_have_a_curve_each():
     assert len({line.get_color() for line in ax.get_lines()}) == 2
 
 
-def test_density_and_widths_draw():
-    assert sb.plots.density(HISTORY).get_ylabel() == "ρ"
-    assert sb.plots.widths(HISTORY).get_yscale() == "log"
-
-
 def test_dendrogram_has_a_bracket_for_each_merge_and_a_dot_for_each_point():
     problem = sb.streams.clustering("gaussian", 1, per_class=5)[0]
     ax = sb.plots.dendrogram(problem, 0.3)
@@ -46,15 +36,11 @@ def test_dendrogram_has_a_bracket_for_each_merge_and_a_dot_for_each_point():
     assert "ρ = 0.3" in ax.get_title()
 
 
-def test_loss_function_of_lines():
+def test_linear_pieces_are_drawn_as_lines():
     problem = sb.PostedPrice([0.2, 0.5], loss="utility")
     line = sb.plots.loss_function(problem, 0.3).get_lines()[0]
     assert line.get_xdata().tolist() == [0.0, 0.2, 0.2, 0.5, 0.5, 1.0]
     assert line.get_ydata().tolist() == [0.0, 0.4, 0.2, 0.5, 0.0, 0.0]
-
-
-def test_regret_against_a_parameter_says_so():
-    assert sb.plots.regret(HISTORY, rho=0.25).get_title() == "Regret against ρ = 0.25"
 
 
 def test_regret_against_blocks_is_drawn_beside_the_fixed_one():
@@ -77,13 +63,6 @@ def test_the_legend_covers_no_curve():
     assert not box.count_contains(ax.transData.transform(ax.get_lines()[0].get_xydata()))
 
 
-def test_bad_blocks_leave_the_axes_empty():
-    ax = sb.plots.regret(HISTORY).figure.subplots()
-    with pytest.raises(ValueError, match="blocks must be at least 1, got 0"):
-        sb.plots.regret(HISTORY, ax, blocks=0)
-    assert not ax.get_lines()
-
-
 def test_certificates_stand_beside_the_names():
     ax = sb.plots.regret(HISTORY, certificates={"semi-bandit": 33.3, "full": 1.0})
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
@@ -91,7 +70,7 @@ def test_certificates_stand_beside_the_names():
     ]
 
 
-def test_regret_over_runs():
+def test_regret_may_be_drawn_over_runs():
     history = sb.play(sb.Exp3Set(sb.Interval(0, 1), seed=0), sb.streams.synthetic(20, seed=0), probes=2)
     ax = sb.plots.regret(history, by="run")
     curve = ax.get_lines()[0]

@@ -25,7 +25,7 @@ def test_runs_means_and_default_are_drawn(tuner, tmp_path):
     assert (tmp_path / "knob.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_nothing_run_yet(tuner, tmp_path):
+def test_a_picture_without_runs_is_drawn(tuner, tmp_path):
     picture(tuner, tmp_path / "knob.png")
     assert (tmp_path / "knob.png").stat().st_size > 5_000
 

@@ -84,26 +84,8 @@ def test_the_ends_of_rows_belong_to_their_rows():
             x = space.place(rho, alpha)
             assert laid(x) == row / 10
             assert space.line.read(x)[0] == row
-            assert space.line.home(x) == x
+            assert space.line.position(x) == x
             assert space.line.around(laid, x) == (0, 1)
-
-
-def test_rows_that_are_not_given_are_unseen():
-    rng = np.random.default_rng(1)
-    space = sb.Strips(4, sb.Interval(0, 2))
-    functions = {row: random_function(rng, 0, 2) for row in range(4)}
-    laid, part = space.lay_rows(functions), space.lay_rows({2: functions[2]})
-    assert (laid.edges[0], laid.edges[-1]) == space.line.span
-    assert np.isnan(space.row(part, 0).values).all()
-    assert space.row(part, 2) == space.row(laid, 2)
-
-
-def test_argmin_lies_in_one_row():
-    space = sb.Strips(3, UNIT)
-    f = space.lay_rows({0: PiecewiseConstant([0, 0.6, 1], [1, 0]), 1: PiecewiseConstant([0, 0.5, 1], [0, 1])})
-    assert f.argmin() == (0.6, 1.5)
-    assert space.line.argmin(f) == (1, (0.0, 0.5))
-    assert space.line.argmin(PiecewiseConstant([0, 3], [0.2])) == (0, (0, 1))
 
 
 @pytest.mark.parametrize(
@@ -232,12 +214,6 @@ def test_a_game_on_rows_has_exact_regret(feedback):
     assert best.interval == pytest.approx(totals[row].argmin(), abs=1e-13)
     assert history.regret()[-1] == pytest.approx(history.loss.sum() - lowest)
     assert history.densities()[2].sum(axis=(1, 2)) == pytest.approx(1)
-
-
-def test_learner_and_problems_must_have_one_space():
-    problem = Plane(sb.Strips(4, UNIT), np.random.default_rng(0))
-    with pytest.raises(ValueError, match=r"problem 0 is on 4 rows of \[0, 1\].*the learner on 3 rows"):
-        sb.play(sb.Exp3Set(sb.Strips(3, UNIT), seed=0), [problem])
 
 
 @pytest.mark.parametrize("row", range(5))

@@ -31,7 +31,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_points_and_labels(folder):
+def test_files_give_the_linkage_of_their_points_and_labels(folder):
     files = sb.streams.read_clusterings(folder)
     assert [path.name for path in files.paths] == ["a.tsv", "b.csv"]
     for problem in files:
@@ -41,7 +41,7 @@ def test_points_and_labels(folder):
     assert again[0].losses() == files[1].losses()
 
 
-def test_options(folder):
+def test_options_are_passed_on(folder):
     scaled = POINTS / POINTS.std(axis=0)
     problem = sb.streams.read_clusterings(
         folder, metric="cityblock", standardise=True, linkage="average-complete", partition="loss"

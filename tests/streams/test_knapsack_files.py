@@ -52,13 +52,13 @@ def write(folder, **files):
     ],
     ids=["plain", "two lines", "comment and blanks", "solution", "byte order mark"],
 )
-def test_kp_files(tmp_path, text):
+def test_kp_files_are_read(tmp_path, text):
     write(tmp_path, a_kp=text)
     problem = sb.streams.read_knapsacks(tmp_path / "a.kp")[0]
     assert (problem.values.tolist(), problem.sizes.tolist(), problem.capacity) == ([6, 5, 4], [5, 4, 3], 7)
 
 
-def test_pabulib_files(tmp_path):
+def test_pabulib_files_are_read(tmp_path):
     write(tmp_path, a_pb=pb())
     problem = sb.streams.read_knapsacks(tmp_path, space=sb.Interval(0, 3), loss="utility")[0]
     assert problem.values.tolist() == [60, 50, 40]
@@ -68,7 +68,7 @@ def test_pabulib_files(tmp_path):
     assert problem.loss(0.0) == 60
 
 
-def test_order_by_name_date_and_key(tmp_path):
+def test_files_are_ordered_by_name_date_or_key(tmp_path):
     write(
         tmp_path,
         c_pb=pb(date="01.02.2020"),
@@ -200,7 +200,7 @@ def test_on_demand_files_are_read_when_needed(tmp_path):
 
 
 @pytest.mark.parametrize("on_demand", [False, True])
-def test_parts_and_pickles(tmp_path, on_demand):
+def test_parts_and_pickles_keep_the_files(tmp_path, on_demand):
     write(tmp_path, **{f"{name}_kp": KP.replace("3 7", f"3 {k}") for k, name in enumerate("abcd", 5)})
     files = sb.streams.read_knapsacks(tmp_path, on_demand=on_demand)
     for part in (files.part(1, 3), pickle.loads(pickle.dumps(files)).part(1, 3)):

@@ -82,13 +82,6 @@ def test_drifting_moves_the_best_parameter():
     assert early.rho < 2.0 < 2.6 < late.rho
 
 
-def test_losses_of_the_paper_are_possible_on_smooth_streams():
-    for kind in ("uncorrelated", "mixed"):
-        problem = sb.streams.knapsack(kind, 2, loss="paper")[1]
-        assert problem.high == problem.capacity
-        assert 0.0 <= problem.loss(1.0) <= problem.high
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

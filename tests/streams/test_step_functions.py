@@ -15,12 +15,6 @@ def test_losses_lie_in_the_unit_interval_and_dip():
     assert all(problem.losses().values.max() <= 1 for problem in stream[:200])
 
 
-def test_spread_concentrates_the_discontinuities():
-    stream = sb.streams.synthetic(100, spread=0.01, seed=1)
-    inner = np.concatenate([problem.losses().edges[1:-1] for problem in stream])
-    assert np.ptp(inner) <= 0.01
-
-
 def test_drift_moves_the_best_parameter():
     stream = sb.streams.synthetic(4000, drift=True, seed=1)
     early = sb.best_in_hindsight(stream[:1000]).rho

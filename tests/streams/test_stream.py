@@ -3,7 +3,6 @@
 import copy
 import pickle
 
-import numpy as np
 import pytest
 
 import semibandit as sb
@@ -46,13 +45,6 @@ def make(t, rng):
 def test_streams_of_users_can_be_pickled():
     stream = Stream(make, 3, 0)
     assert losses(pickle.loads(pickle.dumps(stream))) == losses(stream)
-
-
-def test_histories_can_be_pickled_and_copied():
-    history = sb.play(sb.Exp3Set(sb.Interval(0, 1), horizon=5, seed=0), sb.streams.synthetic(rounds=5))
-    for again in (copy.copy, copy.deepcopy, lambda h: pickle.loads(pickle.dumps(h))):
-        assert np.array_equal(again(history).loss, history.loss)
-        assert np.array_equal(again(history).regret(), history.regret())
 
 
 def test_rounds_are_integers_below_the_length():

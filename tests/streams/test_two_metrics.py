@@ -15,11 +15,6 @@ def test_metrics_have_the_same_scale_and_smooth_noise():
         assert 0.04 < noise.max() < 0.05
 
 
-def test_rows_follow_from_the_rounds():
-    assert len(sb.streams.digits_two_metrics(1000)[0].space) == 17
-    assert len(sb.streams.digits_two_metrics(1000, n_rows=5)[0].space) == 5
-
-
 def test_a_mix_of_metrics_and_linkages_is_better_than_either():
     problems = list(sb.streams.digits_two_metrics(60, n_rows=3, seed=5))
 

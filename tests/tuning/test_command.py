@@ -46,7 +46,7 @@ def test_time_is_the_loss(script, late):
     assert outcome.late == late
 
 
-def test_loss_from_a_file(tmp_path):
+def test_the_loss_is_read_from_a_file_that_the_run_writes(tmp_path):
     command = sh(
         "test $2 = lazy || echo \"log\n$1\" > $0.$2".replace("$0", str(tmp_path / "loss")),
         loss_from="file", loss_file=str(tmp_path / "loss.{instance}"),
@@ -96,7 +96,7 @@ def test_timeout_kills_the_command_and_its_children(tmp_path):
     assert not (tmp_path / "late").exists()
 
 
-def test_statuses_of_success():
+def test_ok_status_lists_the_statuses_of_success():
     command = sh("echo 0.5; exit $2", ok_status=(10, 20))
     assert [command.run(status, 0.5).loss for status in ("10", "20", "0", "1")] == [0.5, 0.5, None, None]
 
@@ -113,7 +113,7 @@ def test_the_failure_of_a_pipe_is_seen():
     failed = Command("(echo 0.5; exit 3) | cat # {rho} {instance}", shell=True).run("x", 0.5)
     assert failed.failure == "exit status 3"
     fine = Command("yes 0.5 | head -n 1 # {rho} {instance}", shell=True).run("x", 0.5)
-    assert fine.loss == 0.5, "that nobody reads on is no failure"
+    assert fine.loss == 0.5, "SIGPIPE of an earlier part of the pipe is no failure"
 
 
 def test_children_left_running_are_not_waited_for():
@@ -282,6 +282,6 @@ def test_outputs_are_compared(tmp_path):
         ("wc -c '{instance}'; echo {rho}", {"shell": True}, "must not be inside quotes"),
     ],
 )
-def test_bad_input(template, options, message):
+def test_bad_arguments_are_named(template, options, message):
     with pytest.raises(ValueError, match=message):
         Command(template, **options)

@@ -35,7 +35,7 @@ def tune(state, script, instances, *options):
 
 
 def forked(work):
-    """Run work() in a process of its own, silently; its process id."""
+    """Run work() in a separate process, silently; return its process id."""
     pid = os.fork()
     if pid == 0:
         status = 1

@@ -116,7 +116,7 @@ def test_values_are_quoted_for_a_shell(tmp_path):
         Command("echo {n} {instance}", names=knobs.names)
 
 
-def test_options_of_the_command_line(template, tmp_path):
+def test_knobs_are_tuned_from_the_command_line(template, tmp_path):
     options = [part for knob in KNOBS for part in ("--knob", knob)]
     common = ["tune", template, "a.txt", "b.txt", "--state", f"{tmp_path}/state"]
     result = CliRunner().invoke(app, [*common, *options, "--default", "alpha=0.1,depth=3,mode=fast"])

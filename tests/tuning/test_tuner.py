@@ -59,7 +59,7 @@ def played(tuner):
 
 
 @pytest.mark.parametrize("options", ONLINE)
-def test_it_learns(tmp_path, options):
+def test_tuning_online_finds_good_values(tmp_path, options):
     command = Fake(good_in_the_middle)
     with Tuner(command, SPACE, tmp_path / "knob", seed=1, **options) as tuner:
         rows = list(tuner.rounds(names(200)))
@@ -199,7 +199,7 @@ def test_a_default_that_fails_is_not_compared(tmp_path):
 
 
 @pytest.mark.parametrize("options", [*ONLINE, {"race": True, "runs": 60}])
-def test_integers(tmp_path, options):
+def test_integer_parameters_are_run_as_integers(tmp_path, options):
     command = Fake(lambda instance, rho: abs(rho - 4) / 40, integer=True)
     space = sb.Interval(1.5 + 1e-9, 32.5 - 1e-9)
     with Tuner(command, space, tmp_path / "knob", **options) as tuner:

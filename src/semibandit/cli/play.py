@@ -59,7 +59,7 @@ def play(
         typer.Option(callback=writable, help="Write a table with one line per round and kind of feedback."),
     ] = None,
 ) -> None:
-    """Play a family's stream, and show and write what happened."""
+    """Play a family's stream, print the report, and write the files."""
     from semibandit.cli.play_report import PlayReport
 
     report = PlayReport(

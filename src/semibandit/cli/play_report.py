@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich import box
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 from rich.table import Table
 
 from semibandit import dispersion, plots
 from semibandit.cli.problems import Case
-from semibandit.cli.terminal import console
+from semibandit.cli.terminal import console, progress_bar
+from semibandit.cli.terminal import table as new_table
 from semibandit.games import FEEDBACK, History, StoredLosses, mean_loss, rounds
 from semibandit.learners import Exp3Grid, Exp3Set, Learner
 from semibandit.learners.certificates import Certificate
@@ -69,7 +69,7 @@ class PlayReport:
         """Play a game for each kind of feedback, and find the best fixed parameter."""
         # Only the game that is drawn keeps its density over time.
         self.pictured = next(kind for kind in ("semi-bandit", *FEEDBACK) if kind in feedbacks)
-        with self._progress() as progress:
+        with progress_bar(self.console) as progress:
             watched = _watched(progress, "instances", self.case.stream)
             self.problems = [StoredLosses(problem) for problem in watched]
             self._read_common(self.problems[0])
@@ -90,12 +90,6 @@ class PlayReport:
         self.space = first.space
         self.high = float(getattr(first, "high", 1.0))
         self.maximize = bool(getattr(first, "maximize", False))
-
-    def _progress(self) -> Progress:
-        return Progress(
-            TextColumn("{task.description:<12}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}"), console=self.console, transient=True,
-        )  # fmt: skip
 
     def _play(self, feedback: str, progress: Progress) -> None:
         learner = self._learner(feedback)
@@ -185,7 +179,7 @@ class PlayReport:
     def table(self) -> Table:
         """Return the closing table."""
         knobs = "ρ" if len(self.space.alphas) == 1 else "ρ, α"
-        table = _table(self.case.title, collapse_padding=True)
+        table = new_table(title=self.case.title, collapse_padding=True)
         table.add_column("", no_wrap=True)
         headings = [f"total\n{self._word}", "\nregret", f"{knobs} to\ndeploy", "width\nseen"]
         headings += ["\nruns"] if self._counted else []
@@ -263,7 +257,7 @@ class _Theory:
     ) -> Table:
         """Return counts, β and the regret, with their bounds."""
         measured, T = self.measured, self.measured.T
-        table = _table("Dispersion and regret")
+        table = new_table(title="Dispersion and regret")
         for heading in ("", "measured", "at most", "by"):
             justify = "right" if heading in ("measured", "at most") else "left"
             table.add_column(heading, justify=justify, no_wrap=True, min_width=len(heading))  # type: ignore[arg-type]
@@ -298,10 +292,6 @@ def _watched(progress: Progress, name: str, problems: Sequence[Any]) -> Iterable
     for problem in problems:
         yield problem
         progress.advance(task)
-
-
-def _table(title: str, **options: Any) -> Table:
-    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, **options)
 
 
 def _shown(point: Any) -> str:

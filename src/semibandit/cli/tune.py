@@ -37,8 +37,8 @@ class LossFrom(StrEnum):
     time = "time"
 
 
-class Feedback(StrEnum):
-    """Feedback from an instance."""
+class TuneFeedback(StrEnum):
+    """Kinds of feedback from a command."""
 
     bandit = "bandit"
     black_box = "black-box"
@@ -106,9 +106,9 @@ class Options:
         ),
     ] = None
     feedback: Annotated[
-        Feedback,
+        TuneFeedback,
         typer.Option(help="black-box: find the interval with the same output.", rich_help_panel=_ONLINE),
-    ] = Feedback.bandit
+    ] = TuneFeedback.bandit
     tolerance: Annotated[
         float | None,
         typer.Option(help="Accuracy of black-box intervals; default width/1000.", rich_help_panel=_ONLINE),
@@ -200,7 +200,7 @@ class Options:
         """Decide between race and online: as told, as the state was begun, or by the other options."""
         from semibandit.tuning.tuner import learner_of
 
-        online = self.feedback != Feedback.bandit or bool(self.probes or self.tolerance or self.knob)
+        online = self.feedback != TuneFeedback.bandit or bool(self.probes or self.tolerance or self.knob)
         online = online or self.again
         if self.race and online:
             raise ValueError(

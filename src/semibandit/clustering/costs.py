@@ -61,7 +61,7 @@ class _PruningCost(TreeCost):
         """Return the least cost of k clusters, relative to that of one."""
         costs = self._cluster_costs(D, tree)
         least, _ = best_pruning(tree, costs, self.n_clusters)
-        # Splitting lowers the cost for points in space, but other distances may have it otherwise.
+        # Splitting lowers the cost of Euclidean points; other distances may raise it.
         return min(1.0, least / float(costs[-1])) if costs[-1] > 0.0 else 0.0
 
     @abstractmethod
@@ -85,8 +85,8 @@ class KMeansCost(_PruningCost):
 class KMedianCost(_PruningCost):
     """The k-median cost of the best k-pruning, relative to the cost of a single cluster.
 
-    The cost of a cluster is the sum of distances to its medoid, the point of its own that makes this sum
-    smallest. Distances that are not a metric may put the ratio above 1; it is cut off there.
+    The cost of a cluster is the sum of distances to its medoid, the member that makes this sum smallest.
+    Distances that are not a metric may put the ratio above 1; it is cut off there.
     O(n² + nk) per tree.
     """
 

@@ -46,7 +46,7 @@ class _Sale(Valued):
         return min(self.supply, self.values.size) * max(self.space.hi, float(self.values[0]))
 
     def sold(self, rho: float) -> int:
-        """Return how many units are sold at the price rho: to the highest values above it."""
+        """Return the number of units sold at the price rho: to the highest values above it."""
         # The right end belongs to the last piece: a buyer with exactly this value buys.
         point = before_end(self.space, rho)
         return min(int((self.values > point).sum()), self.supply)
@@ -90,7 +90,7 @@ class _Sale(Valued):
 
     @property
     def _least(self) -> float:
-        """The least that a buyer who gets a unit pays, whatever the price."""
+        """Lowest price of a unit: the highest losing bid of an auction, else 0."""
         return 0.0
 
     def __repr__(self) -> str:

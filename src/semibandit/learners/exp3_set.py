@@ -237,12 +237,12 @@ class Exp3Set(Learner):
                 f"seen must hold the feedback of each of {len(trial.positions)} looks, got {len(seen)}"
             )
         looks = [(i, one) for i, one in enumerate(seen) if one is not None]
-        observed = [(self._line.home(trial.positions[i]), self._read(trial, i, one)) for i, one in looks]
+        observed = [(self._line.position(trial.positions[i]), self._read(trial, i, one)) for i, one in looks]
         return combined(observed) if observed else None
 
     def _read(self, trial: Trial, look: int, seen: Any) -> Feedback:
         """Check the feedback of one look and lay it on the line, with losses in [0, 1]."""
-        position = self._line.home(trial.positions[look])
+        position = self._line.position(trial.positions[look])
         step = reading.step(seen, position, self._line, self._scale)
         if step is not None:
             return step

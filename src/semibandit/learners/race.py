@@ -72,7 +72,7 @@ class _State(msgspec.Struct):
     runs: int = 0
     stage_ends: list[int] = []  # numbers of runs at which the coming stages end
     racing: list[float] = []
-    waiting: list[Run] = []  # runs of this stage that nobody makes yet
+    waiting: list[Run] = []  # runs of this stage that were not asked for yet
     pending: dict[int, Run] = {}  # runs under way, by trial
     losses: dict[float, dict[int, float | None]] = {}  # by value and instance; None for a failed run
     n_asked: int = 0

@@ -43,7 +43,7 @@ def regret(
 ) -> Any:
     """Draw the cumulative regret against the best fixed parameter (or `rho`), one curve per game.
 
-    With `blocks`, a dashed curve is the regret against the best sequence of at most so many parameters.
+    With `blocks`, a dashed curve is the regret against the best sequence of at most this many parameters.
     `certificates` are bounds on the regret by the name of a game; they are shown in the legend. With
     by="run" the x-axis is runs of the algorithm instead of rounds.
     """

@@ -74,7 +74,7 @@ class Space(Protocol):
         ...
 
     def describe(self) -> str:
-        """Return what a learner and its problems must agree on."""
+        """Return the description that must be the same for a learner and its problems."""
         ...
 
     def to_dict(self) -> dict[str, Any]:

@@ -97,7 +97,7 @@ class Interval:
         return functions[0]
 
     def describe(self) -> str:
-        """Return what a learner and its problems must agree on; the margin is the learner's own."""
+        """Return the description, without the margin, that is the same for a learner and its problems."""
         return f"[{self.lo:g}, {self.hi:g}]"
 
     def to_dict(self) -> dict[str, Any]:

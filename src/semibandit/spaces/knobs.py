@@ -15,7 +15,7 @@ from semibandit.spaces.boxes import Boxes
 from semibandit.spaces.interval import Interval
 from semibandit.spaces.kinds import Kind, Number, Real, read_kind
 from semibandit.spaces.line import Line
-from semibandit.spaces.rows import make_rows
+from semibandit.spaces.row_grid import make_rows
 
 __all__ = ["Knobs"]
 
@@ -29,9 +29,9 @@ class Knobs:
     values per number, the rows are a Latin hypercube. Many choices make up to 1,024 rows; choices with more
     combinations raise an error. With a single `Real` the space is `Interval(lo, hi)`.
 
-    Problems are called with the values by name, `loss(**values)`. They return, and a learner is told,
-    functions of the *values* of the knob along the rows, in the row that was played; or `Boxes` for several
-    rows. On an `Integer`, or a `Real` with a step, an interval [lo, hi) holds for every value in it, and the
+    Problems are called with the values by name, `loss(**values)`. Feedback is a function of the *values* of
+    the knob along the rows, for the row that was played, or `Boxes` for several rows.
+    On an `Integer`, or a `Real` with a step, an interval [lo, hi) holds for every value in it, and the
     end of the knob is closed.
 
     Parameters
@@ -137,7 +137,7 @@ class Knobs:
     # -- plain data --------------------------------------------------------------------------------
 
     def describe(self) -> str:
-        """Return what a learner and its problems must agree on."""
+        """Return the description that must be the same for a learner and its problems."""
         return repr(self)
 
     def __repr__(self) -> str:

@@ -22,7 +22,7 @@ class Axis(NamedTuple):
 
     places: FloatArray  # one for each row, in [0, 1)
     size: float  # number of different places
-    apart: bool = False  # whether the values have no order, so that no two are neighbours
+    detached: bool = False  # True if the values have no order: no two rows are neighbours
 
 
 class Line:
@@ -127,7 +127,7 @@ class Line:
         last = end if row == self.n_rows - 1 else math.nextafter(end, -math.inf)
         return min(max(x, starts[row]), last)
 
-    def home(self, x: float) -> float:
+    def position(self, x: float) -> float:
         """Return the point of the line of weights that represents the value at x.
 
         This is x, except in a margin and on scales where several points have the same value.
@@ -182,7 +182,7 @@ class Line:
     def arrange(self, rows: npt.NDArray[Any], lo: FloatArray, hi: FloatArray) -> tuple[FloatArray, IntArray]:
         """Return the edges of intervals of rows on the line, and the interval between each two; -1: none.
 
-        An interval too narrow for a double of its own gets the next double of its row, unless another
+        An interval that contains no double gets the next double of its row, unless another
         interval has it.
         """
         left, right = self._edges(np.stack((rows, rows)), np.stack((lo, hi)))

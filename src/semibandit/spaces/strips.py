@@ -120,7 +120,7 @@ class Strips:
         return rho, self.alphas[row]
 
     def describe(self) -> str:
-        """Return what a learner and its problems must agree on."""
+        """Return the description that must be the same for a learner and its problems."""
         return f"{self.n_rows} rows of {self.interval.describe()} over {self.over}"
 
     def to_dict(self) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 | module | |
 |---|---|
-| `command`, `process`, `reaper` | fill in a command template, run it, and kill what is left running |
-| `losses` | turn outcomes into losses |
+| `command`, `process`, `reaper` | fill in a command template, run it, and kill its remaining processes |
+| `rules` | turn outcomes into losses |
 | `player`, `record` | play one round, and its record |
 | `plans`, `jobs` | claim runs from a study, and play several at once |
 | `tuner` | tune a command on a study, online or as a race |
@@ -13,8 +13,8 @@
 
 from semibandit.learners.race import Race, Standing
 from semibandit.tuning.command import Command, Outcome, StoppedError
-from semibandit.tuning.losses import Rules
 from semibandit.tuning.record import RunRecord
+from semibandit.tuning.rules import Rules
 from semibandit.tuning.tuner import Tuner
 from semibandit.tuning.verdict import Comparison, Summary, Verdict
 

@@ -53,7 +53,7 @@ class Outcome:
     clipped: str | None = None  # reason why the loss is the limit
 
     def same(self, other: Outcome) -> bool:
-        """Whether both have the same output, both failed, or both were killed at the timeout."""
+        """Return whether both have the same output, both failed, or both were killed at the timeout."""
         ours, theirs = ((o.failure is not None, o.late is not None) for o in (self, other))
         return ours == theirs and (any(ours) or self.output == other.output)
 

@@ -93,7 +93,7 @@ def _renewed(study: Study, trial: Trial) -> Iterator[None]:
 
     def renew() -> None:
         while not over.wait(LEASE / 3):
-            with suppress(ValueError, OSError):  # a lost lease shows when the round is told
+            with suppress(ValueError, OSError):  # `tell` reports a lost lease
                 study.renew(trial, lease=LEASE)
 
     thread = threading.Thread(target=renew, daemon=True)

@@ -46,7 +46,7 @@ def online_plan(study: Study, todo: Sequence[str], probes: int) -> Plan:
 
 
 class _InstanceLog:
-    """How often each instance was run, and which instances are running; reads new events only."""
+    """Number of runs of each instance, and the instances that are running; reads new events only."""
 
     def __init__(self, study: Study) -> None:
         self._study, self._next_event = study, 1

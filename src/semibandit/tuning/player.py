@@ -12,8 +12,8 @@ from semibandit.functions import PiecewiseConstant
 from semibandit.learners import Trial
 from semibandit.spaces import Interval, Knobs, Parameters, call
 from semibandit.tuning.command import Command, Outcome
-from semibandit.tuning.losses import Rules
 from semibandit.tuning.record import RunRecord
+from semibandit.tuning.rules import Rules
 
 __all__ = ["FEEDBACK", "RoundPlayer"]
 

@@ -50,7 +50,7 @@ class RunRecord:
         )
 
     def info(self, told: bool) -> dict[str, Any]:
-        """Return what a study keeps beside the loss; with a loss that was told, also the failure."""
+        """Return the `info` of a round for the study; with a loss, it includes the failure."""
         names = (*_INFO, "failure") if told else _INFO
         kept = {name: getattr(self, name) for name in names}
         return {

@@ -24,10 +24,10 @@ from semibandit.studies.settings import StudySettings
 from semibandit.studies.study import Study
 from semibandit.tuning.command import Command, StoppedError
 from semibandit.tuning.jobs import play_rounds
-from semibandit.tuning.losses import AbortRule, Rules, range_of
 from semibandit.tuning.plans import online_plan, race_plan, release_dead
 from semibandit.tuning.player import RoundPlayer
 from semibandit.tuning.record import MAX_TEXT, RunRecord, printable
+from semibandit.tuning.rules import AbortRule, Rules, range_of
 from semibandit.tuning.verdict import Summary, Tried, Verdict, compare, of_default, summarise, tried
 
 __all__ = ["MIN_RUNS", "RANGE_RUNS", "STUDY", "Tuner", "learner_of", "storage_of"]

@@ -194,7 +194,7 @@ def compare(
 
 
 def _needed(differences: FloatArray, high: float, alpha: float) -> int | None:
-    """Return after how many pairs, if the same ones came again and again, 0 is excluded."""
+    """Return the number of pairs at which 0 is excluded if the same pairs are repeated."""
     for n in range(_MAX_DOUBLINGS + 1):
         times: int = 2**n
         if rules_out(0.0, np.tile(differences, times), -high, high, alpha=alpha):

@@ -53,7 +53,7 @@ def dyadic_cells(space: Space) -> Cells:
     """
     line, axes = space.line, space.directions
     rho = len(axes)
-    order = _halvings([axis.size for axis in axes] + [line.size], [axis.apart for axis in axes] + [False])
+    order = _halvings([axis.size for axis in axes] + [line.size], [axis.detached for axis in axes] + [False])
     inner = line.cuts(2 ** order.count(rho))
     while not (np.diff(_edges(line, inner)) > 0.0).all():
         del order[len(order) - 1 - order[::-1].index(rho)]

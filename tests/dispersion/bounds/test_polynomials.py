@@ -124,12 +124,6 @@ def test_the_highest_density_is_an_upper_bound_and_nearly_attained():
         assert 0.8 * top < found <= top
 
 
-def test_zero_coefficients_change_nothing():
-    A, b = AFFINE["two numbers in a cubic"]
-    longer = bounds.affine_root_density([*A, [0, 0]], [*b, 0], 1.0, 1.0)
-    assert longer == bounds.affine_root_density(A, b, 1.0, 1.0)
-
-
 @pytest.mark.parametrize(
     ("A", "b", "message"),
     [

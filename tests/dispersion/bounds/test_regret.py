@@ -21,7 +21,7 @@ def formula(T, M, f, spread, r, rate, L=0.0, H=1.0):
 
 @pytest.mark.parametrize("r0", [None, 0.3, 0.01])
 @pytest.mark.parametrize(("L", "H"), [(0.0, 1.0), (2.0, 1.0), (0.5, 5.0)])
-def test_minimised_over_r_and_rate(r0, L, H):
+def test_the_bound_is_minimised_over_r_and_rate(r0, L, H):
     f, T, M, R = bounds.Beta(0.6, C=2.0), 5000, 4.0, 0.5
     bound = bounds.regret(T, M, f, R, L=L, H=H, r0=r0)
     spread, largest = (2 * R, R) if r0 is None else (R, r0)

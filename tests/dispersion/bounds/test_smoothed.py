@@ -102,7 +102,7 @@ def competing_merges(n, both_constant=False):
 
 
 @pytest.mark.parametrize("n", [3, 4])
-def test_number_of_critical_values(n):
+def test_the_number_of_critical_values_is_that_of_enumeration(n):
     assert len(competing_merges(n)) == bounds.linkage_critical_values(n)
     assert len(competing_merges(n, both_constant=True)) == bounds.metric_linkage_critical_values(n)
     assert bounds.linkage_critical_values(n) <= n**8 / 32
@@ -138,7 +138,7 @@ MERGES = {
 
 
 @pytest.mark.parametrize("merge", MERGES)
-def test_density_of_a_critical_value_of_lemma_11(smooth, merge):
+def test_lemma_11_bounds_the_density_of_a_critical_value(smooth, merge):
     draw, kappa = smooth
     indices, factor = MERGES[merge]
     critical = linkage_critical(draw(np.random.default_rng(13), (400_000, 4)), np.array([indices]))[:, 0]
@@ -183,7 +183,7 @@ def metric_roots(d0, d1, merges, rho=None, alpha=None):
 @pytest.mark.parametrize(
     "line", [{"alpha": 0.0}, {"alpha": 0.5}, {"alpha": 0.8}, {"rho": 0.0}, {"rho": 0.5}, {"rho": 0.9}]
 )
-def test_density_along_each_axis_of_theorem_14(smooth, line):
+def test_theorem_14_bounds_the_density_along_each_axis(smooth, line):
     draw, kappa = smooth
     rng = np.random.default_rng(14)
     d0, d1 = draw(rng, (200_000, 4)), draw(rng, (200_000, 4))
@@ -247,6 +247,6 @@ def test_theorem_14_holds(smooth):
         ),
     ],
 )
-def test_bad_input(call, message):
+def test_errors_name_the_argument(call, message):
     with pytest.raises(ValueError, match=message):
         call()

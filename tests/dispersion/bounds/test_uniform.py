@@ -66,7 +66,7 @@ def test_the_bounds_are_those_of_the_lemma_at_the_best_rate(mean):
     assert bounds.worst_interval_union(mean, T, K) == pytest.approx(union)
 
 
-def test_extreme_means():
+def test_bounds_of_extreme_means_are_exact():
     T = 10**6
     assert bounds.worst_interval(0.0, T, 1) == 0.0
     assert bounds.worst_interval(1e-320, T, 1) == pytest.approx(1.02, abs=0.01)
@@ -127,7 +127,7 @@ def test_the_order_of_crossings_changes_at_most_as_often_as_counted(name, k):
         assert len(list(itertools.groupby(orders))) <= heights + 1
 
 
-def test_vc_constants():
+def test_vc_segments_is_the_smallest_sufficient_number():
     assert [bounds.vc_segments(d) for d in (1, 2, 3)] == [17, 22, 25]
     for d in (1, 2, 3, 4):
         k = bounds.vc_segments(d)
@@ -169,6 +169,6 @@ def test_theorem_7_is_sharp_for_parallel_lines(mean, of_value, of_excess):
         (lambda: bounds.segment_patterns(3, 0), "degree must be at least 1, got 0"),
     ],
 )
-def test_bad_input(call, message):
+def test_errors_name_the_argument(call, message):
     with pytest.raises(ValueError, match=message):
         call()

@@ -1,8 +1,8 @@
 """Kernels of the greedy independent set: the two runs, and the intervals with the same set.
 
 A vertex is the line log w - ρ·log(1 + deg), like an item of a knapsack of value w and size 1 + deg, with the
-same critical values (see `order`). A graph comes as
-`start` and `near`: the neighbours of v are near[start[v]:start[v + 1]].
+same critical values (see `order`). A graph is given by `start` and `near`: the neighbours of v are
+near[start[v]:start[v + 1]].
 """
 
 import math
@@ -22,7 +22,7 @@ from semibandit.families.greedy.solution import BoolArray
 def run_static(
     items: FloatArray, start: IntArray, near: IntArray, order: IntArray, rho: float, margin: float
 ) -> BoolArray:
-    """Make `order` exact, then take each vertex that has no neighbour taken. O(n + m) if it was nearly so."""
+    """Sort `order` exactly, then take each vertex without a taken neighbour. O(n + m) if nearly sorted."""
     scores = items[order, 0] - rho * items[order, 1]
     arrange(items, order, scores, rho, margin)
     blocked = np.zeros(order.size, np.bool_)
@@ -46,9 +46,9 @@ def interval_static(
 ) -> tuple[float, float]:
     """Return the maximal interval around rho on which the same set is taken; ends = (lo, rho, hi). O(n + m).
 
-    The run takes S exactly where every other vertex x has a neighbour of S before it. Those of larger
-    degree are before x left of their critical value, those of smaller degree from theirs on: x is content
-    left of the largest of the former (`until`) and from the least of the latter (`since`).
+    The run takes S exactly where every other vertex x has a neighbour in S before it. A neighbour of larger
+    degree is before x left of their critical value, one of smaller degree from there on. So x is blocked left
+    of the largest critical value of the former (`until`) and from the least one of the latter (`since`).
     """
     left, rho, right = ends
     for x in range(taken.size):
@@ -81,7 +81,7 @@ def interval_static(
 def _surely_behind(
     items: Any, start: Any, near: Any, taken: Any, x: int, left: float, right: float, margin: float
 ) -> bool:
-    """Return whether some neighbour that is taken is clearly ahead of x at both ends, and so all between."""
+    """Return whether a taken neighbour is clearly ahead of x at both ends, and thus in between."""
     for k in range(start[x], start[x + 1]):
         y = near[k]
         if taken[y]:
@@ -103,7 +103,7 @@ def run_adaptive(
     margin: float,
     plain: bool,
 ) -> tuple[IntArray, float, float]:
-    """Take the best vertex, remove it and its neighbours, and so on. O(n) for each taken, O(m) in all.
+    """Repeatedly take the best vertex and remove its neighbours. O(n) for each vertex taken, O(m) in all.
 
     Returns the vertices in the order in which they are taken, and the interval [left, right) around rho
     on which they are taken in this order, unless `plain`; ends = (lo, rho, hi).
@@ -170,13 +170,13 @@ def _tighten(
     ends: tuple[float, float, float],
     margin: float,
 ) -> tuple[float, float]:
-    """Return the part of [left, right) on which `best` stays ahead of all that are alive."""
+    """Return the part of [left, right) on which `best` stays ahead of all remaining vertices."""
     left, rho, right = ends
     for v in alive:
         slope = log_size[best] - log_size[v]
         if size[v] == size[best]:
             continue
-        # Where the lines meet, roughly: the critical value is needed only near or inside the interval.
+        # Rounded lines first: the exact critical value is needed only near or inside the interval.
         gap = score[best] - score[v]
         if gap - margin > slope * (right - rho) and gap - margin > slope * (left - rho):
             continue
@@ -206,7 +206,10 @@ def _remove(v: int, start: Any, near: Any, size: Any, gone: Any) -> None:
 
 @kernel
 def clique_bound(weights: FloatArray, start: IntArray, near: IntArray, order: IntArray) -> float:
-    """Put vertices, the heaviest first, into cliques; each can hold one vertex of an independent set."""
+    """Return the sum of the heaviest vertices of cliques that cover the graph, found greedily.
+
+    An independent set has at most one vertex of each clique.
+    """
     n = weights.size
     clique = np.full(n, -1)
     members = np.zeros(n, np.int64)

@@ -2,9 +2,9 @@
 
 Items are rows (log v, log s, v, s) with v > 0: lines log v - ρ log s. `weights` are their sizes as sums of
 two doubles: a multiple of q, about room / 2^51, and a remainder below q. The multiples add up exactly, since
-no sum exceeds twice the room. The remainders do because they are rounded to multiples of about n q / 2^53,
-which changes a size only if it has bits below n · room / 2^102. So what fits does not depend on the order
-of additions.
+no sum exceeds twice the room. The remainders add up exactly because they are rounded to multiples of about
+n q / 2^53, which changes a size only if it has bits below n · room / 2^102. So the result does not depend on
+the order of additions.
 """
 
 import math
@@ -23,10 +23,10 @@ from semibandit.families.greedy.solution import FEW, BoolArray
 def prepare(
     values: FloatArray, sizes: FloatArray, capacity: float, items: FloatArray, weights: FloatArray
 ) -> tuple[bool, int, float, float, float, float]:
-    """Write items and weights of the items with some value, by index.
+    """Write the rows of `items` and `weights` for the items with a value above 0, by index.
 
-    Returns whether values and sizes are valid, the number of rows, the room (the capacity, or twice what all
-    items that fit into it need, if that is less), the largest |log v| and |log s|, and the largest difference
+    Returns whether values and sizes are valid, the number of rows, the room (the capacity, or twice the total
+    size of the items that fit, if that is less), the largest |log v| and |log s|, and the largest difference
     of log s.
     """
     n, total, needed = 0, 0.0, 0.0
@@ -71,9 +71,9 @@ def all_room(room: float) -> tuple[float, float]:
 
 @kernel
 def relaxation(items: FloatArray, capacity: float, order: IntArray, margin: float) -> float:
-    """Return the value of the fractional relaxation: fill up by v / s, with a part of the first item out.
+    """Return the value of the fractional relaxation: items by v / s, the first that does not fit in part.
 
-    Makes `order` that of the greedy run at 1.
+    Sorts `order` as the greedy run at 1 does.
     """
     sort(items, order, 1.0, margin)
     taken = np.zeros(order.size, np.bool_)
@@ -145,7 +145,7 @@ def fits(weights: FloatArray, item: int, room: tuple[float, float]) -> bool:
 def fill(
     order: IntArray, weights: FloatArray, room: tuple[float, float]
 ) -> tuple[BoolArray, tuple[float, float]]:
-    """Take what fits, in this order; return a mask by item and the room left."""
+    """Take each item that fits, in this order; return a mask by item and the room left."""
     taken = np.zeros(order.size, np.bool_)
     for p in range(order.size):
         item = order[p]
@@ -173,7 +173,7 @@ def run(
     rho: float,
     margin: float,
 ) -> tuple[BoolArray, tuple[float, float], float]:
-    """Sort `order` at rho (see `sort`) and take what fits; return a mask, the room left, and the value."""
+    """Sort `order` at rho (see `sort`), take each item that fits; return a mask, the room left, the value."""
     sort(items, order, rho, margin)
     taken, rest = fill(order, weights, all_room(room))
     return taken, rest, worth(items, taken)

@@ -23,8 +23,8 @@ from semibandit.families.greedy.order import ahead, arrange, before, critical
 from semibandit.families.greedy.solution import BoolArray
 
 _GROWTH = 4.0
-_MOST_STEPS = 8  # per item, of looking back
-_PICK = 2654435761  # picks without order: Knuth's multiplicative hash
+_MOST_STEPS = 8  # comparisons per item before sorting is used instead
+_PICK = 2654435761  # pseudo-random picks: Knuth's multiplicative hash
 
 
 @kernel
@@ -140,7 +140,7 @@ def _left_end(
 
 @inner
 def _rooms(weights: FloatArray, order: IntArray, chosen: BoolArray, rest: tuple[float, float]) -> FloatArray:
-    """Return by position the room that a rejected item finds there, r + A(x)."""
+    """Return the room for a rejected item at each position, r + A(x)."""
     behind = np.empty((order.size + 1, 2))
     behind[order.size, 0], behind[order.size, 1] = room = rest
     for p in range(order.size - 1, -1, -1):
@@ -201,9 +201,9 @@ def _raise_bound_sorted(
     bound: float,
     margin: float,
 ) -> float:
-    """Do the same by sorting at the bound, where a pass from the back finds the rejected items that fit.
+    """Do the same as `_raise_bound`: sort at the bound, and find the rejected items that fit in one pass.
 
-    One of them, picked without order, raises the bound; this halves their number on average.
+    A pseudo-random one of them raises the bound; this halves their number on average.
     """
     n = order.size
     place = np.empty(n, np.int64)  # of an item at rho
@@ -296,7 +296,7 @@ def sweep(
 ) -> tuple[FloatArray, FloatArray]:
     """Go from lo to hi, output by output; return the edges, and the values between them.
 
-    O(n) for each piece besides the swaps, all of which together are at most n².
+    O(n) for each piece, plus at most n² swaps in all.
     """
     rho = lo
     edges, values = np.empty(33), np.empty(32)

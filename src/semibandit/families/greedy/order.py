@@ -2,18 +2,17 @@
 
 An item is a row (log v, log s, v, s) with v > 0: the line log v - ρ·log s, its score. Items i and j have
 equal scores at c = log(v_i / v_j) / log(s_i / s_j) (Lemma 7 of the paper). A c computed in double
-precision is off by a few units in the last place, so that three items which meet in one point seem to meet
-in three, and the order "i before j where ρ >= c" stops being an order. Therefore c is rounded, correctly,
-to 43 significant bits (a relative error of at most 2^-43 = 1.2e-13). Correct rounding is monotone in the
-exact c, and from that everything else follows:
+precision has an error of a few units in the last place. Then three lines that meet in one point seem to meet
+in three, and "i before j where ρ >= c" is not transitive. Therefore c is correctly rounded to 43 significant
+bits (a relative error of at most 2^-43 = 1.2e-13). Correct rounding is monotone in the exact c, so:
 
 - the order at a double ρ is the exact order at a real number just right of it, so it is transitive;
 - critical values that are equal in exact arithmetic are equal in the program;
 - a run, a sweep and a sort agree about each pair to the bit.
 
-Double precision decides nearly all roundings. The others are decided in double-double arithmetic, with an
-error near 2^-100: too small to be met by chance, and a c that is a short dyadic number (0, 1/2, 1, 2, ...)
-is never near a rounding boundary.
+Double precision decides nearly all roundings, double-double arithmetic the rest. Its error is near 2^-100: a
+random c is practically never that close to a rounding boundary, and a short dyadic c (0, 1/2, 1, 2, ...) is
+never near one.
 
 Scores in double precision order items whose scores differ by more than `margin`, which covers rounding errors
 and the rounding of critical values; otherwise `before` decides.
@@ -30,12 +29,12 @@ from semibandit._validate import FloatArray, IntArray
 
 # c * (2^10 + 1) splits off the lowest 10 of 53 bits (Veltkamp).
 _SPLITTER = 1025.0
-# The double-precision quotient of two logarithms is within 2^-49 of the exact one, relatively (some 6 ulp).
+# The double-precision quotient of two logarithms is within 2^-49 of the exact one, relatively (about 6 ulp).
 _QUOTIENT_ERROR = 2.0**-49
 
-# Insertion gives up for merging after this many moves per item.
+# Insertion sort is replaced by merging after this many moves per item.
 _MOST_MOVES = 16
-# As a numpy integer this is not compiled for its value anew.
+# A numpy integer: numba would compile kernels again for a Python constant.
 _FIRST: Any = np.int64(0)
 
 _LN2 = (0.6931471805599453, 2.3190468138462996e-17)

@@ -8,7 +8,7 @@ from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.families.instance import interval_or
 from semibandit.families.linkage.distances import Distances, require_comparable
-from semibandit.families.linkage.trees import Cost, TreeCosts, Trees
+from semibandit.families.linkage.rho_trees import Cost, TreeCosts, Trees
 from semibandit.functions.constant import PiecewiseConstant
 
 __all__ = ["LINKAGES", "PARTITIONS", "Linkage"]
@@ -99,7 +99,7 @@ class Linkage:
 
     @property
     def n_runs(self) -> int:
-        """How many trees were built so far."""
+        """Number of trees built so far."""
         return self._trees.n_trees
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.families.linkage.distances import Distances, power_of_two, require_comparable
-from semibandit.families.linkage.trees import Cost, TreeCosts, Trees
+from semibandit.families.linkage.rho_trees import Cost, TreeCosts, Trees
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.spaces.interval import Interval
 from semibandit.spaces.strips import Strips
@@ -55,7 +55,7 @@ class MetricLinkage:
     Attributes
     ----------
     n_runs
-        How many trees were built so far.
+        Number of trees built so far.
     unit
         The spacing of the parameters ρ.
 
@@ -124,7 +124,7 @@ class MetricLinkage:
 
     def distances(self, alpha: float) -> FloatArray:
         """Return (1 - α)·d0 + α·d1 for any α in [0, 1]."""
-        from semibandit.families.linkage.search import mixed
+        from semibandit.families.linkage.connected import mixed
 
         return mixed(self._d0, self._d1, _validate.number("alpha", alpha, low=0.0, high=1.0))
 
@@ -145,7 +145,7 @@ class MetricLinkage:
 
         alpha must be that of a row. The function is on the line of the rows; `Strips.row` splits it.
         """
-        from semibandit.families.linkage.search import LossSearch, MixedDistances, TreeSearch
+        from semibandit.families.linkage.connected import LossSearch, MixedDistances, TreeSearch
 
         row, rho = self.space.row_of(alpha), self._placed(rho, alpha)
         distances, kind = MixedDistances(*self._scaled, self._alphas), LINKAGES.index(self.linkage)
@@ -180,14 +180,14 @@ class MetricLinkage:
             raise ValueError(f"curves are those of single-complete linkage, not of {self.linkage}")
         return CriticalCurve(self._d0, self._d1, (a, b), (c, d))
 
-    # -- inside ------------------------------------------------------------------------------------
+    # -- helpers -----------------------------------------------------------------------------------
 
     @property
     def _alphas(self) -> tuple[float, ...]:
         return self.space.alphas
 
     def _placed(self, rho: float, alpha: float) -> float:
-        """Return rho, checked; on a row as its point on the line of the rows stands for it."""
+        """Return rho, checked; on a row, rounded to its point on the line of the rows."""
         rho = self.space.interval.check(rho)
         if alpha not in self._alphas:
             return rho

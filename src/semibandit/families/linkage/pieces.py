@@ -23,17 +23,17 @@ from semibandit.families.linkage._kernels.certificate import (
     tree_interval,
 )
 from semibandit.families.linkage._kernels.chain import below, chain_on, chain_tree
-from semibandit.families.linkage._kernels.exact import END
+from semibandit.families.linkage._kernels.crossings import END
 from semibandit.families.linkage._kernels.generic import greedy_tree, sequence_interval
 from semibandit.families.linkage._kernels.interchange import interchange
-from semibandit.families.linkage._kernels.rows import Rows, TreeArrays, new_rows
+from semibandit.families.linkage._kernels.linkage_rows import Rows, TreeArrays, new_rows
 
 __all__ = [
     "END",
-    "Certificate",
     "Engine",
     "Reducible",
     "Run",
+    "TreeCertificate",
     "engine",
     "level_piece",
     "maximal_piece",
@@ -71,7 +71,7 @@ class Run:
         return self.into.tobytes() + self.size.tobytes()
 
 
-class Certificate(NamedTuple):
+class TreeCertificate(NamedTuple):
     """An interval with one tree, and the pairs of clusters that end it on the left and on the right."""
 
     lo: float
@@ -94,7 +94,7 @@ class Engine(ABC):
     def __init__(self, rows: Rows, unit: float) -> None:
         self.rows = rows
         self.unit = unit
-        self.n_trees = 0  # how many were built
+        self.n_trees = 0  # built so far
 
     def parameter(self, rho: float) -> float:
         """Return the parameter that rho stands for: rho rounded down; 1 for the last one below 1."""
@@ -115,20 +115,20 @@ class Engine(ABC):
     @abstractmethod
     def keep_tree(
         self, run: Run, rho: float, lo: float, hi: float, doubt: FloatArray | None = None
-    ) -> Certificate | None:
+    ) -> TreeCertificate | None:
         """Return a certificate around rho in [lo, hi) for this tree; None if rho has another tree.
 
         `doubt` is the pair that ended the interval next to this one. It may refute the tree at once.
         """
 
     @abstractmethod
-    def certificate(self, run: Run, rho: float, lo: float, hi: float) -> Certificate:
+    def certificate(self, run: Run, rho: float, lo: float, hi: float) -> TreeCertificate:
         """Return a certificate around rho in [lo, hi) for a run that was built at rho."""
 
     def step(
         self, run: Run, doubt: FloatArray | None, rho: float, lo: float, hi: float
-    ) -> tuple[Run, Certificate]:
-        """Return the tree at rho, right beyond where a doubt ended a certificate of `run`, and its own."""
+    ) -> tuple[Run, TreeCertificate]:
+        """Return the tree at rho and its certificate; `doubt` ended that of `run` just before rho."""
         run = self.run(rho)
         return run, self.certificate(run, rho, lo, hi)
 
@@ -154,24 +154,26 @@ class Reducible(Engine):
 
     def keep_tree(
         self, run: Run, rho: float, lo: float, hi: float, doubt: FloatArray | None = None
-    ) -> Certificate | None:
+    ) -> TreeCertificate | None:
         order = merge_order(run.into, run.lines, rho)
         if doubt is not None and refutes(doubt, run.tree, order, rho):
             return None
         return self._certified(run, order, rho, lo, hi)
 
-    def certificate(self, run: Run, rho: float, lo: float, hi: float) -> Certificate:
+    def certificate(self, run: Run, rho: float, lo: float, hi: float) -> TreeCertificate:
         certificate = self._certified(run, run.order, rho, lo, hi)
         assert certificate is not None, "a tree is right where it was built"
         return certificate
 
-    def _certified(self, run: Run, order: IntArray, rho: float, lo: float, hi: float) -> Certificate | None:
+    def _certified(
+        self, run: Run, order: IntArray, rho: float, lo: float, hi: float
+    ) -> TreeCertificate | None:
         right, lo, hi, doubts = tree_interval(self.rows, run.tree, order, rho, lo, hi)
-        return Certificate(self.end(lo), self.end(hi), doubts[0], doubts[1]) if right else None
+        return TreeCertificate(self.end(lo), self.end(hi), doubts[0], doubts[1]) if right else None
 
     def step(
         self, run: Run, doubt: FloatArray | None, rho: float, lo: float, hi: float
-    ) -> tuple[Run, Certificate]:
+    ) -> tuple[Run, TreeCertificate]:
         """Guess the next tree, certify it, and build it only if both guesses fail.
 
         Usually the pair in doubt takes the place of another merge. Otherwise the merges below it stay,
@@ -194,7 +196,7 @@ class Reducible(Engine):
 
     def _if_right(
         self, tree: TreeArrays, order: IntArray, rho: float, lo: float, hi: float
-    ) -> tuple[Run, Certificate] | None:
+    ) -> tuple[Run, TreeCertificate] | None:
         """Return a guessed tree with its certificate; None if it is wrong. `order` is nearly right."""
         run = Run(*tree, order.copy())
         mend_order(run.into, run.lines, rho, run.order)
@@ -214,7 +216,7 @@ class Reducible(Engine):
 
 
 class _Generic(Engine):
-    """Merge the closest pair, again and again: for a linkage that is not reducible."""
+    """Merge the closest pair repeatedly: for a linkage that is not reducible."""
 
     def _build(self, rho: float) -> Run:
         tree, order = greedy_tree(self.rows, rho)
@@ -222,12 +224,12 @@ class _Generic(Engine):
 
     def keep_tree(
         self, run: Run, rho: float, lo: float, hi: float, doubt: FloatArray | None = None
-    ) -> Certificate | None:
+    ) -> TreeCertificate | None:
         here = self.run(rho)
         return self.certificate(here, rho, lo, hi) if here.key == run.key else None
 
-    def certificate(self, run: Run, rho: float, lo: float, hi: float) -> Certificate:
-        return Certificate(*self.keep_sequence(run, rho, lo, hi))
+    def certificate(self, run: Run, rho: float, lo: float, hi: float) -> TreeCertificate:
+        return TreeCertificate(*self.keep_sequence(run, rho, lo, hi))
 
     def keep_sequence(self, run: Run, rho: float, lo: float, hi: float) -> tuple[float, float]:
         lo, hi = sequence_interval(self.rows, run.tree, run.order, rho, lo, hi)

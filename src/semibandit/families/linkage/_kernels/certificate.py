@@ -12,7 +12,7 @@ import numpy as np
 
 from semibandit._jit import inner, kernel
 from semibandit._validate import FloatArray, IntArray
-from semibandit.families.linkage._kernels.exact import (
+from semibandit.families.linkage._kernels.crossings import (
     LAST,
     SLACK,
     before,
@@ -22,7 +22,7 @@ from semibandit.families.linkage._kernels.exact import (
     top,
     value_at,
 )
-from semibandit.families.linkage._kernels.rows import (
+from semibandit.families.linkage._kernels.linkage_rows import (
     FIRST,
     NO_MERGES,
     NONE,
@@ -65,7 +65,7 @@ def merge_span(
 
 @kernel
 def mend_order(into: IntArray, lines: FloatArray, rho: float, order: IntArray) -> None:
-    """Sort the merges by insertion, for an order that is nearly right. O(n) and the moves."""
+    """Sort the merges by insertion, in O(n) plus the number of moves: for an order that is nearly right."""
     e = np.empty(64)
     for t in range(1, order.size):
         x = order[t]
@@ -142,6 +142,8 @@ def following(
 
 
 class _Check(NamedTuple):
+    """State of a certificate."""
+
     into: IntArray
     lines: FloatArray
     order: IntArray
@@ -151,14 +153,14 @@ class _Check(NamedTuple):
     values: FloatArray  # of the merges by rank, at lo and just below hi, raised by the rounding error
     limits: FloatArray  # the same by slot, -1 where it is left out
     doubts: FloatArray  # the pairs that set lo and hi, as (slot, size, slot, size, line)
-    averages: FloatArray  # room for those of a row
-    line: FloatArray  # room for one
-    e: FloatArray  # room for an expansion
+    averages: FloatArray  # working memory: the averages of a row,
+    line: FloatArray  # a line,
+    e: FloatArray  # and an expansion
 
 
 @inner
 def _set_ends(lines: FloatArray, order: IntArray, ends: FloatArray) -> None:
-    """Return the rounded a and b of the merges by rank."""
+    """Write the rounded a and b of the merges, by rank."""
     for t in range(order.size):
         line = lines[order[t]]
         ends[0, t], ends[1, t] = value_at(line, 0.0), value_at(line, 1.0)
@@ -166,7 +168,7 @@ def _set_ends(lines: FloatArray, order: IntArray, ends: FloatArray) -> None:
 
 @inner
 def _set_values(a: FloatArray, b: FloatArray, rho: float, out: FloatArray) -> None:
-    """Return the values of lines at rho, raised by the rounding error."""
+    """Write the values of lines at rho, raised by the rounding error."""
     stay = 1.0 - rho
     for t in range(out.size):
         out[t] = (stay * a[t] + rho * b[t]) * (1.0 + SLACK)
@@ -265,7 +267,7 @@ def _check_closely(
 def _check_all(check: _Check, rows: Rows, of_merge: IntArray, rho: float) -> bool:
     """Shrink the span to where all pairs are right; return False if they are wrong at rho.
 
-    One loop in one function: a call with all these arrays takes as long as a short row.
+    A single function: a call with all these arrays takes as long as a short row.
     """
     into, order, ending, limits, values = check.into, check.order, check.ending, check.limits, check.values
     n = ending.size
@@ -312,8 +314,8 @@ def tree_interval(
 ) -> tuple[bool, float, float, FloatArray]:
     """Return whether rho has this tree, and an interval around rho inside [lo, hi) that has it.
 
-    `order` is that of the merges at rho. Exact on doubles. O(n²). The last result are the pairs that set lo
-    and hi, as (slot, size, slot, size, line), or first the pair that refutes the tree.
+    `order` is that of the merges at rho. Exact. O(n²). The last result holds the pairs that set lo and hi, as
+    (slot, size, slot, size, line); if rho has another tree, the first entry is the pair that refutes it.
     """
     into, part, size, lines = tree
     n = into.size + 1

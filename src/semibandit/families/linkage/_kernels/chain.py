@@ -4,9 +4,15 @@ import numpy as np
 
 from semibandit._jit import inner, kernel
 from semibandit._validate import FloatArray, IntArray
-from semibandit.families.linkage._kernels.exact import CLOSE, SLACK, before, copy_line, pair_index, value_at
-from semibandit.families.linkage._kernels.matrices import INF_BITS
-from semibandit.families.linkage._kernels.rows import (
+from semibandit.families.linkage._kernels.crossings import (
+    CLOSE,
+    SLACK,
+    before,
+    copy_line,
+    pair_index,
+    value_at,
+)
+from semibandit.families.linkage._kernels.linkage_rows import (
     FIRST,
     Rows,
     TreeArrays,
@@ -16,6 +22,7 @@ from semibandit.families.linkage._kernels.rows import (
     set_line,
     start_rows,
 )
+from semibandit.families.linkage._kernels.matrices import INF_BITS
 
 
 @inner
@@ -38,7 +45,7 @@ def _row_values(
     kind: int, p: FloatArray, q: FloatArray, inverse: FloatArray, share: float, rho: float,
     penalty: FloatArray, out: FloatArray,
 ) -> int:  # fmt: skip
-    """Return the rounded values of the lines of a row, plus the penalty; the bits of the smallest one.
+    """Write the rounded values of the lines of a row, plus the penalty; return the bits of the smallest.
 
     `share` is the inverse size of the row's cluster. Bits of non-negative values have the same order, and the
     minimum of integers is vectorised.
@@ -91,9 +98,9 @@ def _nearest_of(rows: Rows, r: int, x: int, rho: float, bits: IntArray, limit: i
 def nearest(
     rows: Rows, r: int, x: int, rho: float, penalty: FloatArray, values: FloatArray, line: FloatArray
 ) -> int:
-    """Return the cluster nearest to x, whose row is r, and their line.
+    """Return the cluster nearest to x, whose row is r, and write their line.
 
-    `penalty` is infinite at empty slots; `values` is room for the row's.
+    `penalty` is infinite at empty slots; `values` is working memory for a row.
     """
     pool, inverse = rows.pool, rows.inverse
     penalty[x] = np.inf

@@ -10,8 +10,8 @@ from semibandit._jit import inner, kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.certificate import following
 from semibandit.families.linkage._kernels.chain import nearest, smallest
-from semibandit.families.linkage._kernels.exact import SLACK, before, narrow, pair_index, top, value_at
-from semibandit.families.linkage._kernels.rows import (
+from semibandit.families.linkage._kernels.crossings import SLACK, before, narrow, pair_index, top, value_at
+from semibandit.families.linkage._kernels.linkage_rows import (
     FIRST,
     NO_MERGES,
     Rows,
@@ -100,7 +100,7 @@ def sequence_interval(
     """Return the interval around rho in [lo, hi) with the same merge sequence (Algorithm 3).
 
     A pair must come after every merge that is made while both its clusters exist. At an end of the interval,
-    one comparison with the highest of these merges is enough. O(n²) besides pairs that decide.
+    one comparison with the highest of these merges is enough. O(n²), plus O(n) for each pair that narrows it.
     """
     into, part, size, lines = tree
     n = into.size + 1

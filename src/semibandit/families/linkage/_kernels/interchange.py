@@ -8,7 +8,7 @@ import numpy as np
 
 from semibandit._jit import inner, kernel
 from semibandit._validate import FloatArray, IntArray
-from semibandit.families.linkage._kernels.rows import TreeArrays
+from semibandit.families.linkage._kernels.linkage_rows import TreeArrays
 
 
 @inner

@@ -16,8 +16,8 @@ _TILE = 32  # a tile of the matrix and its mirror image fit into the fastest cac
 def extremes(flat: Any) -> tuple[int, float, float]:
     """Return the first invalid entry (-1: none), the smallest one above zero (or inf), and the largest.
 
-    Bits of distances have the same order, and those of other numbers lie outside; the minimum of integers is
-    vectorised. If an entry is invalid or a negative zero, a slower loop looks at each entry.
+    The bits of valid distances, as integers, have the same order, and those of invalid ones lie outside their
+    range; the minimum of integers is vectorised. An invalid entry or a negative zero needs a slower loop.
     """
     bits = flat.view(np.int64)
     least, positive, most = INF_BITS, INF_BITS, ZERO_BITS
@@ -44,7 +44,7 @@ def extremes(flat: Any) -> tuple[int, float, float]:
 def unfold(condensed: Any, square: Any) -> None:
     """Write scipy's condensed form to both triangles of a square, and zeros to its diagonal.
 
-    In tiles: the columns of some rows are written while these are in the cache.
+    In tiles, so that the columns of a group of rows are written while these rows are in the cache.
     """
     n = square.shape[0]
     at = 0

@@ -13,9 +13,9 @@ from semibandit import _numerics as dd
 from semibandit._jit import inner, kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.certificate import merge_before, merge_span
-from semibandit.families.linkage._kernels.exact import END, narrow, pair_index
+from semibandit.families.linkage._kernels.crossings import END, narrow, pair_index
 from semibandit.families.linkage._kernels.interchange import ender
-from semibandit.families.linkage._kernels.rows import Rows, TreeArrays, set_line
+from semibandit.families.linkage._kernels.linkage_rows import Rows, TreeArrays, set_line
 
 
 @kernel

@@ -22,8 +22,8 @@ _MAX_ROWS = 1024
 def make_rows(kinds: Sequence[Kind]) -> tuple[tuple[tuple[Any, ...], ...], tuple[Axis, ...]]:
     """Return the values of the knobs in each row, and the positions of the rows along each axis.
 
-    Every combination of choices gets the same set of numbers: so many that there are up to 64 rows in all,
-    but at least four per combination up to 1,024 rows. This set is a product grid with about the same number
+    Every combination of choices gets the same set of numbers. There are up to 64 rows in all, or four per
+    combination if that is more, up to 1,024 rows. This set is a product grid with about the same number
     of values for each number. If the grid had less than two values of a number, it is a Latin hypercube.
 
     >>> from semibandit.spaces.kinds import Integer, Real
@@ -54,7 +54,7 @@ def make_rows(kinds: Sequence[Kind]) -> tuple[tuple[tuple[Any, ...], ...], tuple
     shape = [len(values) for _, values in factors]
     index = np.indices(shape).reshape(len(shape), len(combined))
     axes = [
-        Axis(index[k] / shape[k], float(shape[k]), apart=len(knobs) > 1 or knobs[0] in choices)
+        Axis(index[k] / shape[k], float(shape[k]), detached=len(knobs) > 1 or knobs[0] in choices)
         for k, (knobs, _) in enumerate(factors)
     ]
     return tuple(tuple(row[i] for i in order) for row in combined), tuple(axes)

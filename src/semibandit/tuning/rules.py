@@ -1,4 +1,4 @@
-"""How the outcome of a run becomes a loss, and when tuning is aborted."""
+"""Rules that turn the outcome of a run into a loss, and abort tuning after equal failures."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import pytest
 import semibandit as sb
 from commands import Fake, names
 from semibandit.tuning import Outcome, Rules, RunRecord, StoppedError, Tuner
-from semibandit.tuning.losses import AbortRule, range_of
+from semibandit.tuning.rules import AbortRule, range_of
 
 SPACE = sb.Interval(0, 1)
 LATE = Outcome(None, None, None, 5.0, late="no end after 5 seconds")

@@ -1,9 +1,9 @@
 """Exact comparison of lines, and the exact places where they cross.
 
-Sums and products of doubles are split into a rounded part and its error, both doubles; the sign of a sum of
-such parts is found by keeping it as an expansion: doubles of growing size that do not overlap. All of this
-is exact as long as nothing underflows, which the scaling of the distances sees to. A rounded evaluation
-with an error bound decides first, so that the exact one runs near ties only.
+Sums and products of doubles are split into a rounded part and its error, both doubles. A sum of such parts
+is kept as an expansion, doubles of growing size that do not overlap, whose last entry has its sign. This is
+exact unless something underflows, which the scaling of the distances prevents. A rounded evaluation with an
+error bound decides first, so the exact one runs near ties only.
 """
 
 from typing import Any
@@ -14,20 +14,19 @@ from semibandit._jit import inner, kernel
 from semibandit._numerics import two_product, two_sum
 from semibandit._validate import FloatArray
 
-# Values that differ relatively by more than this are ordered by their rounded evaluation: its error is at
-# most some ten roundings of 2^-53.
+# Relative difference above which rounded values decide; their error is about ten roundings of 2^-53.
 SLACK = 2.0**-48
-# So many doubles above another one lies what differs from it relatively by SLACK, and a little more.
+# Number of doubles between two values that differ relatively by SLACK, rounded up.
 CLOSE: Any = np.int64(64)
 # The doubles from LAST on count as 1.
 LAST = 1.0 - 2.0**-53
-# An end of an interval that stands for "up to 1, and 1 too".
+# End of an interval that contains 1.
 END = 2.0
 
 
 @inner
 def _grow(e: FloatArray, m: int, x: float) -> int:
-    """Add x to the expansion e[:m]; its new length."""
+    """Add x to the expansion e[:m]; return its new length."""
     k = 0
     for i in range(m):
         x, rest = two_sum(x, e[i])
@@ -52,7 +51,7 @@ def _grow_product(e: FloatArray, m: int, x: float, y: float) -> int:
 
 @inner
 def _grow_line(e: FloatArray, m: int, line: FloatArray, factor: float, value: bool, rho: float) -> int:
-    """Add factor · m · (a + rho · (b - a)), the line's value times its count, or that without the first a."""
+    """Add factor · count · (a + rho · (b - a)) of a line to an expansion; omit the first a unless `value`."""
     for j in range(4):
         if line[j] == 0.0:
             continue
@@ -85,7 +84,7 @@ def copy_line(line: FloatArray, to: FloatArray) -> None:
 
 @inner
 def same(p: FloatArray, q: FloatArray) -> bool:
-    """Return whether two lines are written alike (then they are equal)."""
+    """Return whether all five numbers of two lines are equal; equal lines may still differ in them."""
     return bool(p[0] == q[0] and p[1] == q[1] and p[2] == q[2] and p[3] == q[3] and p[4] == q[4])
 
 
@@ -131,7 +130,7 @@ def pair_index(x: int, y: int, n: int) -> int:
 def before(rho: float, p: FloatArray, p_index: int, q: FloatArray, q_index: int, e: FloatArray) -> bool:
     """Return whether p comes before q at rho: by value, then right of rho (at 1: left), then by index.
 
-    `e` is room for an expansion: 64 doubles.
+    `e` is working memory for an expansion: 64 doubles.
     """
     rho = 1.0 if rho >= LAST else rho
     vp, vq = value_at(p, rho), value_at(q, rho)
@@ -157,9 +156,9 @@ def _first(
     hi: float,
     e: FloatArray,
 ) -> float:
-    """Return the smallest double in (lo, hi] at which the flatter line comes first; at hi it does, at lo not.
+    """Return the smallest double in (lo, hi] at which the flatter line comes first; it does at hi, not at lo.
 
-    Steps of growing length from the rounded crossing bracket it, bisection over the doubles finds it.
+    Steps of growing length from the rounded crossing bracket it; bisection over the doubles finds it.
     """
     da = steep[0] / steep[4] - flat[0] / flat[4]
     db = steep[2] / steep[4] - flat[2] / flat[4]
@@ -207,7 +206,7 @@ def narrow(
 ) -> tuple[bool, float, float]:
     """Shrink [lo, hi) around rho to where the winner comes before the other line; False if not at rho.
 
-    Lines cross once, so that the place is an interval; both its ends are doubles by `before`.
+    Lines cross at most once, so the result is an interval; its ends are exact.
     """
     if not before(rho, winner, w_index, other, o_index, e):
         return False, lo, hi

@@ -10,8 +10,8 @@ import numpy as np
 
 from semibandit._validate import FloatArray
 from semibandit.families.linkage._kernels.certificate import merge_order, tree_interval
+from semibandit.families.linkage._kernels.linkage_rows import new_rows
 from semibandit.families.linkage._kernels.refutation import refuted_interval, tree_lines
-from semibandit.families.linkage._kernels.rows import new_rows
 from semibandit.families.linkage.pieces import END, Reducible, Run, level_piece, maximal_piece
 
 __all__ = ["LossSearch", "MixedDistances", "Piece", "TreeSearch", "mixed"]
@@ -59,7 +59,7 @@ class _Search(ABC):
     Attributes
     ----------
     missed
-        How many visits of a row found nothing since the last search began.
+        Number of visits of a row without the target, since the last search began.
     """
 
     def __init__(self, distances: MixedDistances, kind: int, unit: float) -> None:
@@ -70,7 +70,7 @@ class _Search(ABC):
 
     @property
     def n_trees(self) -> int:
-        """How many trees were built so far."""
+        """Number of trees built so far."""
         return self._engine.n_trees
 
     def connected(self, row: int, rho: float) -> tuple[Run, list[Piece]]:
@@ -100,9 +100,9 @@ class _Search(ABC):
 
     @abstractmethod
     def _look(self, rho: float) -> tuple[bool, float, float]:
-        """Return whether the target is at rho in this row.
+        """Return whether the target is at rho in this row, and an interval around rho.
 
-        With its maximal interval there, or else some interval around rho without it.
+        This is the maximal interval with the target, or else any interval without it.
         """
 
     def _go(self, row: int) -> None:
@@ -149,15 +149,7 @@ class TreeSearch(_Search):
 
 
 class LossSearch(_Search):
-    """Search for one cost. O(n²) for each tree of the pieces, and for the others in their reach.
-
-    Parameters
-    ----------
-    distances, kind, unit
-        As for trees.
-    cost
-        The cost of a run in a row.
-    """
+    """Search for one cost, a function of a run and its row. O(n²) for each tree of all visited pieces."""
 
     def __init__(
         self, distances: MixedDistances, kind: int, unit: float, cost: Callable[[Run, int], float]

@@ -86,7 +86,7 @@ class Trees:
     Attributes
     ----------
     n_trees
-        How many trees were built so far.
+        Number of trees built so far.
     """
 
     def __init__(self, distances: Distances, linkage: str, costs: TreeCosts, unit: float) -> None:
@@ -104,7 +104,7 @@ class Trees:
     def matrix(self, rho: float) -> FloatArray:
         """Return scipy's linkage matrix Z at rho. O(n²)."""
         from semibandit.families.linkage._kernels.certificate import linkage_matrix
-        from semibandit.families.linkage._kernels.exact import values_at
+        from semibandit.families.linkage._kernels.crossings import values_at
 
         run, rho = self._run(rho)
         heights = values_at(run.lines, rho) / self._scale

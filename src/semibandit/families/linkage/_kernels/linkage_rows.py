@@ -1,10 +1,10 @@
 """The linkages of one cluster to all others, kept up to date lazily.
 
-A row holds the min, max or sum of the distances of a cluster to each slot. When x is merged into y, every
-row would have to change in one place, at a cache miss each. Instead the merge is logged. When a row is next
-read, it takes in the merges that it missed, from its own entries: the min to x ∪ y is the min of those to x
-and to y, and likewise for max and sum. Points that were never merged have no row: theirs is made from the
-distances in a scratch row. So at most n/2 clusters have rows.
+A row holds the min, max or sum of the distances of a cluster to each slot. A merge of x into y changes one
+entry of every row, a cache miss each. Therefore the merge is only logged. When a row is next read, the merges
+that it missed are applied to its own entries: the min to x ∪ y is the min of those to x and to y, and
+likewise for max and sum. Points that were never merged have no row; theirs is computed from the distances in
+a scratch row. So at most n/2 clusters have rows.
 """
 
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ UnsignedArray = npt.NDArray[np.uint64]
 # A tree: into, part, size and lines.
 TreeArrays = tuple[IntArray, IntArray, IntArray, FloatArray]
 # Rows 0 and 1 of the pool are scratch, for the two clusters of a merge.
-# As numpy integers these are not compiled for each value anew.
+# numpy integers: numba would compile kernels again for each Python constant.
 _SCRATCH = 2
 FIRST: Any = np.int64(0)
 SECOND: Any = np.int64(1)
@@ -35,8 +35,8 @@ class Rows(NamedTuple):
     D: FloatArray  # the distances
     kind: int
     pool: FloatArray  # [row, part, slot]; parts: (min, max), (sum, max, sum') or (min, sum, sum')
-    row_of: IntArray  # where the row of a slot is; -1 while it holds a single point
-    seen: IntArray  # how many merges the row of a slot has taken in; 0 if it has none
+    row_of: IntArray  # index in the pool of the row of a slot; -1 for a single point
+    seen: IntArray  # number of merges that the row of a slot includes; 0 without a row
     free: IntArray  # a stack of unused rows: its height, then its entries
     log: UnsignedArray  # the merges so far, as (x, y)
     sizes: IntArray
@@ -100,7 +100,7 @@ def _fetch_point(
 
 @inner
 def _repeat(kind: int, pool: FloatArray, r: int, log: UnsignedArray, start: int, now: int) -> None:
-    """Return the merges log[start:now] in row r. Minima and maxima may have taken in some of them before."""
+    """Apply the merges log[start:now] to row r. Minima and maxima may include some of them already."""
     if kind == 0:
         p, q = pool[r, 0], pool[r, 1]
         for t in range(start, now):
@@ -139,10 +139,10 @@ def _free_row(rows: Rows, slot: int) -> None:
 
 @inner
 def join(rows: Rows, x: int, y: int, now: int) -> int:
-    """Merge x into y as merge number `now`; the place of the new row. O(n).
+    """Merge x into y as merge number `now`; return the index of the new row. O(n).
 
-    Minima and maxima are joined first, and then take in the merges that either row has missed. The result is
-    a third row: loops that write to what they read are not vectorised.
+    Minima and maxima are joined first; then the merges that either row missed are applied. The result is a
+    third row, because loops that write to their input are not vectorised.
     """
     if rows.kind == 0:
         rx, ry = rows.row_of[x], rows.row_of[y]
@@ -177,7 +177,7 @@ def _maximum(p: FloatArray, q: FloatArray, out: FloatArray) -> None:
 
 @inner
 def _join_sums(rows: Rows, x: int, y: int, now: int) -> int:
-    """Join rows with sums, which can take in a merge only once: update both rows first."""
+    """Join rows with sums. A merge must be added only once, so both rows are updated first."""
     p, q = rows.pool[fetch(rows, x, FIRST, now)], rows.pool[fetch(rows, y, SECOND, now)]
     _free_row(rows, x)
     _free_row(rows, y)
@@ -194,7 +194,7 @@ def _join_sums(rows: Rows, x: int, y: int, now: int) -> int:
 
 @inner
 def read_line(rows: Rows, r: int, slot: int, other: int, line: FloatArray) -> None:
-    """Return the exact line between a slot, whose row is r, and another."""
+    """Write the exact line between a slot, whose row is r, and another slot."""
     row = rows.pool[r]
     if rows.kind == 0:
         set_line(line, 0, row[0, other], row[1, other], 0.0, 0.0, 1.0)
@@ -221,7 +221,7 @@ def set_line(
 
 @inner
 def set_averages(kind: int, row: FloatArray, inverse: FloatArray, slot: int, out: FloatArray) -> None:
-    """Return the rounded averages of a slot's row, where the linkage has them."""
+    """Write the rounded averages of a slot's row, for linkages with averages."""
     if kind > 0:
         for i in range(out.size):
             out[i] = row[kind - 1, i] * inverse[slot] * inverse[i]

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from semibandit import _validate
+from semibandit.families.black_box.bisection import RowSearch, RunBudget, SearchRule
 from semibandit.families.black_box.grid import DyadicGrid
 from semibandit.families.black_box.outputs import same_output
-from semibandit.families.black_box.search import RowSearch, RunBudget, SearchRule
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.spaces import Boxes, Interval, Knobs, call, parameters_of
 
