@@ -11,7 +11,7 @@ from scipy.spatial.distance import squareform
 import semibandit as sb
 from reference import linkage as reference
 from reference import metric_linkage as reference_rows
-from semibandit.clustering import DasguptaCost
+from semibandit.clustering import DasguptaCost, KMeansCost
 from semibandit.families.levels import level_set
 from semibandit.families.linkage.linkage import LINKAGES
 
