@@ -86,3 +86,14 @@ def test_the_result_is_the_same_for_any_number_of_jobs():
     result = fit("synthetic", "-T", 60, "--jobs", 2, "--chunk", 7)
     assert result.exit_code == 0, result.output
     assert cells(result, "best ρ") == cells(fit("synthetic", "-T", 60), "best ρ")
+
+
+def test_an_unknown_scheduler(monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(distributed, "Client", unreachable)
+    result = fit("synthetic", "-T", 5, "--scheduler", "tcp://nowhere:1")
+    assert isinstance(result.exception, OSError)
+
+
+def unreachable(address):
+    raise OSError(f"no scheduler at {address}")

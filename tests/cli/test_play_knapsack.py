@@ -39,3 +39,18 @@ def test_files_are_played(tmp_path):
     assert "2 knapsacks from files" in result.output
     result = play("--files", tmp_path / "0.kp", "--files", tmp_path / "4.kp", "-f", "semi-bandit")
     assert "2 knapsacks from files" in result.output
+
+
+def test_bad_files_stop_the_game_or_are_counted(tmp_path):
+    write_files(tmp_path)
+    (tmp_path / "broken.kp").write_text("3 7\n6 5\n")
+    result = play("--files", tmp_path)
+    assert result.exit_code != 0
+    assert f"{tmp_path / 'broken.kp'}, line 2: cut short" in str(result.exception)
+    result = play("--files", tmp_path, "--skip-bad", "-f", "bandit")
+    assert result.exit_code == 0, result.output
+    assert "5 knapsacks from files, by name (1 bad files skipped)" in result.output
+    assert "broken.kp, line 2" in result.output + result.stderr
+    result = CliRunner().invoke(app, ["dispersion", "knapsack", "--files", str(tmp_path), "--skip-bad"])
+    assert "5 knapsacks from files, by name (1 bad files skipped)" in result.output
+    assert "too few functions for a verdict: 5" in result.output

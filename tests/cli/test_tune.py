@@ -347,3 +347,15 @@ def alive(pid):
             return file.read().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def test_errors_are_the_same_in_a_process_of_its_own(folder):
+    words = ("tune", "--space", "0-1", "--state", "knob.db", "echo {rho} {instance}", "inst")
+    here, there = main(*words), process(*words)
+    assert (here.returncode, here.stdout, here.stderr) == (there.returncode, there.stdout, there.stderr)
+    assert not os.path.exists("knob.db")
+
+
+def test_extreme_options(folder):
+    options = ("--feedback", "black-box", "--tolerance", "1e-320", "--timeout", "1e11")
+    assert tune(*options, instances=["a", "b"]).exit_code == 0

@@ -11,7 +11,7 @@ from scipy.spatial.distance import squareform
 import semibandit as sb
 from reference import linkage as reference
 from reference import metric_linkage as reference_rows
-from semibandit.clustering import DasguptaCost
+from semibandit.clustering import DasguptaCost, KMeansCost
 from semibandit.families.levels import level_set
 from semibandit.families.linkage.linkage import LINKAGES
 
@@ -214,3 +214,12 @@ def test_a_walk_over_endless_outputs_of_one_loss_is_given_up():
     )
     with pytest.raises(ValueError, match="more than max_runs = 500 runs in one call: is the output"):
         box.reveal(0.3)
+
+
+def test_runs_are_counted():
+    problem = sb.Linkage(distances(8, 0, 0), KMeansCost(2))
+    problem.loss(0.3), problem.reveal(0.4), problem.tree(0.1)
+    assert problem.n_runs == 3
+    rows = sb.MetricLinkage(distances(8, 0, 0), distances(8, 1, 0), KMeansCost(2))
+    rows.loss(0.3, 0.2), rows.reveal(0.4, 0.5), rows.tree(0.1, 0.9)
+    assert rows.n_runs == 3

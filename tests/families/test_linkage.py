@@ -11,6 +11,7 @@ import semibandit as sb
 from reference import linkage as reference
 from semibandit.clustering import KMeansCost, TargetDistance
 from semibandit.families.linkage import pieces
+from semibandit.families.linkage.distances import Distances
 from semibandit.families.linkage.linkage import LINKAGES
 
 LAST = reference.LAST
@@ -349,3 +350,28 @@ def test_averages_need_closer_distances():
     assert sb.Linkage(D, sb.clustering.DasguptaCost()).losses().whole
     with pytest.raises(ValueError, match="closer to each other for averages of 3 points"):
         sb.Linkage(D, sb.clustering.DasguptaCost(), "single-average")
+
+
+def test_cost_sees_diameters_for_heights():
+    D = instance("euclidean", 15)
+
+    def cost(distances, Z):
+        assert np.array_equal(distances, D)
+        for height, cluster in zip(Z[:, 2], clusters_of(Z), strict=True):
+            points = sorted(cluster)
+            assert height == D[np.ix_(points, points)].max()
+        return 0.5
+
+    assert sb.Linkage(D, cost).losses().compress().values.tolist() == [0.5]
+
+
+@pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 70])
+def test_condensed_distances_are_unfolded_as_scipy_does_it(n):
+    condensed = np.random.default_rng(n).random(n * (n - 1) // 2)
+    condensed[::7] = 0.0
+    condensed[3:4] = -0.0
+    read = Distances.read("distances", condensed)
+    assert (read.square == (squareform(condensed) if n > 1 else 0.0)).all()
+    positive = condensed[condensed > 0.0]
+    assert read.smallest == positive.min(initial=math.inf)
+    assert read.largest == positive.max(initial=0.0)

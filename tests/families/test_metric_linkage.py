@@ -320,3 +320,11 @@ def test_bad_arguments_are_refused():
         problem.curve([0], [0, 1], [2], [3])
     with pytest.raises(ValueError, match="labels must have one entry"):
         sb.MetricLinkage(d0, d1, TargetDistance([0, 1]))
+
+
+def test_the_ends_of_alpha_are_the_two_metrics():
+    d0, d1 = metrics("random", 12, 3)
+    problem = sb.MetricLinkage(d0, d1, TargetDistance(labels(12)))
+    for alpha, D in ((0.0, d0), (1.0, d1)):
+        np.testing.assert_array_equal(problem.distances(alpha), D)
+        np.testing.assert_array_equal(problem.tree(0.25, alpha), sb.Linkage(D, problem.cost).tree(0.25))

@@ -226,3 +226,9 @@ def test_intervals_narrower_than_doubles_stay_in_their_row(row):
     assert space.row(laid, row)(0.6) == 0.75
     alone = space.lay_rows({row: PiecewiseConstant([below, 1.0], [0.25])})
     assert [r for r in range(5) if 0.25 in space.row(alone, r).values] == [row]
+
+
+def test_learner_and_problems_must_have_one_space():
+    problem = Plane(sb.Strips(4, UNIT), np.random.default_rng(0))
+    with pytest.raises(ValueError, match=r"problem 0 is on 4 rows of \[0, 1\].*the learner on 3 rows"):
+        sb.play(sb.Exp3Set(sb.Strips(3, UNIT), seed=0), [problem])
