@@ -293,8 +293,10 @@ class LocalPieces:
     def account(self) -> tuple[float, float, float] | None:
         """Return the safe learner's rate, the regret beyond ln(1/π(B))/rate, and what clips added. O(P)."""
         rate, sums = self._rates[1], self._sums
-        if rate == 0.0:
+        if sums[rules.STAGE] == 0.0:
             return None
+        if sums[rules.STAGE] < rules.KNOWN:  # nothing is learned for good
+            return math.inf, 0.0, 0.0
         raised = float(self._pieces[k.RAISED, :-1].max())
         return rate, float(sums[rules.BOUND] + sums[rules.SECOND]), float(sums[rules.CLIPPED]) + raised
 

@@ -60,7 +60,8 @@ def test_a_round_can_be_played_in_json(server, study):
     _, density = send(server, "GET", "/api/studies/1/density")
     assert density["edges"] == study.density().edges.tolist()
     _, before = send(server, "GET", "/api/studies/1/density?event=2")
-    assert before == {"event": 2, "edges": [0.0, 1.0], "values": [1.0]}
+    assert (before["event"], before["edges"][0], before["edges"][-1]) == (2, 0.0, 1.0)
+    assert before["values"] == [1.0] * (len(before["edges"]) - 1)
     _, info = send(server, "GET", "/api/studies/1")
     assert (info["name"], info["told"], info["mean_loss"]) == ("knob", 1, 0.25)
     assert study.history()[0].worker == "curl"
@@ -100,13 +101,13 @@ BAD = [
     ("POST", "/api/studies/x/ask", {}, 404, "no study with the number x"),
     ("POST", "/api/studies/1/tell", {"trial": 99, "seen": 0.5}, 400, "trial 99 is unknown"),
     ("POST", "/api/studies/1/tell", {"trial": -1}, 400, "trial must be at least 0"),
-    ("POST", "/api/studies/1/tell", {"trial": 0, "seen": 7.0}, 400, ""),
+    ("POST", "/api/studies/1/tell", {"trial": 0, "seen": 1e200}, 400, ""),
     (
         "POST",
         "/api/studies/1/tell",
-        {"trial": 0, "seen": {"edges": [0, 1], "values": [7]}},
+        {"trial": 0, "seen": {"edges": [0, 1], "values": [1e200]}},
         400,
-        "must be in",
+        "must be finite",
     ),
     ("POST", "/api/studies/1/tell", {"trial": 0, "seen": {"edges": [1, 0], "values": [0]}}, 400, "lo < hi"),
     ("POST", "/api/studies/1/tell", {"trial": 0, "seen": {"edges": [0, 1]}}, 400, "edges and values"),
