@@ -16,6 +16,7 @@ import pytest
 
 import semibandit as sb
 from semibandit.weights import Feedback, LocalPieces, Rule, dyadic_cells
+from semibandit.weights._pieces import SAFE
 
 UNIT = sb.Interval(0, 1)
 
@@ -117,16 +118,15 @@ def test_intervals_of_one_ulp_with_joins_never_raise(baseline):
 @pytest.mark.parametrize("share", [0.5, 0.1])
 def test_estimates_of_many_looks_are_unbiased(looks, share):
     """Summed over the number of looks in each of two sets, estimates differ by the difference of losses."""
-    rule = Rule(0.0, 0.0, -math.inf, 0.5)
+    rule = Rule(0.0, 0.0, -math.inf, 0.0, 10.0)
     edges, losses = np.array([0.0, share, 1.0]), np.array([0.75, 0.25])
-    weights = LocalPieces(dyadic_cells(UNIT), 0.5, 512)
+    weights = LocalPieces(dyadic_cells(UNIT), 512)
     difference = 0.0
     for first in range(looks + 1):
         counts = {i: n for i, n in ((0, first), (1, looks - first)) if n}
         sets = np.array([list(counts).index(i) if i in counts else -1 for i in (0, 1)])
         seen = Feedback(edges, losses, sets, 0.5, 0.0, looks=np.array(list(counts.values())))
-        pieces = weights.detached().learn(seen, rule).weights._pieces
-        unbiased = pieces[2] - pieces[3]
+        unbiased = weights.detached().learn(seen, rule).weights._pieces[SAFE]
         chance = math.comb(looks, first) * share**first * (1.0 - share) ** (looks - first)
         difference += chance * (unbiased[0] - unbiased[-2])
     assert difference == pytest.approx(0.5, rel=1e-9)

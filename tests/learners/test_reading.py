@@ -66,7 +66,7 @@ def test_a_step_teaches_the_same_on_the_shorter_way(make, delay):
     ],
 )
 def test_errors_are_the_same_on_both_ways(kind, edges, value, message):
-    learner = sb.Exp3Set(UNIT, seed=0)
+    learner = sb.Exp3Set(UNIT, high=1.0, seed=0)
     trial = learner.ask()
     with pytest.raises(ValueError, match=message):
         learner.tell(trial, kind(edges, [value]))

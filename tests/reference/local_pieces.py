@@ -1,47 +1,60 @@
-"""Weights with a local baseline, with lists and loops: every round looks at everything again."""
+"""The default rule, a fast and a safe learner, with lists and loops."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
-
-NAN = math.nan
 
 
 @dataclass
 class Piece:
     lo: float
     hi: float
-    total: float = 0.0  # of the estimates
-    raised: float = 0.0  # by clips
-    count: float = 0.0
+    fast: float = 0.0  # sums of estimates
+    safe: float = 0.0
+    count: float = 0.0  # weighted looks
     losses: float = 0.0
+
+
+@dataclass
+class Node:
+    weights: list  # of looks
+    losses: list
+    last: int = 0
 
 
 class FlatLocal:
     """No joins: pieces only grow. `cells` are pairs ((lo, hi), path): the nodes from the root to the cell."""
 
-    def __init__(self, cells, rate, rows):
+    def __init__(self, cells, log_term, rows):
         self.cells = cells
         self.rows = rows
-        self.rate = rate
+        self.log_term = log_term
         self.pieces = [Piece(lo, hi) for (lo, hi), _ in cells]
-        self.seen_in = {}  # node -> losses, one for each round and set that touched it
+        self.nodes = {}
         self.paid = []
         self.pairs = []  # loss - b in one set, and in others, for each look of each round with several
         self.usual = []  # loss - b, the mean of each such round
+        self.gaps = [0.0, 0.0]
+        self.rates = [0.0, 0.0]
+        self.ahead = []
 
     def shares(self):
-        least = min(piece.total for piece in self.pieces)
-        masses = [(p.hi - p.lo) * math.exp(-self.rate * (p.total - least)) for p in self.pieces]
-        return [mass / sum(masses) for mass in masses]
+        """Shares of the pieces: played, of the fast learner, of the safe learner."""
+        out = []
+        for name, rate in zip(("fast", "safe"), self.rates, strict=True):
+            sums = [getattr(piece, name) for piece in self.pieces]
+            masses = [
+                (p.hi - p.lo) * math.exp(-rate * (x - min(sums)))
+                for p, x in zip(self.pieces, sums, strict=True)
+            ]
+            out.append([mass / sum(masses) for mass in masses])
+        q = min(0.1, 0.05 / math.sqrt(len(self.paid) + 1))
+        return [(1 - q) * f + q * s for f, s in zip(*out, strict=True)], *out
 
     def cut(self, x):
         for i, p in enumerate(self.pieces):
             if p.lo < x < p.hi:
-                self.pieces[i : i + 1] = [
-                    Piece(p.lo, x, p.total, p.raised, p.count, p.losses),
-                    Piece(x, p.hi, p.total, p.raised, p.count, p.losses),
-                ]
+                self.pieces[i : i + 1] = [replace(p, hi=x), replace(p, lo=x)]
                 return
 
     def path(self, piece):
@@ -49,7 +62,7 @@ class FlatLocal:
 
     def averages(self, exact, shares):
         """The mean over each cell by the shares, or over parts of it where it holds too much of the mass."""
-        most = 4.0 * (1.0 + len(self.paid)) ** (-1 / 3)
+        most = 1.0 * (1.0 + len(self.paid)) ** (-1 / 3)
         out = [0.0] * len(exact)
         for leaf in {path[-1] for _, path in self.cells}:
             stretches = [ends for ends, path in self.cells if path[-1] == leaf]
@@ -87,89 +100,143 @@ class FlatLocal:
         for i, part in self.within(stretches):
             out[i] += part * total / held if held else 0.0
 
-    def moments(self):
-        """Mean and deviation of what was paid."""
-        if not self.paid:
-            return 0.0, 0.0
-        mean = fmean(self.paid)
-        return mean, math.sqrt(fmean((x - mean) ** 2 for x in self.paid))
+    def deviation(self, reach):
+        """Deviation of what was paid, with two losses half of the range away."""
+        n = len(self.paid)
+        mean = fmean(self.paid) if n else 0.0
+        return math.sqrt((sum((x - mean) ** 2 for x in self.paid) + reach**2 / 2) / (n + 2))
 
-    def expected(self, piece, single, mean, deviation):
-        """The baseline of a piece: means shrunk from the root down, with optimism."""
-        b = max(mean - 0.5 * deviation, 0.0)
-        for node in self.path(piece):
-            seen = self.seen_in.get(node, [])
-            k = (8 if single else 4) if self.rows else 5 if single else 2
-            b = (sum(seen) + k * b) / (len(seen) + k)
-        hope = max(deviation, 0.3 * mean)
+    def expected(self, piece, single, deviation, low, high):
+        """The baseline of a piece: means shrunk from the root down; without and with optimism."""
+        b = (fmean(self.paid) if self.paid else 0.5 * (low + high)) - 0.5 * deviation
+        k = (8 if single else 4) if self.rows else 5 if single else 4
+        for name in self.path(piece):
+            node = self.nodes.get(name, Node([], []))
+            total = sum(w * x for w, x in zip(node.weights, node.losses, strict=True))
+            looks = sum(node.weights)
+            b = (total + k * b) / (looks + k)
         if self.rows:  # statistics of cells alone
-            return max(b - (0.5 if single else 0.2) * hope / math.sqrt(len(seen) + 1), 0.0)
+            return b, max(b - (0.5 if single else 0.2) * deviation / math.sqrt(looks + 1), low)
         b = (piece.losses + k * b) / (piece.count + k)
         doubt = 1.2 * math.sqrt(max(math.log(len(self.paid) + 1) - 7, 0)) if single else 0.0
         looks = piece.count + 1
-        return max(b - hope * max((1.0 if single else 0.6) / looks, doubt / math.sqrt(looks)), 0.0)
+        hope = max((1.0 if single else 0.6) / looks, doubt / math.sqrt(looks))
+        return b, max(b - deviation * hope, low)
 
-    def slope(self):
+    def slope(self, deviation):
         """Of the regression of one look on the others; to begin with 0.8, with the weight of 60 looks."""
-        prior = 60 * self.moments()[1] ** 2
+        prior = 60 * deviation**2
         products, squares = sum(x * y for x, y in self.pairs), sum(y * y for _, y in self.pairs)
-        return min(max((products + 0.8 * prior) / (squares + prior), 0.0), 1.0) if squares + prior else 0.8
+        return min(max((products + 0.8 * prior) / (squares + prior), 0.0), 1.0)
 
-    def tell(self, sets, paid, times=(1,), clip=True, single=False):
-        """`sets` are lists of (lo, hi, loss), looked at so many times; returns their shares and the gap."""
+    def tell(self, sets, paid, times=(1,), single=False, low=0.0, high=1.0):
+        """`sets` are lists of (lo, hi, loss), looked at so many times; returns their shares."""
+        reach, now = high - low, len(self.paid) + 1
+        if not any(self.rates):
+            self.rates = [self.log_term / reach, math.log(2) / reach]
         for pieces in sets:
             for lo, hi, _ in pieces:
                 self.cut(lo)
                 self.cut(hi)
-        shares = self.shares()
-        moments = self.moments()
-        base = [self.expected(piece, single, *moments) for piece in self.pieces]
-        level = sum(s * b for s, b in zip(shares, base, strict=True))
-        estimates = [b - level for b in base]
-        draws = sum(times)
+        played, fast, safe = self.shares()
+        deviation = self.deviation(reach)
+        both = [self.expected(piece, single, deviation, low, high) for piece in self.pieces]
+        base = [b for _, b in both]
+        expects = sum(f * plain for f, (plain, _) in zip(fast, both, strict=True))
         inside = [
             [(i, loss) for i, p in enumerate(self.pieces) for lo, hi, loss in pieces if lo <= p.lo < hi]
             for pieces in sets
         ]
-        share = [sum(shares[i] for i, _ in members) for members in inside]
+        share = [sum(played[i] for i, _ in members) for members in inside]
+        self.teach_safe(inside, share, times, safe, fast, base, low, high)
+        inside = [[(i, min(max(loss, low), high)) for i, loss in members] for members in inside]
+        exact = self.corrections(inside, share, times, played, base, deviation)
+        even = exact if single and not self.rows else self.averages(exact, played)
+        level = sum(f * b for f, b in zip(fast, base, strict=True))
+        estimates = [b - level + max(e, -1 / self.rates[0]) for b, e in zip(base, even, strict=True)]
+        self.gaps[0] += gap(fast, estimates, self.rates[0])
+        for piece, e in zip(self.pieces, estimates, strict=True):
+            piece.fast += e
+        self.remember(inside, share, now)
+        self.paid.append(min(max(paid, low), high))
+        exact_rates = self.log_term / (reach + self.gaps[0]), math.log(now + 2) / (reach + self.gaps[1])
+        self.rates = [x if x < 0.97 * old else old for x, old in zip(exact_rates, self.rates, strict=True)]
+        self.limit(expects, reach)
+        return share
+
+    def teach_safe(self, inside, share, times, safe, fast, base, low, high):
+        estimates = [0.0] * len(self.pieces)
+        ahead = sum((s - f) * b for s, f, b in zip(safe, fast, base, strict=True))
+        for members, p, n in zip(inside, share, times, strict=True):
+            for i, loss in members:
+                factor = n / sum(times) / p
+                estimates[i] = (min(loss, high) - low + (high - low) / 2) * factor
+                ahead += (safe[i] - fast[i]) * (min(loss, high) - base[i]) * factor
+        self.ahead.append(ahead)
+        self.gaps[1] += gap(safe, estimates, self.rates[1])
+        for piece, e in zip(self.pieces, estimates, strict=True):
+            piece.safe += e
+
+    def corrections(self, inside, share, times, played, base, deviation):
+        """(loss - b) / p, the mean over the looks that were made."""
+        draws = sum(times)
         surprise = [
-            sum(shares[i] * (loss - base[i]) for i, loss in members) / q if q else 0.0
+            sum(played[i] * (loss - base[i]) for i, loss in members) / q if q else 0.0
             for members, q in zip(inside, share, strict=True)
         ]
         looks = [j for j, n in enumerate(times) for _ in range(n)]
         usual = sum(self.usual) / (len(self.usual) + 1)
-        theta = self.slope()
-        exact = [0.0] * len(self.pieces)  # the mean over the looks that were made
+        theta = self.slope(deviation)
+        exact = [0.0] * len(self.pieces)
         for j, members in enumerate(inside):
-            touched = {}
             for i, loss in members:
-                piece = self.pieces[i]
                 for look in range(draws):
                     if looks[look] == j:
                         others = [surprise[k] for k in looks[:look] + looks[look + 1 :]]
                         off = theta * sum(others) / len(others) if others else 0.0
                         exact[i] += (loss - base[i] - off) / share[j] / draws
-                piece.count += 1
-                piece.losses += loss
-                for node in self.path(piece):
-                    touched.setdefault(node, []).append((piece.hi - piece.lo, loss))
-            for node, parts in touched.items():
-                mean = sum(w * loss for w, loss in parts) / sum(w for w, _ in parts)
-                self.seen_in.setdefault(node, []).append(mean)
-        even = exact if single and not self.rows else self.averages(exact, shares)
-        for i, average in enumerate(even):
-            clipped = max(average, -1.0 / self.rate) if clip else average
-            self.pieces[i].raised += clipped - exact[i]
-            estimates[i] += clipped
         if draws > 1:
             for j in looks:
                 others = [surprise[k] - usual for k in looks if k != j]
                 if others:
                     self.pairs.append((surprise[j] - usual, sum(others) / len(others)))
             self.usual.append(sum(surprise[j] for j in looks) / draws)
-        mean = sum(s * e for s, e in zip(shares, estimates, strict=True))
-        mixed = sum(s * math.expm1(-self.rate * e) for s, e in zip(shares, estimates, strict=True))
-        for piece, e in zip(self.pieces, estimates, strict=True):
-            piece.total += e
-        self.paid.append(paid)
-        return share, mean + math.log1p(mixed) / self.rate
+        return exact
+
+    def remember(self, inside, share, now):
+        for members, p in zip(inside, share, strict=True):
+            touched, weight = {}, min(1 / p, 16)
+            for i, loss in members:
+                piece = self.pieces[i]
+                piece.count += weight
+                piece.losses += weight * loss
+                for name in self.path(piece):
+                    touched.setdefault(name, []).append((piece.hi - piece.lo, loss))
+            for name, parts in touched.items():
+                node = self.nodes.setdefault(name, Node([], []))
+                node.weights.append(weight)
+                node.losses.append(sum(w * loss for w, loss in parts) / sum(w for w, _ in parts))
+                node.last = now
+
+    def limit(self, expects, reach):
+        """The fast learner's sums are no larger than the evidence against a place allows."""
+        rate, least = self.rates[0], min(piece.fast for piece in self.pieces)
+        length = sum(p.hi - p.lo for p in self.pieces)
+        z = sum((p.hi - p.lo) / length * math.exp(-rate * (p.fast - least)) for p in self.pieces)
+        for piece in self.pieces:
+            against = 0.0
+            for name in self.path(piece):
+                losses = self.nodes[name].losses if name in self.nodes else []
+                excess = fmean(losses) - expects if losses else 0.0
+                if excess > 0.0:
+                    variance = fmean((x - fmean(losses)) ** 2 for x in losses)
+                    fresh = (self.nodes[name].last / len(self.paid)) ** 8
+                    found = 1.5 * len(losses) * excess**2 / (variance + reach * excess) * fresh
+                    against = max(against, found)
+            piece.fast = min(piece.fast, least + (1.0 + against - math.log(z)) / rate)
+
+
+def gap(shares, estimates, rate):
+    mean = sum(s * e for s, e in zip(shares, estimates, strict=True))
+    mixed = sum(s * math.exp(-rate * e) for s, e in zip(shares, estimates, strict=True))
+    return max(mean + math.log(mixed) / rate, 0.0)

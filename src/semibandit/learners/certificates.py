@@ -16,10 +16,10 @@ __all__ = ["Account", "Certificate", "bound_of", "certify"]
 class Certificate(NamedTuple):
     """Bound on the expected regret so far, and the terms of the sum.
 
-    `learning` is ln(1/π(B))/λ + Σ gaps. `clips` is what clips, averages over cells and joins added to
-    estimates beyond that. `dispersion` is T·L·r + f(T, r), for the radius r that minimises the sum. π(B) is
-    the initial mass of the least likely ball of radius r: 2r/|C| without a prior. `value` is at most the sum
-    of the losses paid.
+    `learning` is ln(1/π(B))/λ + Σ gaps, for the default with the estimated excess of its losses over those of
+    its safe learner. `clips` is what clips and joins added. `dispersion` is T·L·r + f(T, r), for the radius r
+    that minimises the sum. π(B) is the initial mass of the least likely ball of radius r: 2r/|C| without a
+    prior. `value` is at most the sum of the losses paid, if losses are known not to be negative.
     """
 
     value: float
@@ -30,7 +30,7 @@ class Certificate(NamedTuple):
 
 
 class Account(NamedTuple):
-    """Quantities of a learner that enter its certificate, for losses in [0, 1].
+    """Quantities of a learner that enter its certificate.
 
     Parameters
     ----------
@@ -38,12 +38,10 @@ class Account(NamedTuple):
         Length of the line, |C|.
     handicap
         Largest amount by which the logarithm of the prior is below that of the uniform density.
-    rounds, rate, gaps, paid
-        Number of rounds, current rate, sum of the mixability gaps, sum of the losses paid.
-    advantage
-        `max_advantage` of the weights: the part above ln(1/π(B))/λ counts as added by clips.
-    clips
-        Further sum of what clips added at most, minus what they added in the mean.
+    rounds, rate, gaps, clips, paid
+        Number of rounds, current rate, sum of the gaps, sum of what clips added, sum of the losses paid.
+    unit, range
+        Factor from losses to the user's units, and the range of the losses.
     """
 
     length: float
@@ -51,31 +49,30 @@ class Account(NamedTuple):
     rounds: int
     rate: float
     gaps: float
-    advantage: float
     clips: float
     paid: float
+    unit: float
+    range: float
 
 
-def certify(account: Account, high: float, dispersion: Any) -> Certificate:
-    """Return the least bound over r, in units of losses in [0, high].
+def certify(account: Account, dispersion: Any) -> Certificate:
+    """Return the least bound over r, in the user's units.
 
     Without a `Dispersion`, r is 0.005 of the line, and the comparator is the best ball of this radius.
     """
-    length, rounds = account.length, account.rounds
+    length, rounds, unit = account.length, account.rounds, account.unit
     radii = np.array([0.005 * length]) if dispersion is None else length * np.geomspace(1e-9, 0.25, 41)
     bounds = []
     for r in radii.tolist():
-        learning = (math.log(length / (2.0 * r)) + account.handicap) / account.rate
-        added = max(max(account.advantage - learning, 0.0) + account.clips, 0.0)
-        learning += account.gaps
+        learning = (math.log(length / (2.0 * r)) + account.handicap) / account.rate + account.gaps
         spread = 0.0
         if dispersion is not None:
             more = max(rounds / dispersion.T, 1.0)
-            spread = rounds * dispersion.lipschitz * r / high + more * dispersion.D(2.0 * r)
-        bounds.append(Certificate(learning + added + spread, learning, added, spread, r))
+            spread = rounds * dispersion.lipschitz * r / unit + more * dispersion.D(2.0 * r) * account.range
+        bounds.append(Certificate(learning + account.clips + spread, learning, account.clips, spread, r))
     least = min(bounds, key=lambda bound: bound.value)
     value = min(least.value, account.paid)
-    value, learning, clips, spread = (min(high * term, sys.float_info.max) for term in (value, *least[1:4]))
+    value, learning, clips, spread = (min(unit * term, sys.float_info.max) for term in (value, *least[1:4]))
     return Certificate(value, learning, clips, spread, least.r)
 
 

@@ -132,9 +132,10 @@ class Exp3Grid(Exp3Set):
         """Return a bound on the expected regret so far against the best arm; `dispersion` is not used."""
         one_arm = super().certificate()
         learning = (
-            one_arm.learning + (math.log(self.n_arms) - math.log(100.0)) * self.high / self.current_rate
+            one_arm.learning
+            + (math.log(self.n_arms) - math.log(100.0)) * self._scale.unit / self.current_rate
         )
-        paid = self.high * self._loss_mean * self.n_told
+        paid = self._scale.unit * self._loss_mean * self.n_told
         return Certificate(min(learning + one_arm.clips, paid), learning, one_arm.clips, 0.0, 0.5)
 
     def learn_from(self, functions: Any, weight: float = 1.0) -> None:

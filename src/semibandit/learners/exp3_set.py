@@ -17,6 +17,7 @@ from semibandit.learners.certificates import Account, Certificate, bound_of, cer
 from semibandit.learners.drift import Drift
 from semibandit.learners.learner import Learner
 from semibandit.learners.locks import serialized
+from semibandit.learners.ranges import LossRange
 from semibandit.learners.rates import AdaptiveRate, Rate, as_rate
 from semibandit.learners.recommendation import Recommendation, at_the_minimum, by_mass
 from semibandit.learners.statistics import Evidence, PlayStats
@@ -42,10 +43,12 @@ _BUDGET = 512  # pieces with a local baseline; more did not lower the regret of 
 class Exp3Set(Learner):
     """Continuous Exp3-SET (Algorithm 1) for whole functions, parts of functions, and single losses.
 
-    By default, estimates subtract a local baseline: the loss expected at the parameter (`LocalPieces`). A
-    round costs O(P) for P pieces, at most about 500. While all feedback is whole functions, the learner is
-    exactly Hedge on an interval tree. With `baseline="low"` or None the weights are always an interval tree
-    (appendix A.2), and a round costs O(log t).
+    By default, losses are any finite numbers, and two learners share the play (`LocalPieces`): a fast one,
+    whose estimates subtract the loss expected at the parameter, and a safe one with a regret bound. Both use
+    the range of the losses told as the unit. Nothing is learned from the first four rounds. A round costs
+    O(P) for P pieces, at most about 500. While all feedback is whole functions, the learner is exactly Hedge
+    on an interval tree. With `baseline="low"` or None the weights are always an interval tree (appendix A.2),
+    and a round costs O(log t).
 
     A single loss, `tell(trial, 0.3)`, counts for the cell around the parameter: a 32nd of the space, halved
     where the mass is. Of a `PiecewiseLinear`, the means over pieces count; pieces are halved where the mass
@@ -56,18 +59,19 @@ class Exp3Set(Learner):
     space
         Space of the parameter. On `Strips`, feedback is a function on the line of its rows.
     rate
-        A number, a `TheoremRate`, or an `AdaptiveRate` (default), which needs neither T nor M.
+        A number, a `TheoremRate`, or an `AdaptiveRate` (default), which needs neither T nor M. Numbers and
+        `TheoremRate` are for losses in units of `high` (1 if not given).
     horizon
         Number of rounds T, if known; the default rate uses it unless the baseline is local.
     high
-        Largest possible loss or utility H; values lie in [0, H] (appendix A.1).
+        Bound H on losses or utilities, if one is known: values lie in [0, H] (appendix A.1). With a baseline
+        other than "local" the default is 1.
     maximize
         Values are utilities: higher is better.
     baseline
         The b of the estimates b + 1{observed}·(loss - b)/p. "local" (default): a function of the parameter,
-        the mean of losses observed nearby. The correction is averaged over cells and clipped below at -1/λ;
-        `certificate` accounts for the difference. "low": one number, the smaller of mean - σ/2 and 0.8·mean
-        of the losses paid, also clipped. None: b = 0 without clips, which has a regret bound in advance.
+        the mean of losses observed nearby. "low": one number, the smaller of mean - σ/2 and 0.8·mean of the
+        losses paid, with a clip at -1/λ. None: b = 0 without clips.
     drift
         None: the best parameter is fixed. A number in (0, 1): fixed share (Balcan, Dick, Sharma 2020), which
         mixes this share of the prior into the weights in each round, and forgets statistics 16 times as fast.
@@ -107,7 +111,7 @@ class Exp3Set(Learner):
         *,
         rate: float | Rate | None = None,
         horizon: int | None = None,
-        high: float = 1.0,
+        high: float | None = None,
         maximize: bool = False,
         baseline: str | None = "local",
         drift: float | str | None = None,
@@ -126,9 +130,17 @@ class Exp3Set(Learner):
         self.baseline = baseline
         self.horizon = None if horizon is None else _validate.integer("horizon", horizon, low=1)
         self.rate = as_rate(self._default_rate() if rate is None else rate, self.horizon)
-        self.high = _validate.number("high", high, low=0.0, open=True)
+        free = baseline == "local"
+        self.high = (
+            None
+            if high is None and free
+            else _validate.number("high", 1.0 if high is None else high, low=0.0, open=True)
+        )
         self.maximize = _validate.boolean("maximize", maximize)
-        self._scale = reading.Scale(self.high, self.maximize)
+        self._scale = reading.Scale.free(self.high, self.maximize)
+        if not free:
+            self._scale = reading.Scale.bounded(self.high or 1.0, self.maximize)
+        self._losses = LossRange()
         self.exploration: float | str = "auto"
         if not isinstance(exploration, str) or exploration != "auto":
             self.exploration = _validate.number("exploration", exploration, low=0.0)
@@ -140,11 +152,12 @@ class Exp3Set(Learner):
         self.n_late = 0
         self.n_partial = 0  # rounds without full information
         self.n_logged = 0  # functions of `learn_from`
-        self.gap_sum = 0.0  # of the mixability gaps
+        self.n_unused = 0  # rounds before the range of the losses is known
+        self.gap_sum = 0.0  # of the mixability gaps at the asks, for the rate
+        self.regret_sum = 0.0  # of `Update.regret`, for the certificate
         self.join_error = 0.0
         self.explore_sum = 0.0  # amount by which implicit exploration lowered the estimates of losses paid
-        self.clip_mean = 0.0  # amounts by which clips raised estimates: in the mean, and at most
-        self.clip_most = 0.0
+        self.clip_most = 0.0  # amounts by which clips raised estimates at most
         self.head_start = 0.0  # largest advantage of one place over another by `learn_from`, in losses
         self.last_probabilities: tuple[float, ...] = ()
         self._loss_mean = 0.0
@@ -153,7 +166,9 @@ class Exp3Set(Learner):
         self._stats = PlayStats(self._cells)
         share = None if isinstance(self.drift, str) else self.drift
         self._drift = None if self.drift is None else Drift(share)
-        self.current_rate = self.rate.after(0, 0.0, math.inf)
+        self.current_rate = self._fixed_rate()
+        if baseline != "local":
+            self.current_rate = self.rate.after(0.0, math.inf)
         self._epoch = Epoch(self._initial_weights())  # Algorithm 1, step 1: w_1(ρ) = 1
 
     def _lay_out(self, space: Space) -> Line:
@@ -175,6 +190,10 @@ class Exp3Set(Learner):
             return None
         # Found by experiment; ln T, the usual choice, learns more slowly.
         return AdaptiveRate(log_term=15.0 if len(self.space.alphas) > 1 else 10.0)
+
+    def _fixed_rate(self) -> float:
+        """Return the rate of a local baseline if it does not adapt; else 0."""
+        return 0.0 if self.rate.c else self.rate.after(0.0, math.inf)
 
     # -- Algorithm 1 -------------------------------------------------------------------------------
 
@@ -230,6 +249,14 @@ class Exp3Set(Learner):
 
     def _feedback(self, trial: Trial, seen: Any) -> Feedback | None:
         """Check the feedback of all looks and lay it on the line; None if all are missing."""
+        feedback = self._read_looks(trial, seen)
+        if feedback is None or self._losses.rounds or self.baseline != "local":
+            return feedback
+        self._scale = self._scale._replace(origin=feedback.paid)  # losses are relative to the first one
+        return self._read_looks(trial, seen)
+
+    def _read_looks(self, trial: Trial, seen: Any) -> Feedback | None:
+        """Check the feedback of all looks and lay it on the line; None if all are missing."""
         if not isinstance(seen, (list, tuple)):  # faster than a union
             return None if seen is None else self._read(trial, 0, seen)
         if len(seen) > len(trial.positions) or not seen:
@@ -241,7 +268,7 @@ class Exp3Set(Learner):
         return combined(observed) if observed else None
 
     def _read(self, trial: Trial, look: int, seen: Any) -> Feedback:
-        """Check the feedback of one look and lay it on the line, with losses in [0, 1]."""
+        """Check the feedback of one look and lay it on the line."""
         position = self._line.position(trial.positions[look])
         step = reading.step(seen, position, self._line, self._scale)
         if step is not None:
@@ -259,12 +286,16 @@ class Exp3Set(Learner):
         late = epoch is not current or epoch.n_updates != epoch.asked_at[trial.id]
         if late:
             feedback = replace(feedback, shares_at_ask=partial(epoch.shares_when_asked, trial.id))
+        inner = (*self._losses.inner, self._losses.stage)
+        self._losses.add_feedback(feedback)
         weights = self._weights_for(feedback)
+        if self.baseline == "local" and self._hedges(feedback):
+            weights = self._with_hedge_rate(weights)
         if weights is current.weights and len(current.asked_at) > (epoch is current):
             weights = weights.detached()  # other trials were asked of these weights
         # Algorithm 1, steps 2(c) and 2(d): ℓ̂_t(ρ) = 1{ρ ∈ A_t}·ℓ_t(ρ) / p_t(A_t) and
         # w_{t+1}(ρ) = w_t(ρ)·exp(-λ·ℓ̂_t(ρ))
-        rule = self._rule(feedback.whole)
+        rule = self._rule(feedback, inner)
         update = weights.learn(feedback, rule)
         self._finish(trial, epoch)
         if update.weights is not current.weights:
@@ -274,19 +305,45 @@ class Exp3Set(Learner):
         else:
             current.n_updates += 1
         self.n_late += late
-        self._count(feedback, rule.explore, update)
-        self._adjust(self._restart(feedback))
+        self._count(feedback, rule, update)
+        self._restart(feedback)
+        self._adjust()
 
-    def _rule(self, whole: bool) -> Rule:
-        """Return the rule by which losses become estimates."""
+    def _rule(self, feedback: Feedback, inner: tuple[float, float, int]) -> Rule:
+        """Return the rule by which losses become estimates; `inner` is the range before the round."""
         rate = self.current_rate
-        if whole:  # p = 1, and a shift changes all weights alike: Hedge, without clips
-            return Rule(0.0, 0.0, -math.inf, rate)
         explore = 0.5 * rate if isinstance(self.exploration, str) else self.exploration
+        if self.baseline == "local":
+            if self._hedges(feedback):  # before losses differ, any rate will do
+                return Rule(0.0, 0.0, -math.inf, rate or 1.0)
+            if isinstance(self.exploration, str):
+                explore *= inner[1] - inner[0]
+            return Rule(0.0, explore, -math.inf, self._fixed_rate(), self.rate.c, *inner)
+        if feedback.whole:  # p = 1, and a shift changes all weights alike: Hedge, without clips
+            return Rule(0.0, 0.0, -math.inf, rate)
         if self.baseline is None:
             return Rule(0.0, explore, -math.inf, rate)
-        shift = self._low_baseline() if self.baseline == "low" else 0.0  # local pieces have their own b
-        return Rule(shift, explore, -1.0 / rate, rate)
+        return Rule(self._low_baseline(), explore, -1.0 / rate, rate)
+
+    def _hedges(self, feedback: Feedback) -> bool:
+        """Return whether the learner with a local baseline is Hedge on an interval tree."""
+        informed = self.drift is not None or self.prior is not None or self.n_logged > 0
+        return feedback.whole and not (self.n_partial or informed)
+
+    def _with_hedge_rate(self, weights: Weights) -> Weights:
+        """Adapt the rate of Hedge to the range of losses within a round."""
+        unit, before = self._losses.width, self.current_rate
+        if not (self.rate.c and unit):
+            return weights
+        # The second function may show that the first was an outlier: only then the rate can rise.
+        rate = self.rate.after(self.gap_sum, math.inf if self.n_told < 2 else before or math.inf, unit)
+        if before and rate != before:
+            weights = weights.raised_to(rate / before)
+            self.join_error *= rate / before
+            if rate > before:
+                self.head_start += self._losses.span
+        self.current_rate = rate
+        return weights
 
     def _low_baseline(self) -> float:
         """Return the b of `baseline="low"`: the smaller of mean - σ/2 and 0.8·mean of the losses paid.
@@ -298,7 +355,7 @@ class Exp3Set(Learner):
         deviation = math.sqrt(self._loss_squares / self.n_told)
         return max(0.0, min(self._loss_mean - 0.5 * deviation, 0.8 * self._loss_mean))
 
-    def _count(self, feedback: Feedback, explore: float, update: Update) -> None:
+    def _count(self, feedback: Feedback, rule: Rule, update: Update) -> None:
         """Add a round to the statistics."""
         paid, mean = feedback.paid, self._loss_mean
         self.last_probabilities = update.p
@@ -306,17 +363,20 @@ class Exp3Set(Learner):
         self.n_partial += not feedback.whole
         self._stats.add(feedback.position, paid)
         self.gap_sum += update.gap
-        if explore:
-            self.explore_sum += explore * paid / (update.p[0] + explore)
-        self.clip_mean += update.raised_mean
-        self.clip_most += update.raised_most
+        self.regret_sum += update.regret
+        self.clip_most += update.raised
+        if update.rate is not None:
+            self.current_rate = update.rate
+            self.n_unused += rule.stage < 3
+        elif rule.explore:
+            self.explore_sum += rule.explore * paid / (update.p[0] + rule.explore)
         self._loss_mean = mean + (paid - mean) / self.n_told
         self._loss_squares += (paid - mean) * (paid - self._loss_mean)
 
-    def _restart(self, feedback: Feedback) -> float:
-        """Restart a share of the weight if the best parameter moves; return the speed of the drift."""
+    def _restart(self, feedback: Feedback) -> None:
+        """Restart a share of the weight if the best parameter moves."""
         if self._drift is None:
-            return 0.0
+            return
         # With full information, the mean over the line removes jumps of the level of all losses.
         widths = np.diff(feedback.edges)
         level = float(feedback.losses @ widths / widths.sum()) if feedback.whole else 0.0
@@ -325,15 +385,15 @@ class Exp3Set(Learner):
             weights = self._epoch.weights
             if self._epoch.asked_at:
                 weights = weights.detached()
-            self._replace_weights(weights.spread(share, statistics))
+            self._replace_weights(weights.spread(share, statistics, gaps, speed))
             self._stats.keep(statistics)
-            self.gap_sum *= gaps
-        return speed
 
-    def _adjust(self, speed: float) -> None:
+    def _adjust(self) -> None:
         """Update the learning rate, and join pieces above the limit."""
         weights = self._epoch.weights
-        rate = self.rate.after(self.n_told, self.gap_sum, self.current_rate, weights.finest_rate_step, speed)
+        rate = self.current_rate
+        if self.baseline != "local":
+            rate = self.rate.after(self.gap_sum, self.current_rate)
         if rate != self.current_rate:
             power = rate / self.current_rate
             self._replace_weights(weights.raised_to(power))
@@ -352,7 +412,7 @@ class Exp3Set(Learner):
         if prior is not None:
             self._handicap = -math.log(prior.min() * (self._line.ends[1] - self._line.ends[0]))
         if self.baseline == "local":
-            return LocalPieces(self._cells, self.current_rate, self._budget, prior)
+            return LocalPieces(self._cells, self._budget, prior)
         if prior is None:
             return IntervalTree(*self._line.ends)
         return IntervalTree.from_pieces(prior.edges, np.log(prior.values))
@@ -364,13 +424,14 @@ class Exp3Set(Learner):
         local pieces from the first partial feedback on.
         """
         weights = self._epoch.weights
-        informed = self.drift is not None or self.prior is not None or self.n_logged > 0
-        if self.baseline != "local" or informed or self.n_partial:
+        if self.baseline != "local" or self.n_partial:
             return weights
-        if feedback.whole:
+        if self._hedges(feedback):
             return weights if self.n_told else IntervalTree(*self._line.ends)
-        if self.n_told == 0:
+        if self.n_told == 0 or weights.kind == LocalPieces.kind:
             return weights
+        if self.current_rate == 0.0:  # all functions were constant
+            return LocalPieces(self._cells, self._budget)
         return LocalPieces.of(weights, self._cells, self.current_rate, self._budget)
 
     @property
@@ -395,8 +456,13 @@ class Exp3Set(Learner):
         laid = [reading.whole_function(i, each, self._line, self._scale) for i, each in enumerate(functions)]
         if not laid:
             raise ValueError("functions must hold at least one function, got none")
+        for each in laid:
+            self._losses.add(each.min(), float(np.maximum(*each.ends).max()))
         total = Piecewise.total(laid)
-        self._epoch = Epoch(self._epoch.weights.with_history(total, len(laid), weight, self.current_rate))
+        rule = Rule(
+            0.0, 0.0, -math.inf, self.current_rate, self.rate.c, *self._losses.inner, self._losses.stage
+        )
+        self._epoch = Epoch(self._epoch.weights.with_history(total, len(laid), weight, rule))
         self.n_logged += len(laid)
         self.head_start += weight * (float(np.maximum(*total.ends).max()) - total.min())
 
@@ -428,19 +494,19 @@ class Exp3Set(Learner):
         return position
 
     def _in_units(self, evidence: Evidence) -> Evidence:
-        """Convert losses in [0, 1] to the user's units."""
-        mean = 1.0 - evidence.mean if self.maximize else evidence.mean
-        return Evidence(self.high * mean, self.high * evidence.error, evidence.rounds)
+        """Convert losses to the user's units."""
+        scale = self._scale
+        return Evidence(scale.value(evidence.mean), scale.unit * evidence.error, evidence.rounds)
 
     @serialized
     def certificate(self, dispersion: Any = None) -> Certificate:
         """Return a bound on the expected regret so far, from the learner's own observations. O(P).
 
-        The least over r of ln(|C|/2r)/λ + Σ gaps + clips + T·L·r + f(T, r). The rate never rises, so that the
-        estimated losses of the plays exceed their average over any ball of radius r by at most the first two
-        terms; estimates are unbiased except for clips, averages and joins, which are accounted for. With a
-        prior, ln(1/π(B)) for the least likely ball B replaces the first term. Logged instances add their
-        largest advantage of one place over another.
+        The least over r of ln(|C|/2r)/λ + Σ gaps + clips + T·L·r + f(T, r); docs/theory/safe-learner.md has
+        the theorem for the default, in which λ and the gaps are those of the safe learner. With a prior,
+        ln(1/π(B)) for the least likely ball B replaces the first logarithm. Logged instances add their
+        largest advantage of one place over another. Late tells are covered if delays do not depend on the
+        parameters drawn.
 
         Parameters
         ----------
@@ -458,17 +524,33 @@ class Exp3Set(Learner):
             )
         if self.drift is not None:
             raise ValueError("a learner with drift has no certificate: its rate may rise")
+        rate, regret, clips = self.current_rate, 0.0, self.clip_most
+        own = self._epoch.weights.account()
+        if own is not None:
+            rate, regret, clips = own[0], own[1], clips + own[2]
+        if rate == 0.0:  # nothing is learned yet
+            rate = math.inf
+        regret += self.regret_sum + self.explore_sum + self.join_error / rate + self.head_start
         account = Account(
             length=self._line.extent,
             handicap=self._handicap,
             rounds=self.n_told,
-            rate=self.current_rate,
-            gaps=self.gap_sum + self.explore_sum + self.join_error / self.current_rate + self.head_start,
-            advantage=self._epoch.weights.max_advantage(),
-            clips=self.clip_most - self.clip_mean,
-            paid=self._loss_mean * self.n_told,
+            rate=rate,
+            gaps=regret + self.n_unused * self._losses.span,
+            clips=clips,
+            paid=self._paid(),
+            unit=self._scale.unit,
+            range=self._losses.span if self.high is None else 1.0,
         )
-        return certify(account, self.high, dispersion)
+        return certify(account, dispersion)
+
+    def _paid(self) -> float:
+        """Return the sum of the losses paid, if the least possible loss is known to be 0; else inf."""
+        if self.baseline != "local":
+            return self._loss_mean * self.n_told
+        if self.high is None:
+            return math.inf
+        return self.n_told * (self._loss_mean + self._scale.origin + self.maximize)
 
     @property
     def guarantee(self) -> str:
@@ -501,7 +583,8 @@ class Exp3Set(Learner):
         )
 
     def _shown(self) -> Iterator[str]:
-        defaults = {"rate": as_rate(self._default_rate(), self.horizon), "horizon": None, "high": 1.0}
+        high = None if self.baseline == "local" else 1.0
+        defaults = {"rate": as_rate(self._default_rate(), self.horizon), "horizon": None, "high": high}
         defaults |= {"maximize": False, "exploration": 0.0, "max_pieces": None, "drift": None, "prior": None}
         for name, value in self._config().items():
             if name not in defaults or value != defaults[name]:

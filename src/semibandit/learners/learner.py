@@ -32,7 +32,7 @@ class Learner(Locked):
     """Base of `Exp3Set` and `Exp3Grid`. Threads may share a learner: its methods run one at a time."""
 
     space: Space
-    high: float
+    high: float | None
     maximize: bool
     n_told: int
     current_rate: float

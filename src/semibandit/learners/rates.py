@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -12,7 +13,6 @@ from semibandit.dispersion.bounds.regret import step_size
 
 __all__ = ["AdaptiveRate", "FixedRate", "Rate", "TheoremRate"]
 
-_DRIFT_TERM = 15.0  # added to the log-term if the best parameter moves fast
 _LOG_TERM = 10.0  # without a horizon: ln T for T = 22,000
 
 
@@ -20,6 +20,7 @@ class FixedRate(msgspec.Struct, frozen=True, tag=True):
     """Constant rate."""
 
     value: float
+    c: ClassVar[float] = 0.0  # the rate does not adapt
 
     @property
     def theorem(self) -> str:
@@ -29,9 +30,7 @@ class FixedRate(msgspec.Struct, frozen=True, tag=True):
     def __post_init__(self) -> None:
         force_setattr(self, "value", _validate.number("rate", self.value, low=0.0, open=True))
 
-    def after(
-        self, rounds: int, gap_sum: float, current: float, step: float = 0.5, speed: float = 0.0
-    ) -> float:
+    def after(self, gap_sum: float, current: float, unit: float = 1.0) -> float:
         """Return the rate of the next round."""
         return self.value
 
@@ -58,7 +57,7 @@ class TheoremRate(msgspec.Struct, frozen=True, tag=True):
         The best parameter is at least r inside the space, as an `Interval` with a margin of r ensures; then
         ln(R/r) replaces ln(2R/r).
 
-    >>> round(TheoremRate(T=10_000, M=50, R=0.5).after(0, 0.0, 1.0), 5)
+    >>> round(TheoremRate(T=10_000, M=50, R=0.5).after(0.0, 1.0), 5)
     0.0046
     """
 
@@ -68,6 +67,7 @@ class TheoremRate(msgspec.Struct, frozen=True, tag=True):
     r: float | None = None
     d: int = 1
     interior: bool = False
+    c: ClassVar[float] = 0.0  # the rate does not adapt
 
     def __post_init__(self) -> None:
         _validate.integer("T", self.T, low=1)
@@ -83,9 +83,7 @@ class TheoremRate(msgspec.Struct, frozen=True, tag=True):
         """Name of the theorem that bounds the regret."""
         return "Theorem 3"
 
-    def after(
-        self, rounds: int, gap_sum: float, current: float, step: float = 0.5, speed: float = 0.0
-    ) -> float:
+    def after(self, gap_sum: float, current: float, unit: float = 1.0) -> float:
         """Return the rate of the next round."""
         # T = 1 counts as 2, which keeps the logarithm and the rate positive.
         r = self.R / math.sqrt(max(self.T, 2)) if self.r is None else self.r
@@ -108,7 +106,8 @@ class AdaptiveRate(msgspec.Struct, frozen=True, tag=True):
     λ_t ≤ c / (1 + the gaps before), Σ δ ≤ √(c·Σ⟨p, ℓ̂²⟩), and the expectation of ⟨p, ℓ̂²⟩ is at most M.
 
     A change of the rate can cost O(P). It happens only when the exact value is below the current one, and
-    then goes down to a power of two, or by the factor `step` of the weights.
+    then goes down to a power of two. The default learner uses c / (range + Σ δ), with the range of the losses
+    instead of 1, and steps of 3 %.
     """
 
     horizon: int | None = None
@@ -132,16 +131,10 @@ class AdaptiveRate(msgspec.Struct, frozen=True, tag=True):
         """Name of the theorem that bounds the regret."""
         return "the theorem of `AdaptiveRate`"
 
-    def after(
-        self, rounds: int, gap_sum: float, current: float, step: float = 0.5, speed: float = 0.0
-    ) -> float:
-        """Return the rate of the next round; with drift (`speed` above 0) it is larger and may rise."""
-        exact = (self.c + _DRIFT_TERM * speed) / (1.0 + gap_sum)
-        if step == 0.5:
-            return current if exact >= current else math.ldexp(0.5, math.frexp(exact)[1])
-        if exact < step * current or (speed > 0.0 and exact > current / step**6):
-            return exact
-        return current
+    def after(self, gap_sum: float, current: float, unit: float = 1.0) -> float:
+        """Return the rate of the next round, for losses with a range of `unit`."""
+        exact = self.c / (unit + gap_sum)
+        return current if exact >= current else math.ldexp(0.5, math.frexp(exact * unit)[1]) / unit
 
 
 Rate = FixedRate | TheoremRate | AdaptiveRate

@@ -1,4 +1,4 @@
-"""Reading of feedback: check what the user tells, and lay it on the line as losses in [0, 1]."""
+"""Reading of feedback: check what the user tells, and lay it on the line as losses."""
 
 from __future__ import annotations
 
@@ -13,26 +13,65 @@ from semibandit._jit import kernel
 from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise, PiecewiseConstant
 from semibandit.spaces import Boxes, Line
-from semibandit.weights import COARSE, HALVINGS, Cells, Feedback
+from semibandit.weights import HALVINGS, Cells, Feedback
 
 __all__ = ["Scale", "cell_around", "function", "is_number", "loss", "prior", "step", "whole_function"]
 
 _VALID, _OUT_OF_RANGE, _NOT_COVERED = 0, 1, 2
 _UNIFORM = 0.01  # part of the uniform density in a prior
+_LARGEST = 1e150  # of values without a bound: squares do not overflow
 _CELLS = 32  # of a row, for single losses
+_SINGLE = 4.0  # their cells are halved above a share of _SINGLE · t^(-1/3)
 
 
 class Scale(NamedTuple):
-    """Values in [0, high], losses or utilities (appendix A.1)."""
+    """Conversion of values, losses or utilities, to the losses that a learner uses.
 
+    Parameters
+    ----------
+    low, high
+        Bounds of the values.
+    maximize
+        Values are utilities.
+    unit
+        Losses are divided by it.
+    origin
+        Subtracted from losses, in units: with one of the losses, large values that differ little lose no
+        digits.
+    """
+
+    low: float
     high: float
     maximize: bool
+    unit: float = 1.0
+    origin: float = 0.0
+
+    @classmethod
+    def bounded(cls, high: float, maximize: bool) -> Scale:
+        """Return the scale that maps values in [0, high] to losses in [0, 1] (appendix A.1)."""
+        return cls(0.0, high, maximize, high, -1.0 if maximize else 0.0)
+
+    @classmethod
+    def free(cls, high: float | None, maximize: bool) -> Scale:
+        """Return the scale of values in [0, high], or of any values in the user's units."""
+        return cls(-_LARGEST, _LARGEST, maximize) if high is None else cls(0.0, high, maximize, high)
 
     def losses(self, values: Any) -> Any:
-        """Convert values to losses in [0, 1]."""
-        if self.maximize:
-            return (self.high - values) / self.high
-        return values if self.high == 1.0 else values / self.high
+        """Convert values to losses."""
+        start = self.origin * self.unit
+        losses = -values - start if self.maximize else values - start
+        return losses if self.unit == 1.0 else losses / self.unit
+
+    def value(self, loss: float) -> float:
+        """Convert a loss to a value."""
+        loss = self.unit * (loss + self.origin)
+        return -loss if self.maximize else loss
+
+    def expected(self) -> str:
+        """Return the bounds as text."""
+        if self.low < 0.0:
+            return f"finite and at most {self.high:g} in size"
+        return f"in [0, {self.high:g}]"
 
 
 def is_number(seen: Any) -> bool:
@@ -42,7 +81,7 @@ def is_number(seen: Any) -> bool:
 
 def loss(seen: Any, scale: Scale) -> float:
     """Check a single loss."""
-    return float(scale.losses(_validate.number("the loss told", seen, low=0.0, high=scale.high)))
+    return float(scale.losses(_validate.number("the loss told", seen, low=scale.low, high=scale.high)))
 
 
 def cell_around(
@@ -58,7 +97,7 @@ def cell_around(
         edges = edges[::2]
     i = min(max(int(np.searchsorted(edges, position, side="right")) - 1, 0), edges.size - 2)
     lo, hi = float(edges[i]), float(edges[i + 1])
-    most = math.log(COARSE) - math.log1p(n_told) / 3.0
+    most = math.log(_SINGLE) - math.log1p(n_told) / 3.0
     if most > 0.0:  # no share is larger
         return lo, hi
     for _ in range(HALVINGS):
@@ -73,7 +112,7 @@ def step(seen: Any, position: float, line: Line, scale: Scale) -> Feedback | Non
     """Read one step around the parameter, the common case; None for all others and for errors."""
     if type(seen) is PiecewiseConstant and seen.values.size == 1 and line.bare:
         (lo, hi), value, (first, last) = seen.edges.tolist(), seen.values.item(), line.ends
-        if first <= lo <= position <= hi <= last and 0.0 <= value <= scale.high:
+        if first <= lo <= position <= hi <= last and scale.low <= value <= scale.high:
             return Feedback.step(lo, hi, scale.losses(value), position, whole=lo == first and hi == last)
     return None
 
@@ -89,9 +128,9 @@ def function(seen: Any, position: float, line: Line, scale: Scale, named: Callab
     # Copies: numba takes much longer to inspect read-only arrays.
     edges, sets = laid.edges.copy(), np.zeros(len(laid), np.int64)
     left, right = (end.copy() for end in laid.ends)
-    status, value, whole = _survey(edges, left, right, sets, position, scale.high, line.ends)
+    status, value, whole = _survey(edges, left, right, sets, position, (scale.low, scale.high), line.ends)
     if status == _OUT_OF_RANGE:
-        raise ValueError(f"the values told must be in [0, {scale.high:g}], got {float(value)!r}")
+        raise ValueError(f"the values told must be {scale.expected()}, got {float(value)!r}")
     if status == _NOT_COVERED:
         raise ValueError(f"the function told must cover {named()}, got {seen!r}")
     left, paid = scale.losses(left), float(scale.losses(value))
@@ -109,8 +148,8 @@ def whole_function(i: int, given: Any, line: Line, scale: Scale) -> Piecewise:
     if not laid.whole or (float(laid.edges[0]), float(laid.edges[-1])) != line.ends:
         raise ValueError(f"functions[{i}] must be seen on the whole space, got {given!r}")
     low, high = laid.min(), float(np.maximum(*laid.ends).max())
-    if low < 0.0 or high > scale.high:
-        raise ValueError(f"functions[{i}] must have values in [0, {scale.high:g}], got {low:g} to {high:g}")
+    if low < scale.low or high > scale.high:
+        raise ValueError(f"functions[{i}] must have values {scale.expected()}, got {low:g} to {high:g}")
     left, right = laid.ends
     scaled = np.array(scale.losses(left))
     return laid.of_ends(laid.edges, scaled, scaled if left is right else np.array(scale.losses(right)))
@@ -138,8 +177,9 @@ def prior(given: Any, line: Line) -> PiecewiseConstant | None:
 
 @kernel
 def _survey(
-    edges: Any, left: Any, right: Any, sets: Any, x: float, high: float, ends: tuple[float, float]
-) -> tuple[int, float, bool]:
+    edges: Any, left: Any, right: Any, sets: Any, x: float, bounds: tuple[float, float],
+    ends: tuple[float, float],
+) -> tuple[int, float, bool]:  # fmt: skip
     """Check values; return (status, the value at x or the bad one, whether all of the line is covered).
 
     Writes -1 to `sets` (zeros before) for the pieces that were not observed.
@@ -151,9 +191,9 @@ def _survey(
             whole = False
             sets[i] = -1
             continue
-        if not 0.0 <= left[i] <= high:
+        if not bounds[0] <= left[i] <= bounds[1]:
             return _OUT_OF_RANGE, left[i], whole
-        if not 0.0 <= right[i] <= high:
+        if not bounds[0] <= right[i] <= bounds[1]:
             return _OUT_OF_RANGE, right[i], whole
         if edges[i] <= x < edges[i + 1]:
             at = i

@@ -18,7 +18,7 @@ __all__ = ["NOTHING", "Evidence", "PlayStats", "stretches"]
 BoolArray = npt.NDArray[np.bool_]
 
 _FEWEST = 4  # rounds for a comparison of means
-_ROUNDING = 1e-12  # means of equal losses in [0, 1] differ by less
+_ROUNDING = 1e-12  # means of equal losses differ by less, relative to their size
 _ERRORS = 2.0  # standard errors by which two means must differ
 
 
@@ -83,7 +83,7 @@ class PlayStats:
         self.sums = sums
 
     def between(self, lo: float, hi: float) -> Evidence:
-        """Return the evidence of the cells that intersect [lo, hi], for losses in [0, 1]."""
+        """Return the evidence of the cells that intersect [lo, hi]."""
         first = bisect_right(self._inner, lo)
         last = max(bisect_right(self._inner, math.nextafter(hi, -math.inf)), first) + 1
         n, total, squares = (math.fsum(row[first:last]) for row in self.sums)
@@ -108,7 +108,7 @@ class PlayStats:
         deviation = math.sqrt(max(squares[1] / count[1] - mean * mean, 0.0))
         with np.errstate(divide="ignore", invalid="ignore"):
             means, errors = total / count, _ERRORS * deviation / np.sqrt(count)
-        best = (means + errors)[played].min() + _ROUNDING + _ROUNDING
+        best = (means + errors)[played].min() + 2.0 * _ROUNDING * math.sqrt(squares[1] / count[1])
         worse = played & (means - errors > best)
         fine = played & (means <= best)
         for node in range(2, worse.size):

@@ -38,9 +38,9 @@ VERSION = 1
 
 # Numbers of a learner that are neither configuration nor weights.
 _COUNTERS = (
-    "n_asked", "n_told", "n_failed", "n_late", "gap_sum", "join_error", "clip_mean", "clip_most",
-    "explore_sum", "current_rate", "_loss_mean", "_loss_squares", "n_partial", "n_logged",
-    "head_start", "_handicap",
+    "n_asked", "n_told", "n_failed", "n_late", "n_partial", "n_logged", "n_unused", "gap_sum", "regret_sum",
+    "join_error", "clip_most", "explore_sum", "current_rate", "head_start", "_loss_mean", "_loss_squares",
+    "_handicap",
 )  # fmt: skip
 
 
@@ -78,6 +78,7 @@ class Saved(msgspec.Struct):
     pending: list[tuple[int, list[float], int]]  # id, positions, epoch
     epochs: list[SavedEpoch]
     stats: list[list[float]]
+    losses: list[float]  # state of `LossRange`, and the origin of the losses
     drift: list[float] | None  # state of `Drift`
 
 
@@ -190,6 +191,7 @@ def _describe(learner: Exp3Set) -> Saved:
         pending=[(t.id, list(t.positions), place[id(e)]) for t, e in learner._pending.values()],
         epochs=[_describe_epoch(epoch) for epoch in epochs],
         stats=learner._stats.sums,
+        losses=[*learner._losses.state, learner._scale.origin],
         drift=None if learner._drift is None else learner._drift.state,
     )
 
@@ -218,6 +220,8 @@ def _restore(saved: Saved) -> Exp3Set:
     for name in _COUNTERS:
         setattr(learner, name, saved.counters[name])
     learner._stats.restore(saved.stats)
+    *learner._losses.state, origin = saved.losses
+    learner._scale = learner._scale._replace(origin=origin)
     if learner._drift is not None:
         learner._drift.state = saved.drift or []
     learner.last_probabilities = tuple(saved.last_probabilities)

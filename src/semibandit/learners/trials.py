@@ -103,8 +103,10 @@ class Epoch:
         del self.updates[: needed - self.offset]
 
     def shares_when_asked(self, trial_id: int, edges: FloatArray) -> FloatArray:
-        """Return the shares of the mass between consecutive edges at the time of the ask. O(k log P)."""
+        """Return `Weights.shares` between edges at the time of the ask. O(k log P) for k updates since."""
         missed = self.updates[self.asked_at[trial_id] - self.offset :]
+        if not missed:
+            return self.weights.shares(edges)
         cells = np.unique(np.concatenate([self.weights.ends, edges, *(update.edges for update in missed)]))
         left = cells[:-1]
         logs = self.weights.log_shares(cells)
@@ -114,4 +116,4 @@ class Epoch:
         piece = np.searchsorted(edges, left, side="right") - 1
         inside = (piece >= 0) & (piece < edges.size - 1)
         shares = np.bincount(piece[inside], weights[inside], minlength=edges.size - 1)
-        return np.asarray(shares / weights.sum())
+        return np.tile(shares / weights.sum(), (3, 1))

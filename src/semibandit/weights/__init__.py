@@ -12,13 +12,12 @@ import numpy.typing as npt
 
 from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise, PiecewiseConstant
-from semibandit.weights.cells import COARSE, HALVINGS, Cells, dyadic_cells, n_nodes
+from semibandit.weights.cells import HALVINGS, Cells, dyadic_cells, n_nodes
 from semibandit.weights.feedback import Feedback, Rule, Update, combined
 from semibandit.weights.interval_tree import IntervalTree
 from semibandit.weights.local import LocalPieces
 
 __all__ = [
-    "COARSE",
     "HALVINGS",
     "KINDS",
     "Cells",
@@ -38,7 +37,6 @@ class Weights(Protocol):
     """A positive function on a line."""
 
     kind: ClassVar[str]  # names the class in saved learners
-    finest_rate_step: ClassVar[float]  # the learning rate falls at least by this factor, if it falls
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -55,6 +53,10 @@ class Weights(Protocol):
 
     def log_shares(self, edges: FloatArray) -> FloatArray:
         """Return the logarithm of the share of the mass between consecutive edges."""
+        ...
+
+    def shares(self, edges: FloatArray) -> FloatArray:
+        """Return three rows of shares: of the density played, the fast learner's, and the safe learner's."""
         ...
 
     def learn(self, feedback: Feedback, rule: Rule) -> Update:
@@ -78,19 +80,21 @@ class Weights(Protocol):
         """Return weights with at most `n_pieces` pieces, and the largest change of a log-weight."""
         ...
 
-    def spread(self, share: float, kept: float) -> Weights:
-        """Return weights with a share of the prior mixed in; statistics are multiplied by `kept`."""
-        ...
+    def spread(self, share: float, kept: float, gaps: float, speed: float) -> Weights:
+        """Return weights with a share of the prior mixed in, for drift at a speed from 0 to 1.
 
-    def max_advantage(self) -> float:
-        """Return the largest advantage of a place in a certificate, in losses; 0 if not accounted for.
-
-        The advantage is ln(density / prior) / rate, plus the amount by which the sum of its estimates exceeds
-        an unbiased one.
+        Statistics are multiplied by `kept`, the gaps that set the rate by `gaps`.
         """
         ...
 
-    def with_history(self, total: Piecewise, count: int, weight: float, rate: float) -> Weights:
+    def account(self) -> tuple[float, float, float] | None:
+        """Return the terms of a certificate: rate, regret beyond ln(1/π(B))/rate, and what clips added.
+
+        None: the learner keeps the account.
+        """
+        ...
+
+    def with_history(self, total: Piecewise, count: int, weight: float, rule: Rule) -> Weights:
         """Return the weights after `count` whole functions with this sum, each counted `weight` times."""
         ...
 

@@ -1,12 +1,12 @@
-"""Kernels of the learning rule with a local baseline: from feedback to estimates, statistics and weights.
+"""Kernels of the default learning rule: a fast learner with a local baseline, and a safe one beside it.
 
 The one entry point is `learn`. Pieces of the weights lie in an array (see `_pieces`). Statistics of losses
 are kept on a binary tree of cells in heap order (1 is the root, 2i and 2i + 1 are the halves of i); `leaf[c]`
 is the node of the c-th cell of the line. Every end of a cell is an end of a piece.
 
 In all kernels, `edges`, `losses` and `sets` are the feedback (see `Feedback`), `first[j]` is the piece of the
-weights at which the j-th piece of the feedback begins, and `asked` are the shares of the pieces of the
-weights at the time of the ask.
+weights at which the j-th piece of the feedback begins. The rows of `asked` are the shares of the pieces at
+the time of the ask: in the mixture that is played, for the fast learner, and for the safe learner.
 """
 
 import math
@@ -16,26 +16,69 @@ import numpy as np
 import numpy.typing as npt
 
 from semibandit._jit import inner, kernel
-from semibandit.weights._pieces import COUNT, EDGE, LOSS, MASS, RAISED, SUM, cut, dot, join, last_at, weigh
+from semibandit.weights._pieces import (
+    COUNT,
+    EDGE,
+    FAST,
+    LOSS,
+    MASS,
+    OF_FAST,
+    OF_SAFE,
+    PRIOR,
+    SAFE,
+    cut,
+    dot,
+    join,
+    last_at,
+    mix,
+    soft_minimum,
+    sum_of,
+    weigh,
+    weigh_one,
+)
 from semibandit.weights._tree_rule import SMALLEST_SHARE, count, set_probabilities
 from semibandit.weights.cells import HALVINGS
 
-# Sums over the rounds: number, mean and squared deviations of the losses paid (Welford's recurrence), then
-# the sums of the regression in `look_factors`.
-TOLD, MEAN, SQUARES, PRODUCTS, OTHERS, SURPRISE, PAIRED = range(7)
-SUMS = 7
+# Numbers of the rule: count, mean and squared deviations of the losses paid (Welford's recurrence); the sums
+# of the regression in `look_factors`; rates and gaps of both learners; the factor of the log-term and the
+# speed of the drift; the sum of the estimated advantages of the fast learner over the safe one, and of their
+# squares; the terms of the certificate; the stage of the range of the losses.
+(
+    TOLD, MEAN, SQUARES, PRODUCTS, OTHERS, SURPRISE, PAIRED, FAST_RATE, SAFE_RATE, FAST_GAPS, SAFE_GAPS, BOLD,
+    SPEED, AHEAD, AHEAD_SQUARES, SOFT_MINIMUM, BOUND, SECOND, CLIPPED, STAGE,
+) = range(20)  # fmt: skip
+SUMS = 20
+KNOWN = 3.0  # stage in which the range of the losses is known
+FORGOTTEN = (TOLD, SQUARES, PRODUCTS, OTHERS, SURPRISE, PAIRED, AHEAD, AHEAD_SQUARES)
+
+# Rows of the tree: weighted looks and losses, then number, sum, squares and last round of unweighted looks.
+WEIGHT, TOTAL, LOOKS, PLAIN, PLAIN_SQUARES, LAST = range(6)
+TREE_ROWS = 6
+
+PLAYED, BY_FAST, BY_SAFE = range(3)  # rows of `asked`
 
 FIRST_SLOPE = 0.8  # prior of the regression slope in `look_factors`
 FIRST_LOOKS = 60.0  # its weight, in looks
-LEAST_DEVIATION = 0.3  # lower bound of the standard deviation, relative to the mean
 PARTS = 2**HALVINGS  # of a cell, at most
+
+# See docs/learner.md for the effect of each constant.
+LOOK = 16.0  # a look with probability p counts min(1/p, LOOK) times in the statistics
+FLOOR = 1.0  # the fast learner's density is at least exp(-FLOOR - evidence) times the prior
+SURE = 1.5  # factor of the evidence
+AGE = 8.0  # evidence is multiplied by (last look / now)^AGE
+SAFE_SHARE = 0.05  # the safe learner plays a share of min(0.1, SAFE_SHARE/√t)
+MOST_SAFE = 0.1
+DOUBT = 3.0  # standard deviations by which the safe learner must be ahead for a restart
+KEPT = 0.25  # part of the statistics that a restart keeps
+DRIFT_TERM = 15.0  # added to the log-term if the best parameter moves fast
+RATE_STEP = 0.97  # rates fall at least by this factor, if they fall
 
 
 class State(NamedTuple):
     """Arrays that a round changes (pieces, statistics of cells, sums), and the cells of the line."""
 
     pieces: npt.NDArray[np.float64]
-    tree: npt.NDArray[np.float64]  # count and sum of losses × nodes
+    tree: npt.NDArray[np.float64]
     sums: npt.NDArray[np.float64]
     cell_edges: npt.NDArray[np.float64]
     leaf: npt.NDArray[np.int64]
@@ -44,9 +87,11 @@ class State(NamedTuple):
 class Config(NamedTuple):
     """Parameters of the rule in one round."""
 
-    rate: float
-    explore: float  # implicit exploration: estimates divide by p + explore
-    floor: float  # lower bound of the correction (loss - b) / p
+    rate: float  # of the fast learner, if it is fixed; else 0
+    log_term: float  # else its rate is log_term / (range + gaps)
+    low: float  # inner range of the losses told before
+    high: float
+    explore: float  # implicit exploration of the fast learner: estimates divide by p + explore
     coarse: float  # cells with a share above coarse · t^(-1/3) are refined before averaging; 0: no averaging
     by_piece: bool  # the baseline uses statistics of pieces, not only of cells
     shrink: float  # weight of the parent's estimate, in rounds
@@ -71,46 +116,229 @@ class Smooth(NamedTuple):
 def learn(
     state: State, n: int, edges: Any, losses: Any, sets: Any, looks: Any, p: Any, asked: Any, paid: float,
     config: Config,
-) -> tuple[int, float, float]:  # fmt: skip
-    """One round of Algorithm 1 on n pieces, with the local baseline b in the estimates. O(P).
+) -> int:  # fmt: skip
+    """One round of both learners on n pieces. O(P).
 
     The array of pieces must have room for a cut at each edge. `asked` must belong to pieces that are cut
     already, and is empty for a prompt tell. Writes the probabilities of the sets to `p`. Returns the number
-    of pieces, the mixability gap, and the mean amount by which the floor raised estimates.
+    of pieces.
     """
     a, sums = state.pieces, state.sums
     first = np.empty(edges.size, np.int64)
     n = cut(a, n, edges, sets, first)
-    prompt = asked.size == 0
-    level, before = a[SUM, n], a[MASS, n]
-    if prompt:
-        asked = np.empty(n)
-        for i in range(n):
-            asked[i] = a[MASS, i] / before
-    set_probabilities(sets, shares_of(first, sets, asked), p)
-    deviation = math.sqrt(sums[SQUARES] / max(sums[TOLD], 1.0))
+    begin_rates(a, n, sums, config)
+    now = shares_now(a, n)
+    if asked.size == 0:
+        asked = now
+    set_probabilities(sets, shares_of(first, sets, asked[PLAYED]), p)
+    reach = config.high - config.low
+    deviation = math.sqrt((sums[SQUARES] + 0.5 * reach * reach) / (sums[TOLD] + 2.0))
     starts = begin(a, n, state)
-    values = baseline(a, n, starts, state, deviation, config)
+    plain, values = baseline(a, n, starts, state, deviation, config)
+    compare(first, losses, sets, looks, p, values, asked, now[BY_SAFE], sums, config)
+    teach_safe(a, first, losses, sets, looks, p, asked[BY_SAFE], now[BY_SAFE], sums, config)
+    clipped = np.minimum(np.maximum(losses, config.low), config.high)
+    expected = dot(asked[BY_FAST], plain, n)
+    teach_fast(a, n, first, clipped, sets, looks, p, asked, values, starts, deviation, state, config)
+    if config.whole:
+        remember_whole(a, first, clipped, state)
+    else:
+        remember(a, first, clipped, sets, p, state)
+    sums[CLIPPED] += max(paid - config.high, 0.0)
+    count_paid(sums, min(max(paid, config.low), config.high))
+    reweigh(a, n, expected, state, config)
+    if n > config.budget:
+        rates = (sums[FAST_RATE], sums[SAFE_RATE])
+        n, _ = join(a, n, 3 * config.budget // 4, state.cell_edges, rates)
+        mix(a, n, safe_share(sums))
+    return n
+
+
+@kernel
+def safe_share(sums: Any) -> float:
+    """Return the share of the safe learner in the mixture; 1 while the range of the losses is unknown."""
+    if 0.0 < sums[STAGE] < KNOWN:
+        return 1.0
+    return min(MOST_SAFE, SAFE_SHARE / math.sqrt(sums[TOLD] + 1.0))
+
+
+@inner
+def shares_now(a: Any, n: int) -> Any:
+    """Return the shares of the pieces in the mixture, for the fast learner and for the safe learner."""
+    out = np.empty((3, n))
+    for i in range(n):
+        out[PLAYED, i] = a[MASS, i] / a[MASS, n]
+    for i in range(n):
+        out[BY_FAST, i] = a[OF_FAST, i] / a[OF_FAST, n]
+    for i in range(n):
+        out[BY_SAFE, i] = a[OF_SAFE, i] / a[OF_SAFE, n]
+    return out
+
+
+@inner
+def begin_rates(a: Any, n: int, sums: Any, config: Config) -> None:
+    """Set the rates when the range of the losses is first known."""
+    if sums[SAFE_RATE] == 0.0:
+        reach = config.high - config.low
+        sums[BOLD] = 1.0
+        sums[FAST_RATE] = config.rate if config.rate > 0.0 else config.log_term / reach
+        sums[SAFE_RATE] = math.log(2.0) / reach
+        weigh(a, n, (sums[FAST_RATE], sums[SAFE_RATE]), safe_share(sums))
+        sums[SOFT_MINIMUM] = soft_minimum(a, n, sums[SAFE_RATE])
+
+
+@inner
+def compare(
+    first: Any, losses: Any, sets: Any, looks: Any, p: Any, base: Any, asked: Any, safe: Any, sums: Any,
+    config: Config,
+) -> None:  # fmt: skip
+    """Add the unbiased estimates of the differences of expected losses.
+
+    AHEAD: of the safe learner and the fast one, at the time of the ask. SECOND: of the mixture at the time of
+    the ask and the safe learner now. The loss at a place is estimated as b + 1{observed}·(loss - b)/p.
+    """
+    n, draws = base.size, count(looks)
+    ahead = dot(asked[BY_SAFE], base, n) - dot(asked[BY_FAST], base, n)
+    second = dot(asked[PLAYED], base, n) - dot(safe, base, n)
+    for j in range(sets.size):
+        if sets[j] >= 0:
+            factor = looks[sets[j]] / draws / p[sets[j]]
+            loss = min(losses[j], config.high)
+            for i in range(first[j], first[j + 1]):
+                correction = (loss - base[i]) * factor
+                ahead += (asked[BY_SAFE, i] - asked[BY_FAST, i]) * correction
+                second += (asked[PLAYED, i] - safe[i]) * correction
+    sums[AHEAD] += ahead
+    sums[AHEAD_SQUARES] += ahead * ahead
+    sums[SECOND] += second
+
+
+@inner
+def teach_safe(
+    a: Any, first: Any, losses: Any, sets: Any, looks: Any, p: Any, asked: Any, now: Any, sums: Any,
+    config: Config,
+) -> None:  # fmt: skip
+    """Add the safe learner's estimates (min(loss, high) - low + range/2) / p, which are not clipped below.
+
+    The gap for the rate uses the shares at the ask; a loss in the range has no larger gap than `most`. BOUND
+    gets the mean by the shares now, as the certificate needs it.
+    """
+    reach, rate, draws = config.high - config.low, sums[SAFE_RATE], count(looks)
+    mean = mixed = most = 0.0
+    for j in range(sets.size):
+        if sets[j] >= 0:
+            factor = looks[sets[j]] / draws / p[sets[j]]
+            estimate = (min(losses[j], config.high) - config.low + 0.5 * reach) * factor
+            then, here = 0.0, 0.0
+            for i in range(first[j], first[j + 1]):
+                a[SAFE, i] += estimate
+                then += asked[i]
+                here += now[i]
+            sums[BOUND] += here * estimate
+            mean += then * estimate
+            mixed += then * math.expm1(min(-rate * estimate, 600.0))
+            most += then * 1.5 * reach * factor
+    gap = mean + math.log1p(max(mixed, 2.0**-53 - 1.0)) / rate
+    sums[SAFE_GAPS] += min(max(gap, 0.0), most)
+
+
+@inner
+def teach_fast(
+    a: Any, n: int, first: Any, losses: Any, sets: Any, looks: Any, p: Any, asked: Any, values: Any,
+    starts: Any, deviation: float, state: State, config: Config,
+) -> None:  # fmt: skip
+    """Add the fast learner's estimates, and its gap."""
+    sums, rate = state.sums, state.sums[FAST_RATE]
     surprise = np.zeros(p.size)
     if count(looks) > 1:
-        surprise = surprises(first, losses, sets, p.size, values, asked)
+        surprise = surprises(first, losses, sets, p.size, values, asked[PLAYED])
     factors = look_factors(surprise, looks, p, config.explore, deviation, sums)
     most = config.coarse * (1.0 + sums[TOLD]) ** (-1.0 / 3.0)
-    smooth = Smooth(state.cell_edges, state.leaf, starts, state.tree.shape[1], most, config.floor)
-    expected, raised = estimate(a, n, first, losses, sets, factors, values, asked, smooth)
-    if config.whole:
-        remember_whole(a, first, losses, state)
-    else:
-        remember(a, first, losses, sets, p.size, state)
-    count_paid(sums, paid)
-    weigh(a, n, config.rate)
-    if prompt:  # the gap follows from the totals, without further exponentials
-        gap = expected + math.log(a[MASS, n] / before) / config.rate - (a[SUM, n] - level)
-    else:
-        gap = expected + log_mixed(values, asked, config.rate) / config.rate
-    if n > config.budget:
-        n, _ = join(a, n, 3 * config.budget // 4, state.cell_edges, config.rate)
-    return n, float(max(gap, 0.0)), float(raised)
+    floor = -math.inf if config.whole else -1.0 / rate
+    smooth = Smooth(state.cell_edges, state.leaf, starts, state.tree.shape[1], most, floor)
+    estimate(a, n, first, losses, sets, factors, values, asked, smooth)
+    gap = dot(asked[BY_FAST], values, n) + log_mixed(values, asked[BY_FAST], rate) / rate
+    sums[FAST_GAPS] += max(gap, 0.0)
+
+
+@inner
+def reweigh(a: Any, n: int, expected: float, state: State, config: Config) -> None:
+    """Adapt the rates, compute the masses, and restart the fast learner if the safe one is ahead."""
+    sums, reach = state.sums, config.high - config.low
+    if config.rate <= 0.0:
+        bold = max(sums[BOLD] * config.log_term, 1.0) + DRIFT_TERM * sums[SPEED]
+        sums[FAST_RATE] = adapted(sums[FAST_RATE], bold / (reach + sums[FAST_GAPS]), sums[SPEED])
+    exact = math.log(2.0 + sums[TOLD]) / (reach + sums[SAFE_GAPS])
+    sums[SAFE_RATE] = adapted(sums[SAFE_RATE], exact, sums[SPEED])
+    sums[SPEED] = 0.0
+    weigh_one(a, n, SAFE, OF_SAFE, sums[SAFE_RATE])
+    if sums[AHEAD] < -DOUBT * math.sqrt(sums[AHEAD_SQUARES] + reach * reach):
+        restart(a, n, state)
+    weigh_one(a, n, FAST, OF_FAST, sums[FAST_RATE])
+    for i in range(n + 1):  # the least sum is 0, so that small differences are exact
+        a[FAST, i] -= a[FAST, n]
+    if not config.whole:
+        limit_by_evidence(a, n, expected, reach, state)
+    mix(a, n, safe_share(sums))
+    after = soft_minimum(a, n, sums[SAFE_RATE])
+    sums[BOUND] -= after - sums[SOFT_MINIMUM]
+    sums[SOFT_MINIMUM] = after
+
+
+@inner
+def adapted(rate: float, exact: float, speed: float) -> float:
+    """Return the rate of the next round; it rises only with drift."""
+    if exact < RATE_STEP * rate or (speed > 0.0 and exact > rate / RATE_STEP**6):
+        return exact
+    return rate
+
+
+@inner
+def restart(a: Any, n: int, state: State) -> None:
+    """Continue the fast learner from the safe learner's density, with a quarter of the statistics."""
+    sums = state.sums
+    for i in range(n):
+        a[FAST, i] = a[SAFE, i] * (sums[SAFE_RATE] / sums[FAST_RATE])
+        a[COUNT, i] *= KEPT
+        a[LOSS, i] *= KEPT
+    for c in range(state.tree.shape[1]):
+        for row in range(LAST):
+            state.tree[row, c] *= KEPT
+    sums[BOLD] *= 0.5
+    sums[AHEAD] = sums[AHEAD_SQUARES] = 0.0
+
+
+@inner
+def limit_by_evidence(a: Any, n: int, expected: float, reach: float, state: State) -> None:
+    """Keep the fast learner's density above exp(-FLOOR - evidence) times the prior.
+
+    The evidence against a node with n looks, mean m and variance v is n·g²/(v + range·g), with g the excess
+    of m over the loss that the learner expects (Maillard sampling). It fades with the age of the last look.
+    That against a place is the largest on its path.
+    """
+    tree, leaf, rate = state.tree, state.leaf, state.sums[FAST_RATE]
+    evidence = np.zeros(tree.shape[1])
+    for c in range(1, tree.shape[1]):
+        looks = tree[LOOKS, c]
+        if looks > 0.0:
+            mean = tree[PLAIN, c] / looks
+            excess = mean - expected
+            if excess > 0.0:
+                variance = max(tree[PLAIN_SQUARES, c] / looks - mean * mean, 0.0)
+                fresh = min(tree[LAST, c] / state.sums[TOLD], 1.0) ** AGE
+                evidence[c] = SURE * looks * fresh * excess * excess / (variance + reach * excess)
+        evidence[c] = max(evidence[c], evidence[c >> 1])
+    total = a[OF_FAST, n] / sum_of(a[PRIOR], n)
+    i = 0
+    for c in range(leaf.size):
+        limit = FLOOR + evidence[leaf[c]] - math.log(total)
+        highest, least = limit / rate, math.exp(-limit)
+        while i < n and a[EDGE, i] < state.cell_edges[c + 1]:
+            if a[FAST, i] > highest:
+                a[FAST, i] = highest
+                a[OF_FAST, i] = a[PRIOR, i] * least
+            i += 1
+    a[OF_FAST, n] = sum_of(a[OF_FAST], n)
 
 
 @inner
@@ -125,63 +353,78 @@ def begin(a: Any, n: int, state: State) -> Any:
 
 
 @inner
-def baseline(a: Any, n: int, starts: Any, state: State, deviation: float, config: Config) -> Any:
-    """Return b, the expected loss of each piece: its mean shrunk to that of its cell, and so on to the root.
+def baseline(a: Any, n: int, starts: Any, state: State, deviation: float, config: Config) -> tuple[Any, Any]:
+    """Return the expected loss of each piece: its mean shrunk to that of its cell, and so on to the root.
 
-    b(child) = (sum of losses + k · b(parent)) / (count + k). It is lowered where the count is small.
+    b(child) = (sum of losses + k · b(parent)) / (count + k). The second array is lowered where the count is
+    small, but not below the range.
     """
-    tree, leaf, mean = state.tree, state.leaf, state.sums[MEAN]
+    tree, leaf = state.tree, state.leaf
     nodes = np.empty(tree.shape[1])
     k = config.shrink
-    root = max(mean - 0.5 * deviation, 0.0)
-    nodes[1] = (tree[1, 1] + k * root) / (tree[0, 1] + k)
+    mean = state.sums[MEAN] if state.sums[TOLD] > 0.0 else 0.5 * (config.low + config.high)
+    root = mean - 0.5 * deviation
+    nodes[1] = (tree[TOTAL, 1] + k * root) / (tree[WEIGHT, 1] + k)
     for c in range(2, nodes.size):
-        nodes[c] = (tree[1, c] + k * nodes[c >> 1]) / (tree[0, c] + k)
-    deviation = max(deviation, LEAST_DEVIATION * mean)
+        nodes[c] = (tree[TOTAL, c] + k * nodes[c >> 1]) / (tree[WEIGHT, c] + k)
     hope, doubt = config.optimism * deviation, config.doubt * deviation
-    out = np.empty(n)
+    plain, out = np.empty(n), np.empty(n)
     for c in range(leaf.size):
-        of_cell = nodes[leaf[c]]
+        plain[starts[c] : starts[c + 1]] = nodes[leaf[c]]
         if not config.by_piece:
-            of_cell -= hope / math.sqrt(tree[0, leaf[c]] + 1.0)
-        out[starts[c] : starts[c + 1]] = of_cell
+            lowered = nodes[leaf[c]] - hope / math.sqrt(tree[WEIGHT, leaf[c]] + 1.0)
+            out[starts[c] : starts[c + 1]] = lowered
     if config.by_piece:  # in loops of their own, which the compiler vectorises
         for i in range(n):
-            out[i] = (a[LOSS, i] + k * out[i]) / (a[COUNT, i] + k) - hope / (a[COUNT, i] + 1.0)
+            plain[i] = (a[LOSS, i] + k * plain[i]) / (a[COUNT, i] + k)
+            out[i] = plain[i] - hope / (a[COUNT, i] + 1.0)
         if doubt > 0.0:
             for i in range(n):
                 looks = a[COUNT, i] + 1.0
                 out[i] -= max(doubt / math.sqrt(looks) - hope / looks, 0.0)
     for i in range(n):
-        out[i] = max(out[i], 0.0)
-    return out
+        out[i] = max(out[i], config.low)
+    return plain, out
 
 
 @inner
-def remember(a: Any, first: Any, losses: Any, sets: Any, n_sets: int, state: State) -> None:
-    """Add the losses of the sets to the statistics of their pieces, and once per set to the nodes."""
+def remember(a: Any, first: Any, losses: Any, sets: Any, p: Any, state: State) -> None:
+    """Add the losses of the sets to the statistics of their pieces, and once per set to the nodes.
+
+    Wide sets are observed more often than narrow ones; counting a look min(1/p, LOOK) times makes up for it.
+    """
     tree, cell_edges, leaf = state.tree, state.cell_edges, state.leaf
     width, total = np.zeros(tree.shape[1]), np.zeros(tree.shape[1])
-    for which in range(n_sets):
-        c = 0
+    for which in range(p.size):
+        c, weight = 0, min(1.0 / p[which], LOOK)
         for j in range(sets.size):
             if sets[j] != which:
                 continue
             c = last_at(cell_edges, c, leaf.size, a[EDGE, first[j]])
             for i in range(first[j], first[j + 1]):
-                a[COUNT, i] += 1.0
-                a[LOSS, i] += losses[j]
+                a[COUNT, i] += weight
+                a[LOSS, i] += weight * losses[j]
                 while cell_edges[c + 1] <= a[EDGE, i]:
                     c += 1
                 width[leaf[c]] += a[EDGE, i + 1] - a[EDGE, i]
                 total[leaf[c]] += (a[EDGE, i + 1] - a[EDGE, i]) * losses[j]
         for node in range(tree.shape[1] - 1, 0, -1):
             if width[node] > 0.0:
-                tree[0, node] += 1.0
-                tree[1, node] += total[node] / width[node]
+                add_look(tree, node, weight, total[node] / width[node], state.sums[TOLD] + 1.0)
                 width[node >> 1] += width[node]
                 total[node >> 1] += total[node]
                 width[node] = total[node] = 0.0
+
+
+@inner
+def add_look(tree: Any, node: int, weight: float, loss: float, now: float) -> None:
+    """Add a look to the statistics of a node."""
+    tree[WEIGHT, node] += weight
+    tree[TOTAL, node] += weight * loss
+    tree[LOOKS, node] += 1.0
+    tree[PLAIN, node] += loss
+    tree[PLAIN_SQUARES, node] += loss * loss
+    tree[LAST, node] = now
 
 
 @inner
@@ -197,8 +440,7 @@ def remember_whole(a: Any, first: Any, losses: Any, state: State) -> None:
         while c < leaf.size and 0.5 * (cell_edges[c] + cell_edges[c + 1]) < end:
             node = leaf[c]
             while node >= 1:
-                tree[0, node] += 1.0
-                tree[1, node] += losses[j]
+                add_look(tree, node, 1.0, losses[j], state.sums[TOLD] + 1.0)
                 node >>= 1
             c += 1
 
@@ -206,15 +448,14 @@ def remember_whole(a: Any, first: Any, losses: Any, state: State) -> None:
 @inner
 def estimate(
     a: Any, n: int, first: Any, losses: Any, sets: Any, factors: Any, base: Any, asked: Any, smooth: Smooth
-) -> tuple[float, float]:
-    """Add the estimates b + 1{observed} · (loss - b) / p to the sums, relative to the mean of b.
+) -> None:
+    """Add the estimates b + 1{observed} · (loss - b) / p to the fast sums, relative to the mean of b.
 
     The rows of `factors` are 1/p and the offset for several looks (see `look_factors`). Corrections are
-    averaged over cells, then raised to the floor. Leaves in `base` what was added to the sums; returns the
-    mean of the corrections, and the mean amount by which the floor raised them.
+    averaged over cells, then raised to the floor. Leaves in `base` what was added to the sums.
     """
     leaf, starts = smooth.leaf, smooth.starts
-    level = dot(asked, base, n)
+    level = dot(asked[BY_FAST], base, n)
     exact, touched = np.zeros(n), np.zeros(smooth.nodes, np.bool_)
     for j in range(sets.size):
         if sets[j] >= 0:
@@ -225,20 +466,14 @@ def estimate(
             while c < leaf.size and starts[c] < first[j + 1]:
                 touched[leaf[c]] = True
                 c += 1
-    even = averages(a, exact, asked, touched, smooth)
-    mean = raised = 0.0
+    even = averages(a, exact, asked[PLAYED], touched, smooth)
     for c in range(leaf.size):
         if touched[leaf[c]]:
             for i in range(starts[c], starts[c + 1]):
-                added = max(even[i], smooth.floor)
-                a[RAISED, i] += added - exact[i]
-                raised += asked[i] * (added - even[i])
-                mean += asked[i] * added
-                base[i] += added
+                base[i] += max(even[i], smooth.floor)
     for i in range(n):
         base[i] -= level
-        a[SUM, i] += base[i]
-    return mean, raised
+        a[FAST, i] += base[i]
 
 
 @inner

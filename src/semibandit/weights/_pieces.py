@@ -4,12 +4,15 @@ The array has a column for each of n pieces, one for the end of the line, and sp
 
     EDGE      left end of the piece
     PRIOR     mass before the first round
-    SUM       sum of the estimates of the loss; the weight is prior · exp(-rate · sum)
-    RAISED    amount by which clips, joins and averages made SUM larger than an unbiased estimate
-    COUNT     number of rounds that observed the piece
-    LOSS      sum of the losses that they observed there
-    MASS      prior · exp(-rate · (sum - level)); the level, the least sum, is stored in column n of SUM,
-              the total in column n of MASS
+    FAST      sum of the estimates of the fast learner; its weight is prior · exp(-rate · sum)
+    SAFE      sum of the unbiased estimates of the safe learner
+    RAISED    amount by which joins and slopes made SAFE larger than an unbiased estimate
+    COUNT     weighted number of rounds that observed the piece
+    LOSS      weighted sum of the losses that they observed there
+    OF_FAST   prior · exp(-rate · (sum - level)) of the fast learner; the level, the least sum, is stored in
+              column n of FAST, the total in column n of OF_FAST
+    OF_SAFE   the same for the safe learner
+    MASS      share of the piece in the mixture of both, from which parameters are drawn; the total is 1
 """
 
 import math
@@ -19,8 +22,8 @@ import numpy as np
 
 from semibandit._jit import inner, kernel
 
-EDGE, PRIOR, SUM, RAISED, COUNT, LOSS, MASS = range(7)
-ROWS = 7
+EDGE, PRIOR, FAST, SAFE, RAISED, COUNT, LOSS, OF_FAST, OF_SAFE, MASS = range(10)
+ROWS = 10
 
 # ln 2 in two parts, the first with zeros at its end: the product with an exponent is exact.
 _LN2, _LN2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -29,15 +32,40 @@ _WHOLE = 1.5 * 2.0**52  # adding it to a number rounds that to an integer
 
 
 @kernel
-def weigh(a: Any, n: int, rate: float) -> None:
-    """Compute all masses. O(P)."""
-    least, mass = least_of(a[SUM], n), a[MASS]
+def weigh(a: Any, n: int, rates: tuple[float, float], share: float) -> None:
+    """Compute all masses; `share` is that of the safe learner in the mixture. O(P)."""
+    weigh_one(a, n, FAST, OF_FAST, rates[0])
+    weigh_one(a, n, SAFE, OF_SAFE, rates[1])
+    mix(a, n, share)
+
+
+@inner
+def weigh_one(a: Any, n: int, sums: int, masses: int, rate: float) -> None:
+    """Compute the masses of one learner, its level and its total."""
+    total, mass = a[sums], a[masses]
+    least = least_of(total, n)
     for i in range(n):
-        mass[i] = rate * (least - a[SUM, i])
+        mass[i] = rate * (least - total[i])
     exponentials(mass, n)
     for i in range(n):
         mass[i] *= a[PRIOR, i]
-    a[SUM, n], mass[n] = least, sum_of(mass, n)
+    total[n], mass[n] = least, sum_of(mass, n)
+
+
+@inner
+def mix(a: Any, n: int, share: float) -> None:
+    """Compute the shares of the mixture."""
+    fast, safe, out = a[OF_FAST], a[OF_SAFE], a[MASS]
+    of_fast, of_safe = (1.0 - share) / fast[n], share / safe[n]
+    for i in range(n):
+        out[i] = of_fast * fast[i] + of_safe * safe[i]
+    out[n] = sum_of(out, n)
+
+
+@inner
+def soft_minimum(a: Any, n: int, rate: float) -> float:
+    """Return -ln(mean of exp(-rate · sum) by the prior) / rate, for the sums of the safe learner."""
+    return float(a[SAFE, n] - math.log(a[OF_SAFE, n] / sum_of(a[PRIOR], n)) / rate)
 
 
 @inner
@@ -134,10 +162,10 @@ def draw(a: Any, n: int, u: float) -> float:
 
 
 @kernel
-def shares(a: Any, n: int, edges: Any) -> Any:
-    """Return the share of the mass between consecutive edges. O(P + edges)."""
+def shares(a: Any, n: int, row: int, edges: Any) -> Any:
+    """Return the share between consecutive edges of the masses in a row. O(P + edges)."""
     out = np.zeros(edges.size - 1)
-    total = a[MASS, n]
+    total = a[row, n]
     i = 0
     for j in range(out.size):
         while i > 0 and a[EDGE, i] > edges[j]:
@@ -146,7 +174,7 @@ def shares(a: Any, n: int, edges: Any) -> Any:
             i += 1
         while i < n and a[EDGE, i] < edges[j + 1]:
             lo, hi = max(a[EDGE, i], edges[j]), min(a[EDGE, i + 1], edges[j + 1])
-            out[j] += a[MASS, i] * ((hi - lo) / (a[EDGE, i + 1] - a[EDGE, i]))
+            out[j] += a[row, i] * ((hi - lo) / (a[EDGE, i + 1] - a[EDGE, i]))
             i += 1
         i = max(i - 1, 0)
         out[j] = out[j] / total
@@ -216,28 +244,24 @@ def divide(a: Any, left: int, right: int, x: float) -> None:
     lo, hi = a[EDGE, left], a[EDGE, right + 1]
     below, above = (x - lo) / (hi - lo), (hi - x) / (hi - lo)
     a[EDGE, right] = x
-    for row in (PRIOR, MASS):
+    for row in (PRIOR, OF_FAST, OF_SAFE, MASS):
         a[row, left] *= below
         a[row, right] *= above
 
 
 @kernel
-def spread(a: Any, n: int, share: float, rate: float) -> None:
-    """Mix a share of the prior into the weights (fixed share; Balcan, Dick, Sharma 2020). O(P)."""
-    prior = 0.0
-    for i in range(n):
-        prior += a[PRIOR, i]
-    even = share * a[MASS, n] / prior
-    level = a[SUM, n]
-    for i in range(n):
-        if a[PRIOR, i] > 0.0:
-            weight = (1.0 - share) * math.exp(-rate * (a[SUM, i] - level)) + even
-            a[SUM, i] = level - math.log(weight) / rate
-            a[MASS, i] = a[PRIOR, i] * weight
+def spread(a: Any, n: int, share: float, rates: tuple[float, float]) -> None:
+    """Mix a share of the prior into the weights of both learners (Balcan, Dick, Sharma 2020). O(P)."""
+    for sums, masses, rate in ((FAST, OF_FAST, rates[0]), (SAFE, OF_SAFE, rates[1])):
+        even = share * a[masses, n] / sum_of(a[PRIOR], n)
+        level = a[sums, n]
+        for i in range(n):
+            weight = (1.0 - share) * math.exp(-rate * (a[sums, i] - level)) + even
+            a[sums, i] = level - math.log(weight) / rate
 
 
 @kernel
-def join(a: Any, n: int, target: int, cell_edges: Any, rate: float) -> tuple[int, float]:
+def join(a: Any, n: int, target: int, cell_edges: Any, rates: tuple[float, float]) -> tuple[int, float]:
     """Join neighbours within a cell, first those whose joining moves the least mass.
 
     Goes over disjoint pairs in passes. Masses are kept. Returns the number of pieces, and the largest change
@@ -251,7 +275,7 @@ def join(a: Any, n: int, target: int, cell_edges: Any, rate: float) -> tuple[int
         at = i = 0
         while i < n:
             if score[i] <= limit and score[i] < math.inf:
-                moved = max(moved, rate * merge(a, i, at, rate))
+                moved = max(moved, merge(a, i, at, rates))
                 i += 2
             else:
                 for row in range(ROWS):
@@ -310,23 +334,35 @@ def scores(a: Any, n: int, cell_edges: Any) -> Any:
 
 
 @inner
-def merge(a: Any, i: int, at: int, rate: float) -> float:
-    """Write pieces i and i + 1 as one to column `at`; return the largest change of a sum."""
+def merge(a: Any, i: int, at: int, rates: tuple[float, float]) -> float:
+    """Write pieces i and i + 1 as one to column `at`; return the largest change of a log-weight.
+
+    The masses of both learners are kept.
+    """
     both = a[PRIOR, i] + a[PRIOR, i + 1]
     part = a[PRIOR, i] / both if both > 0.0 else 0.5
-    s, s2 = a[SUM, i], a[SUM, i + 1]
-    least = min(s, s2)
-    # The joined sum keeps the mass: exp(-rate · sum) is the mean of both.
-    joined = (
-        least
-        - math.log(part * math.exp(-rate * (s - least)) + (1.0 - part) * math.exp(-rate * (s2 - least)))
-        / rate
+    fast = joined_sum(a[FAST, i], a[FAST, i + 1], part, rates[0])
+    safe = joined_sum(a[SAFE, i], a[SAFE, i + 1], part, rates[1])
+    moved = max(
+        rates[0] * max(abs(a[FAST, i] - fast), abs(a[FAST, i + 1] - fast)),
+        rates[1] * max(abs(a[SAFE, i] - safe), abs(a[SAFE, i + 1] - safe)),
     )
-    # sum - raised must not exceed the unbiased sum of either part.
-    unbiased = min(s - a[RAISED, i], s2 - a[RAISED, i + 1])
+    # safe - raised must not exceed the unbiased sum of either part.
+    unbiased = min(a[SAFE, i] - a[RAISED, i], a[SAFE, i + 1] - a[RAISED, i + 1])
     for row in (COUNT, LOSS):
         a[row, at] = part * a[row, i] + (1.0 - part) * a[row, i + 1]
-    mass = a[MASS, i] + a[MASS, i + 1]
-    a[EDGE, at], a[PRIOR, at], a[MASS, at] = a[EDGE, i], both, mass
-    a[SUM, at], a[RAISED, at] = joined, joined - unbiased
-    return float(max(abs(s - joined), abs(s2 - joined)))
+    for row in (OF_FAST, OF_SAFE, MASS):
+        a[row, at] = a[row, i] + a[row, i + 1]
+    a[EDGE, at], a[PRIOR, at] = a[EDGE, i], both
+    a[FAST, at], a[SAFE, at], a[RAISED, at] = fast, safe, safe - unbiased
+    return float(moved)
+
+
+@inner
+def joined_sum(x: float, y: float, part: float, rate: float) -> float:
+    """Return the sum of a joined piece: exp(-rate · sum) is the mean of those of both, by their parts."""
+    least = min(x, y)
+    if rate <= 0.0:
+        return part * x + (1.0 - part) * y
+    mean = part * math.exp(-rate * (x - least)) + (1.0 - part) * math.exp(-rate * (y - least))
+    return least - math.log(mean) / rate

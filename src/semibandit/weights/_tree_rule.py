@@ -24,7 +24,7 @@ def share_out(t: tree.Nodes, edges: Any, sets: Any, shares: Any) -> None:
             shares[i] = min(scaled.ratio(m, e, m0, e0), 1.0)
 
 
-@inner
+@kernel
 def set_probabilities(sets: Any, shares: Any, p: Any) -> None:
     """Write the probability that one draw falls into each set; recorded ones (not negative) stay."""
     for k in range(p.size):
@@ -57,12 +57,13 @@ def seen_probability(p: float, draws: int) -> float:
 @kernel
 def learn(
     nodes: Any, edges: Any, losses: Any, sets: Any, looks: Any, p: Any, shares: Any, factors: Any, rule: Rule
-) -> tuple[float, float]:
+) -> tuple[float, float, float]:
     """Multiply the weights of the observed pieces by exp(-rate · estimate) (Algorithm 1, steps 2c and 2d).
 
     `shares` are those of the pieces at the time of the ask, or empty for a prompt tell. Writes the
     probabilities of the sets to `p` and the logarithms of the factors to `factors`. Returns the mixability
-    gap and the largest amount by which the floor raised an estimate.
+    gap, its value with the shares now in the logarithm (see `Update.regret`), and the largest amount by which
+    the floor raised an estimate.
     """
     t = tree.opened(nodes)
     prompt = shares.size == 0
@@ -71,20 +72,28 @@ def learn(
         share_out(t, edges, sets, shares)
     set_probabilities(sets, shares, p)
     draws = count(looks)
-    mean = mixed = raised = 0.0
+    now = shares
+    if not prompt:
+        now = np.zeros(losses.size)
+        share_out(t, edges, sets, now)
+    mean = mixed = mixed_now = raised = 0.0
     m0, e0 = tree.grand_total(t)
     for i in range(losses.size):
         if sets[i] >= 0:
             exact = (losses[i] - rule.shift) / (seen_probability(p[sets[i]], draws) + rule.explore)
             estimate = max(exact, rule.floor)
             raised = max(raised, estimate - exact)
-            factors[i] = max(-rule.rate * estimate, -scaled.LARGEST_LOG)
+            factors[i] = min(max(-rule.rate * estimate, -scaled.LARGEST_LOG), scaled.LARGEST_LOG)
             mean += shares[i] * estimate
-            mixed += shares[i] * math.expm1(factors[i])
+            grown = math.expm1(min(factors[i], 700.0))
+            mixed += shares[i] * grown
+            mixed_now += now[i] * grown
             tree.update(t, edges[i], edges[i + 1], factors[i])
-    if prompt and mixed <= -0.5:  # most of the mass is gone: the totals are more precise than the sum
+    log_mixed = math.log1p(max(mixed, 2.0**-53 - 1.0))
+    log_now = math.log1p(max(mixed_now, 2.0**-53 - 1.0))
+    if mixed_now <= -0.5:  # most of the mass is gone: the totals are more precise than the sum
         m1, e1 = tree.grand_total(t)
-        log_mixed = scaled.log(m1 / m0, e1 - e0)
-    else:
-        log_mixed = math.log1p(max(mixed, 2.0**-53 - 1.0))
-    return float(max(mean + log_mixed / rule.rate, 0.0)), float(raised)
+        log_now = scaled.log(m1 / m0, e1 - e0)
+        if prompt:
+            log_mixed = log_now
+    return float(max(mean + log_mixed / rule.rate, 0.0)), mean + log_now / rule.rate, float(raised)

@@ -16,7 +16,7 @@ _HALVINGS = 3  # of each parameter, on average; a single parameter is halved six
 
 # Corrections are averaged over cells. A cell is halved, at most HALVINGS times, while its share of the mass
 # in round t exceeds COARSE · t^(-1/3).
-COARSE = 4.0
+COARSE = 1.0
 HALVINGS = 6
 
 

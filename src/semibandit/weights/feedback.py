@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Feedback", "Rule", "Update", "combined"]
 
-_NONE = np.empty(0)
+_NONE = np.empty((3, 0))
 _ONE_LOOK = np.ones(1, np.int64)
 _ONE_SET = np.zeros(1, np.int64)
 _HEAVY = 1.0 / 64.0  # a piece with a larger share of the mass is halved for losses with a slope
@@ -46,7 +46,7 @@ class Feedback(msgspec.Struct, frozen=True, gc=False):
     recorded
         The probability that one draw falls into each set, if it is on record.
     shares_at_ask
-        For a late tell: maps edges to the shares of the mass between them at the time of the ask.
+        For a late tell: maps edges to the `Weights.shares` between them at the time of the ask.
     """
 
     edges: FloatArray
@@ -94,12 +94,20 @@ class Feedback(msgspec.Struct, frozen=True, gc=False):
 
 
 class Rule(NamedTuple):
-    """Estimates are max((loss - shift) / (p + explore), floor); weights are exp(-rate · their sum)."""
+    """Estimates are max((loss - shift) / (p + explore), floor); weights are exp(-rate · their sum).
+
+    Weights that adapt the rate themselves use `log_term`, and the inner range [low, high] of the losses,
+    which is known in stage 3, and provisional in stages 1 and 2 (see `LossRange`).
+    """
 
     shift: float
     explore: float
     floor: float
     rate: float
+    log_term: float = 0.0
+    low: float = 0.0
+    high: float = 1.0
+    stage: int = 3
 
 
 class Update(msgspec.Struct, frozen=True, gc=False):
@@ -112,21 +120,26 @@ class Update(msgspec.Struct, frozen=True, gc=False):
     p
         The probability that one draw falls into each set, at the time of the ask.
     gap
-        The mixability gap of the step.
+        The mixability gap of the step by the shares at the time of the ask, for the learning rate.
+    regret
+        The expected estimate at the time of the ask plus ln(mean of exp(-rate · estimate))/rate by the
+        shares now, for certificates. Equal to the gap if the tell is prompt.
+    rate
+        The learning rate after the step, if the weights adapt it themselves.
     edges, factors
         The pieces that changed and the logarithms of the factors there, if the step can be undone with them.
-    raised_mean, raised_most
-        By how much the floor raised estimates: in the mean, and at most. The second is 0 for weights that
-        account for it in `max_advantage`.
+    raised
+        By how much the floor raised an estimate at most.
     """
 
     weights: Weights
     p: tuple[float, ...]
-    gap: float
+    gap: float = 0.0
+    regret: float = 0.0
+    rate: float | None = None
     edges: FloatArray | None = None
     factors: FloatArray | None = None
-    raised_mean: float = 0.0
-    raised_most: float = 0.0
+    raised: float = 0.0
 
 
 def combined(observed: list[tuple[float, Feedback]]) -> Feedback:

@@ -43,7 +43,6 @@ class IntervalTree:
     """
 
     kind: ClassVar[str] = "interval tree"
-    finest_rate_step: ClassVar[float] = 0.5  # the rate moves by powers of two: a change costs O(P)
     tie_tolerance = 1e-9  # log-weights this close are equal but for rounding
     _spare = 0  # number of intervals that there is room for
 
@@ -154,15 +153,15 @@ class IntervalTree:
             feedback = self._in_steps(feedback)
         edges, p, factors = feedback.edges, feedback.probabilities(), np.zeros(feedback.losses.size)
         self._reserve(factors.size)
-        gap, raised = learn(
+        gap, regret, raised = learn(
             self._nodes.whole, edges, feedback.losses, feedback.sets, feedback.looks, p,
-            feedback.late_shares(edges), factors, rule,
+            feedback.late_shares(edges)[0], factors, rule,
         )  # fmt: skip
         if feedback.rises is not None:  # the loss at a place may be below the mean of its piece by half
             observed = feedback.sets >= 0
             seen = p[feedback.sets[observed]] + rule.explore
             raised += 0.5 * float((np.abs(feedback.rises[observed]) / seen).max())
-        return Update(self, tuple(p.tolist()), gap, edges, factors, raised_most=raised)
+        return Update(self, tuple(p.tolist()), gap, regret, None, edges, factors, raised)
 
     def _in_steps(self, feedback: Feedback) -> Feedback:
         """Replace lines by means over the pieces of the tree, and of 256 equal parts of the line."""
@@ -212,25 +211,25 @@ class IntervalTree:
         top = np.lexsort((mant, expo))[-1]
         return edges, np.log(mant / mant[top]) + (expo - expo[top]) * scaled.LN2
 
-    def spread(self, share: float, kept: float) -> IntervalTree:
+    def spread(self, share: float, kept: float, gaps: float, speed: float) -> IntervalTree:
         """Return a tree with a share of the uniform density mixed in; a tree has no statistics. O(P)."""
         edges, logs = self.pieces()
         even = math.log(share) - math.log(edges[-1] - edges[0])
         norm = np.logaddexp.reduce(logs + np.log(np.diff(edges)))
         return IntervalTree.from_pieces(edges, np.logaddexp(math.log1p(-share) + logs - norm, even))
 
-    def max_advantage(self) -> float:
-        """Return 0: the learner adds up the clips that each step reports."""
-        return 0.0
+    def account(self) -> None:
+        """Return None: the learner adds up what each step reports."""
+        return None
 
-    def with_history(self, total: Piecewise, count: int, weight: float, rate: float) -> IntervalTree:
+    def with_history(self, total: Piecewise, count: int, weight: float, rule: Rule) -> IntervalTree:
         """Return the weights after `count` whole functions with this sum, each counted `weight` times."""
         tree = self.raised_to(1.0)
         edges = total.edges
         if total.degree:
             edges = np.union1d(edges, np.linspace(*self.ends, _STEPS + 1))
         left, right = total.spread(edges)
-        tree.update(edges[:-1], edges[1:], -rate * weight * 0.5 * (left + right))
+        tree.update(edges[:-1], edges[1:], -rule.rate * weight * 0.5 * (left + right))
         return tree
 
     def log(self) -> PiecewiseConstant:
@@ -283,6 +282,10 @@ class IntervalTree:
         edges = _validate.vector("edges", edges)
         lo, hi = self._intervals(edges[:-1], edges[1:])
         return k.log_shares(self._nodes, lo, hi)
+
+    def shares(self, edges: FloatArray) -> FloatArray:
+        """Return three equal rows of shares between edges."""
+        return np.tile(np.exp(self.log_shares(edges)), (3, 1))
 
     # -- saving ----------------------------------------------------------------------------------
 
