@@ -70,7 +70,7 @@ def judge(results: Results) -> None:
     """Compare the regrets with the targets that concern the learners played."""
     quotients = [
         ("default", LOW, 0.40),
-        ("default", "full information", 2.5),
+        ("default", "full information", 2.6),
         ("4 probes", "full information", 1.5),
         ("single losses", "Exp3Grid", 0.6),
     ]

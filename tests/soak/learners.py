@@ -75,14 +75,14 @@ def play_against(learner, random_, path, more):
             learner.forget(trial)
         else:
             loss = random_.choice([0.0, 1.0, random_.random(), float(trial.rho == bad)])
-            learner.tell(trial, feedback(learner, trial, learner.high * loss, random_))
+            learner.tell(trial, feedback(learner, trial, (learner.high or 1.0) * loss, random_))
             told += 1
         if random_.random() < 0.01:
             check(learner)
             bad = learner.recommend().rho
             other = copy_of(learner, path, random_)
             trial = other.ask()
-            other.tell(trial, feedback(other, trial, 0.5 * other.high, random_))
+            other.tell(trial, feedback(other, trial, 0.5 * (other.high or 1.0), random_))
             check(other)
     return asked, told
 

@@ -47,7 +47,7 @@ class LearnerMachine(RuleBasedStateMachine):
     @rule(which=ANY, share=st.sampled_from([0.0, 0.25, 1.0]), seed=SEEDS)
     def tell(self, which, share, seed):
         trial = self.take(which)
-        loss = share * self.learner.high
+        loss = share * (self.learner.high or 1.0)
         self.learner.tell(trial, feedback(self.learner, trial, loss, random.Random(seed)))
         self.told += 1
 
