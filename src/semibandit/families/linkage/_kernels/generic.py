@@ -60,7 +60,8 @@ def greedy_tree(rows: Rows, rho: float) -> tuple[TreeArrays, IntArray]:
         for i in range(n):
             if stale[i]:
                 r = fetch(rows, i, FIRST, now)
-                near[i] = nearest(rows, r, i, rho, penalty, values, near_lines[i])
+                near[i] = nearest(rows, r, i, rho, penalty, values)
+                read_line(rows, r, i, near[i], near_lines[i])
                 near_values[i] = value_at(near_lines[i], rho)
                 stale[i] = False
         best = _closest(near, near_values, near_lines, rho)
