@@ -148,7 +148,9 @@ class _Check(NamedTuple):
     ending: IntArray  # the rank of the merge that ends the cluster in a slot; -1 to leave the slot out
     span: FloatArray  # lo, hi
     ends: FloatArray  # a and b of the merges by rank
-    values: FloatArray  # of the merges by rank, at lo and just below hi, raised by the rounding error
+    values: (
+        FloatArray  # of the merges by rank, at lo and just below hi, raised by the rounding error; then -1
+    )
     limits: FloatArray  # the same by slot, -1 where it is left out
     doubts: FloatArray  # the pairs that set lo and hi, as (slot, size, slot, size, line)
     averages: FloatArray  # room for those of a row
@@ -165,18 +167,18 @@ def _set_ends(lines: FloatArray, order: IntArray, ends: FloatArray) -> None:
 
 
 @inner
-def _set_values(a: FloatArray, b: FloatArray, rho: float, out: FloatArray) -> None:
-    """Return the values of lines at rho, raised by the rounding error."""
+def _set_values(ends: FloatArray, rho: float, out: FloatArray) -> None:
+    """Set the values of lines at rho, raised by the rounding error."""
     stay = 1.0 - rho
-    for t in range(out.size):
-        out[t] = (stay * a[t] + rho * b[t]) * (1.0 + SLACK)
+    for t in range(ends.shape[1]):
+        out[t] = (stay * ends[0, t] + rho * ends[1, t]) * (1.0 + SLACK)
 
 
 @inner
 def _set_span(check: _Check, lo: float, hi: float) -> None:
     check.span[0], check.span[1] = lo, hi
-    _set_values(check.ends[0], check.ends[1], lo, check.values[0])
-    _set_values(check.ends[0], check.ends[1], top(hi), check.values[1])
+    _set_values(check.ends, lo, check.values[0])
+    _set_values(check.ends, top(hi), check.values[1])
     for i in range(check.ending.size):
         _set_ending(check.ending, check.limits, check.values, i, check.ending[i])
 
@@ -184,8 +186,7 @@ def _set_span(check: _Check, lo: float, hi: float) -> None:
 @inner
 def _set_ending(ending: IntArray, limits: FloatArray, values: FloatArray, slot: int, rank: int) -> None:
     ending[slot] = rank
-    limits[0, slot] = values[0, rank] if rank >= 0 else -1.0
-    limits[1, slot] = values[1, rank] if rank >= 0 else -1.0
+    limits[0, slot], limits[1, slot] = values[0, rank], values[1, rank]  # the last ones are those of rank -1
 
 
 @inner
@@ -247,7 +248,7 @@ def _check_closely(
             (1.0 - last) * a[i] + last * b[i] > check.values[1, rank]
         ):
             continue
-        read_line(rows, r, slot, i, line)
+        read_line(rows.kind, rows.pool, rows.sizes, r, slot, i, line)
         x = check.order[rank]
         merge, this = pair_index(x, check.into[x], n), pair_index(slot, i, n)
         right, new_lo, new_hi = narrow(check.lines[x], merge, line, this, rho, lo, hi, check.e)
@@ -318,7 +319,7 @@ def tree_interval(
     into, part, size, lines = tree
     n = into.size + 1
     good, ending, of_merge = following(into, part, size, order)
-    ends, values, limits = np.empty((2, n - 1)), np.empty((2, n - 1)), np.empty((2, n))
+    ends, values, limits = np.empty((2, n - 1)), np.full((2, n), -1.0), np.empty((2, n))
     span, doubts = np.empty(2), np.zeros((2, 9))
     if not good:
         return False, lo, hi, doubts

@@ -59,7 +59,7 @@ def _only_one(values: FloatArray, limit: int) -> int:
     close, best = 0, 0
     for i in range(values.size):
         near = np.float64(values[i]).view(np.int64) <= limit
-        close += near
+        close += 1 if near else 0
         best += i if near else 0
     return best if close == 1 else -1
 
@@ -71,7 +71,7 @@ def nearest(rows: Rows, r: int, x: int, rho: float, penalty: FloatArray, values:
     `penalty` is infinite at empty slots; `values` is room for the row's.
     """
     best = _clearly_nearest(rows.kind, rows.pool, r, rows.inverse, x, rho, penalty, values)
-    return best if best >= 0 else _nearest_by_lines(rows, r, x, rho, values)
+    return best if best >= 0 else _nearest_by_lines(rows.kind, rows.pool, rows.sizes, r, x, rho, values)
 
 
 @inner
@@ -98,7 +98,9 @@ def _clearly_nearest(
 
 
 @inner
-def _nearest_by_lines(rows: Rows, r: int, x: int, rho: float, values: FloatArray) -> int:
+def _nearest_by_lines(
+    kind: int, pool: FloatArray, sizes: IntArray, r: int, x: int, rho: float, values: FloatArray
+) -> int:
     """Return the cluster nearest to x among those with nearly the smallest of the values, exactly."""
     n = values.size
     limit = np.float64(smallest(values)).view(np.int64) + CLOSE
@@ -106,7 +108,7 @@ def _nearest_by_lines(rows: Rows, r: int, x: int, rho: float, values: FloatArray
     best = -1
     for i in range(n):
         if np.float64(values[i]).view(np.int64) <= limit:
-            read_line(rows, r, x, i, lines[1])
+            read_line(kind, pool, sizes, r, x, i, lines[1])
             if best < 0 or before(rho, lines[1], pair_index(x, i, n), lines[0], pair_index(x, best, n), e):
                 best = i
                 copy_line(lines[1], lines[0])
@@ -187,14 +189,14 @@ def chain_on(rows: Rows, rho: float, tree: TreeArrays, made: IntArray) -> TreeAr
                 r = update(kind, D, pool, places, log, x, FIRST, now)
                 y = _clearly_nearest(kind, pool, r, inverse, x, rho, penalty, values)
                 if y < 0:
-                    y = _nearest_by_lines(rows, r, x, rho, values)
+                    y = _nearest_by_lines(kind, pool, sizes, r, x, rho, values)
             if length > 1 and chain[length - 2] == y:
                 break
             chain[length] = y
             length += 1
         length -= 2
         if r >= 0:
-            read_line(rows, r, x, y, line)
+            read_line(kind, pool, sizes, r, x, y, line)
         else:
             set_line(line, kind, D[x, y], D[x, y], D[x, y], 0.0, 1.0)
         x, y = min(x, y), max(x, y)

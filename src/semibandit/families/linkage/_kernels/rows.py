@@ -220,15 +220,14 @@ def _join_sums(kind: int, pool: FloatArray, p: int, q: int, place: int) -> None:
 
 
 @inner
-def read_line(rows: Rows, r: int, slot: int, other: int, line: FloatArray) -> None:
-    """Return the exact line between a slot, whose row is r, and another."""
-    row = rows.pool[r]
-    if rows.kind == 0:
-        set_line(line, 0, row[0, other], row[1, other], 0.0, 0.0, 1.0)
-    else:
-        count = float(rows.sizes[slot] * rows.sizes[other])
-        s = rows.kind - 1
-        set_line(line, rows.kind, row[0, other], row[1, other], row[s, other], row[2, other], count)
+def read_line(
+    kind: int, pool: FloatArray, sizes: IntArray, r: int, slot: int, other: int, line: FloatArray
+) -> None:
+    """Set the exact line between a slot, whose row is r, and another."""
+    s = max(kind - 1, 0)
+    rest = pool[r, 2, other] if kind > 0 else 0.0
+    count = float(sizes[slot] * sizes[other])
+    set_line(line, kind, pool[r, 0, other], pool[r, 1, other], pool[r, s, other], rest, count)
 
 
 @inner
