@@ -269,19 +269,21 @@ def _check_all(check: _Check, rows: Rows, of_merge: IntArray, rho: float) -> boo
     One loop in one function: a call with all these arrays takes as long as a short row.
     """
     into, order, ending, limits, values = check.into, check.order, check.ending, check.limits, check.values
+    span, averages = check.span, check.averages
+    D, kind, pool, inverse = rows.D, rows.kind, rows.pool, rows.inverse
     n = ending.size
     for born in range(1 - n, n - 2):  # the points but for the last, then the merges but for the last
         if born < 0:
             slot = born + n - 1
             r, own, start = NONE, ending[slot], slot + 1
-            a = b = rows.D[slot]  # lines between points are flat
+            a = b = D[slot]  # lines between points are flat
         else:
             x, slot = order[born], into[order[born]]
             _set_ending(ending, limits, values, x, NONE)
             r, own, start = join(rows, x, slot, born), of_merge[born], 0
-            set_averages(rows.kind, rows.pool[r], rows.inverse, slot, check.averages)
-            a = check.averages if rows.kind == 1 else rows.pool[r, 0]
-            b = check.averages if rows.kind == 2 else rows.pool[r, 1]
+            set_averages(kind, pool, r, inverse, slot, averages)
+            a = averages if kind == 1 else pool[r, 0]
+            b = averages if kind == 2 else pool[r, 1]
         # Leave out the cluster itself, and the one that it is merged with if that exists.
         mate = into[order[own]] if slot == order[own] else order[own]
         mate_is_there = ending[mate] == own
@@ -295,7 +297,7 @@ def _check_all(check: _Check, rows: Rows, of_merge: IntArray, rho: float) -> boo
             (limits[0, start:], limits[1, start:]),
             own,
             (values[0, own], values[1, own]),
-            (check.span[0], top(check.span[1])),
+            (span[0], top(span[1])),
         ):
             if r < 0:
                 r = fetch(rows, slot, FIRST, NO_MERGES)

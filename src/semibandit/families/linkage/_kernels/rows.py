@@ -182,9 +182,9 @@ def _join_extremes(D: FloatArray, pool: FloatArray, places: IntArray, free: IntA
     place = _place_of_joined(places, free, x, y)
     if rx >= 0 and ry >= 0:
         _join_row(pool, rx, place)
+    elif rx < 0 and ry < 0:
+        _join_points(D, x, y, pool, place)
     else:
-        if rx < 0 and ry < 0:
-            _copy_point(D, y, pool, place)
         _join_point(D, x if rx < 0 else y, pool, place)
     return place
 
@@ -203,6 +203,13 @@ def _join_point(D: FloatArray, point: int, pool: FloatArray, place: int) -> None
         d = D[point, i]
         pool[place, 0, i] = d if d < pool[place, 0, i] else pool[place, 0, i]
         pool[place, 1, i] = d if d > pool[place, 1, i] else pool[place, 1, i]
+
+
+@inner
+def _join_points(D: FloatArray, x: int, y: int, pool: FloatArray, place: int) -> None:
+    for i in range(D.shape[1]):
+        pool[place, 0, i] = D[x, i] if D[x, i] < D[y, i] else D[y, i]
+        pool[place, 1, i] = D[x, i] if D[x, i] > D[y, i] else D[y, i]
 
 
 @inner
@@ -246,8 +253,10 @@ def set_line(
 
 
 @inner
-def set_averages(kind: int, row: FloatArray, inverse: FloatArray, slot: int, out: FloatArray) -> None:
-    """Return the rounded averages of a slot's row, where the linkage has them."""
+def set_averages(
+    kind: int, pool: FloatArray, r: int, inverse: FloatArray, slot: int, out: FloatArray
+) -> None:
+    """Set the rounded averages of a slot, whose row is r, where the linkage has them."""
     if kind > 0:
         for i in range(out.size):
-            out[i] = row[kind - 1, i] * inverse[slot] * inverse[i]
+            out[i] = pool[r, kind - 1, i] * inverse[slot] * inverse[i]
