@@ -45,7 +45,7 @@ def _averages_at(
     total: FloatArray, end: FloatArray, factors: tuple[float, float], inverse: FloatArray,
     penalty: FloatArray, out: FloatArray,
 ) -> int:  # fmt: skip
-    """Do the same for lines with an average, from the sums and the factors of sums and other ends."""
+    """Do the same for lines with an average, from its sums and the other ends, with a factor for each."""
     (f, g), low = factors, INF_BITS
     for i in range(out.size):
         out[i] = value = f * inverse[i] * total[i] + g * end[i] + penalty[i]
@@ -141,6 +141,20 @@ def below(lines: FloatArray, order: IntArray, rho: float, line: FloatArray) -> I
     return found[:count]
 
 
+@inner
+def _repeat_merges(rows: Rows, tree: TreeArrays, made: IntArray, penalty: FloatArray) -> int:
+    """Make the merges `made` of a tree up to the first that cannot be made; return their number."""
+    into, part, size, _ = tree
+    sizes = rows.sizes
+    for now in range(made.size):
+        x, y = made[now], into[made[now]]
+        if sizes[x] != part[x] or sizes[x] + sizes[y] != size[x]:
+            return now
+        join(rows, x, y, now)
+        penalty[x] = np.inf
+    return int(made.size)
+
+
 @kernel
 def chain_tree(rows: Rows, rho: float) -> TreeArrays:
     """Return the tree at rho as (into, part, size, lines), for a reducible linkage. O(n²)."""
@@ -168,15 +182,7 @@ def chain_on(rows: Rows, rho: float, tree: TreeArrays, made: IntArray) -> TreeAr
     line, chain = np.empty(5), np.empty(n, np.int64)
     length = 0
     start_rows(rows)
-    n_made = 0
-    for x in made:
-        y = into[x]
-        if sizes[x] != part[x] or sizes[x] + sizes[y] != size[x]:
-            break
-        join(rows, x, y, n_made)
-        penalty[x] = np.inf
-        n_made += 1
-    for now in range(n_made, n - 1):
+    for now in range(_repeat_merges(rows, tree, made, penalty), n - 1):
         if length == 0:
             chain[0] = n - 1  # the last slot is never emptied
             length = 1

@@ -88,7 +88,10 @@ def update(
     scratch: int,
     now: int,
 ) -> int:
-    """Do the same with the arrays of `Rows` that this takes: numba counts references of each one passed."""
+    """Return what `fetch` does, without the other arrays of `Rows`.
+
+    A call counts the references of each array that it passes; in the chain this would take longest.
+    """
     r, start = places[0, slot], places[1, slot]
     if r < 0:
         r = scratch
