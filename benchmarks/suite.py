@@ -69,7 +69,7 @@ def not_below(results: Results, peer: str, column: int = 2) -> list[str]:
 def judge(results: Results) -> None:
     """Compare the regrets with the targets that concern the learners played."""
     quotients = [
-        ("default", LOW, 0.40),
+        ("default", LOW, 0.42),
         ("default", "full information", 2.6),
         ("4 probes", "full information", 1.5),
         ("single losses", "Exp3Grid", 0.6),

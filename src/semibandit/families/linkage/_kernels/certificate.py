@@ -150,7 +150,9 @@ class _Check(NamedTuple):
     ending: IntArray  # the rank of the merge that ends the cluster in a slot; -1 to leave the slot out
     span: FloatArray  # lo, hi
     ends: FloatArray  # a and b of the merges by rank
-    values: FloatArray  # of the merges by rank, at lo and just below hi, raised by the rounding error
+    values: (
+        FloatArray  # of the merges by rank, at lo and just below hi, raised by the rounding error; then -1
+    )
     limits: FloatArray  # the same by slot, -1 where it is left out
     doubts: FloatArray  # the pairs that set lo and hi, as (slot, size, slot, size, line)
     averages: FloatArray  # working memory: the averages of a row,
@@ -167,18 +169,18 @@ def _set_ends(lines: FloatArray, order: IntArray, ends: FloatArray) -> None:
 
 
 @inner
-def _set_values(a: FloatArray, b: FloatArray, rho: float, out: FloatArray) -> None:
-    """Write the values of lines at rho, raised by the rounding error."""
+def _set_values(ends: FloatArray, rho: float, out: FloatArray) -> None:
+    """Set the values of lines at rho, raised by the rounding error."""
     stay = 1.0 - rho
-    for t in range(out.size):
-        out[t] = (stay * a[t] + rho * b[t]) * (1.0 + SLACK)
+    for t in range(ends.shape[1]):
+        out[t] = (stay * ends[0, t] + rho * ends[1, t]) * (1.0 + SLACK)
 
 
 @inner
 def _set_span(check: _Check, lo: float, hi: float) -> None:
     check.span[0], check.span[1] = lo, hi
-    _set_values(check.ends[0], check.ends[1], lo, check.values[0])
-    _set_values(check.ends[0], check.ends[1], top(hi), check.values[1])
+    _set_values(check.ends, lo, check.values[0])
+    _set_values(check.ends, top(hi), check.values[1])
     for i in range(check.ending.size):
         _set_ending(check.ending, check.limits, check.values, i, check.ending[i])
 
@@ -186,8 +188,7 @@ def _set_span(check: _Check, lo: float, hi: float) -> None:
 @inner
 def _set_ending(ending: IntArray, limits: FloatArray, values: FloatArray, slot: int, rank: int) -> None:
     ending[slot] = rank
-    limits[0, slot] = values[0, rank] if rank >= 0 else -1.0
-    limits[1, slot] = values[1, rank] if rank >= 0 else -1.0
+    limits[0, slot], limits[1, slot] = values[0, rank], values[1, rank]  # the last ones are those of rank -1
 
 
 @inner
@@ -249,7 +250,7 @@ def _check_closely(
             (1.0 - last) * a[i] + last * b[i] > check.values[1, rank]
         ):
             continue
-        read_line(rows, r, slot, i, line)
+        read_line(rows.kind, rows.pool, rows.sizes, r, slot, i, line)
         x = check.order[rank]
         merge, this = pair_index(x, check.into[x], n), pair_index(slot, i, n)
         right, new_lo, new_hi = narrow(check.lines[x], merge, line, this, rho, lo, hi, check.e)
@@ -270,19 +271,21 @@ def _check_all(check: _Check, rows: Rows, of_merge: IntArray, rho: float) -> boo
     A single function: a call with all these arrays takes as long as a short row.
     """
     into, order, ending, limits, values = check.into, check.order, check.ending, check.limits, check.values
+    span, averages = check.span, check.averages
+    D, kind, pool, inverse = rows.D, rows.kind, rows.pool, rows.inverse
     n = ending.size
     for born in range(1 - n, n - 2):  # the points but for the last, then the merges but for the last
         if born < 0:
             slot = born + n - 1
             r, own, start = NONE, ending[slot], slot + 1
-            a = b = rows.D[slot]  # lines between points are flat
+            a = b = D[slot]  # lines between points are flat
         else:
             x, slot = order[born], into[order[born]]
             _set_ending(ending, limits, values, x, NONE)
             r, own, start = join(rows, x, slot, born), of_merge[born], 0
-            set_averages(rows.kind, rows.pool[r], rows.inverse, slot, check.averages)
-            a = check.averages if rows.kind == 1 else rows.pool[r, 0]
-            b = check.averages if rows.kind == 2 else rows.pool[r, 1]
+            set_averages(kind, pool, r, inverse, slot, averages)
+            a = averages if kind == 1 else pool[r, 0]
+            b = averages if kind == 2 else pool[r, 1]
         # Leave out the cluster itself, and the one that it is merged with if that exists.
         mate = into[order[own]] if slot == order[own] else order[own]
         mate_is_there = ending[mate] == own
@@ -296,7 +299,7 @@ def _check_all(check: _Check, rows: Rows, of_merge: IntArray, rho: float) -> boo
             (limits[0, start:], limits[1, start:]),
             own,
             (values[0, own], values[1, own]),
-            (check.span[0], top(check.span[1])),
+            (span[0], top(span[1])),
         ):
             if r < 0:
                 r = fetch(rows, slot, FIRST, NO_MERGES)
@@ -320,7 +323,7 @@ def tree_interval(
     into, part, size, lines = tree
     n = into.size + 1
     good, ending, of_merge = following(into, part, size, order)
-    ends, values, limits = np.empty((2, n - 1)), np.empty((2, n - 1)), np.empty((2, n))
+    ends, values, limits = np.empty((2, n - 1)), np.full((2, n), -1.0), np.empty((2, n))
     span, doubts = np.empty(2), np.zeros((2, 9))
     if not good:
         return False, lo, hi, doubts

@@ -16,11 +16,11 @@ from semibandit.families.linkage._kernels.linkage_rows import (
     FIRST,
     Rows,
     TreeArrays,
-    fetch,
     join,
     read_line,
     set_line,
     start_rows,
+    update,
 )
 from semibandit.families.linkage._kernels.matrices import INF_BITS
 
@@ -31,63 +31,91 @@ def smallest(values: FloatArray) -> float:
 
     Their bits have the same order, and the minimum of integers is vectorised.
     """
-    bits = values.view(np.int64)
     low = INF_BITS
-    for i in range(bits.size):
-        low = min(low, bits[i])
-    box = np.empty(1)
-    box.view(np.int64)[0] = low
-    return float(box[0])
+    for i in range(values.size):
+        low = min(low, np.float64(values[i]).view(np.int64))
+    return float(np.int64(low).view(np.float64))
 
 
 @inner
-def _row_values(
-    kind: int, p: FloatArray, q: FloatArray, inverse: FloatArray, share: float, rho: float,
-    penalty: FloatArray, out: FloatArray,
-) -> int:  # fmt: skip
-    """Write the rounded values of the lines of a row, plus the penalty; return the bits of the smallest.
-
-    `share` is the inverse size of the row's cluster. Bits of non-negative values have the same order, and the
-    minimum of integers is vectorised.
-    """
+def _extremes_at(p: FloatArray, q: FloatArray, rho: float, penalty: FloatArray, out: FloatArray) -> int:
+    """Set the rounded values of lines from p to q, plus the penalty; return the bits of the smallest one."""
     low, stay = INF_BITS, 1.0 - rho
-    if kind == 0:
-        for i in range(out.size):
-            out[i] = value = stay * p[i] + rho * q[i] + penalty[i]
-            low = min(low, np.float64(value).view(np.int64))
-    elif kind == 1:
-        stay *= share
-        for i in range(out.size):
-            out[i] = value = stay * inverse[i] * p[i] + rho * q[i] + penalty[i]
-            low = min(low, np.float64(value).view(np.int64))
-    else:
-        rho *= share
-        for i in range(out.size):
-            out[i] = value = stay * p[i] + rho * inverse[i] * q[i] + penalty[i]
-            low = min(low, np.float64(value).view(np.int64))
+    for i in range(out.size):
+        out[i] = value = stay * p[i] + rho * q[i] + penalty[i]
+        low = min(low, np.float64(value).view(np.int64))
     return int(low)
 
 
 @inner
-def _only_one(bits: IntArray, limit: int) -> int:
-    """Return the index of the only value up to a limit, both by their bits; or -1."""
+def _averages_at(
+    total: FloatArray, end: FloatArray, factors: tuple[float, float], inverse: FloatArray,
+    penalty: FloatArray, out: FloatArray,
+) -> int:  # fmt: skip
+    """Do the same for lines with an average, from its sums and the other ends, with a factor for each."""
+    (f, g), low = factors, INF_BITS
+    for i in range(out.size):
+        out[i] = value = f * inverse[i] * total[i] + g * end[i] + penalty[i]
+        low = min(low, np.float64(value).view(np.int64))
+    return int(low)
+
+
+@inner
+def _only_one(values: FloatArray, limit: int) -> int:
+    """Return the index of the only value whose bits are up to a limit; or -1."""
     close, best = 0, 0
-    for i in range(bits.size):
-        near = bits[i] <= limit
-        close += near
+    for i in range(values.size):
+        near = np.float64(values[i]).view(np.int64) <= limit
+        close += 1 if near else 0
         best += i if near else 0
     return best if close == 1 else -1
 
 
 @inner
-def _nearest_of(rows: Rows, r: int, x: int, rho: float, bits: IntArray, limit: int) -> int:
-    """Return the cluster nearest to x among those with values up to a limit, exactly."""
-    n = bits.size
+def nearest(rows: Rows, r: int, x: int, rho: float, penalty: FloatArray, values: FloatArray) -> int:
+    """Return the cluster nearest to x, whose row is r.
+
+    `penalty` is infinite at empty slots; `values` is room for the row's.
+    """
+    best = _clearly_nearest(rows.kind, rows.pool, r, rows.inverse, x, rho, penalty, values)
+    return best if best >= 0 else _nearest_by_lines(rows.kind, rows.pool, rows.sizes, r, x, rho, values)
+
+
+@inner
+def _clearly_nearest(
+    kind: int,
+    pool: FloatArray,
+    r: int,
+    inverse: FloatArray,
+    x: int,
+    rho: float,
+    penalty: FloatArray,
+    values: FloatArray,
+) -> int:
+    """Set the rounded values of a row, and return the cluster nearest to x; -1 if others are as close."""
+    penalty[x] = np.inf
+    if kind == 0:
+        low = _extremes_at(pool[r, 0], pool[r, 1], rho, penalty, values)
+    else:
+        share = inverse[x]
+        factors = ((1.0 - rho) * share, rho) if kind == 1 else (rho * share, 1.0 - rho)
+        low = _averages_at(pool[r, kind - 1], pool[r, 2 - kind], factors, inverse, penalty, values)
+    penalty[x] = 0.0
+    return _only_one(values, low + CLOSE)
+
+
+@inner
+def _nearest_by_lines(
+    kind: int, pool: FloatArray, sizes: IntArray, r: int, x: int, rho: float, values: FloatArray
+) -> int:
+    """Return the cluster nearest to x among those with nearly the smallest of the values, exactly."""
+    n = values.size
+    limit = np.float64(smallest(values)).view(np.int64) + CLOSE
     e, lines = np.empty(64), np.empty((2, 5))
     best = -1
     for i in range(n):
-        if bits[i] <= limit:
-            read_line(rows, r, x, i, lines[1])
+        if np.float64(values[i]).view(np.int64) <= limit:
+            read_line(kind, pool, sizes, r, x, i, lines[1])
             if best < 0 or before(rho, lines[1], pair_index(x, i, n), lines[0], pair_index(x, best, n), e):
                 best = i
                 copy_line(lines[1], lines[0])
@@ -95,38 +123,16 @@ def _nearest_of(rows: Rows, r: int, x: int, rho: float, bits: IntArray, limit: i
 
 
 @inner
-def nearest(
-    rows: Rows, r: int, x: int, rho: float, penalty: FloatArray, values: FloatArray, line: FloatArray
-) -> int:
-    """Return the cluster nearest to x, whose row is r, and write their line.
-
-    `penalty` is infinite at empty slots; `values` is working memory for a row.
-    """
-    pool, inverse = rows.pool, rows.inverse
-    penalty[x] = np.inf
-    low = _row_values(rows.kind, pool[r, 0], pool[r, 1], inverse, inverse[x], rho, penalty, values)
-    penalty[x] = 0.0
-    best = _only_one(values.view(np.int64), low + CLOSE)
-    if best < 0:
-        best = _nearest_of(rows, r, x, rho, values.view(np.int64), low + CLOSE)
-    read_line(rows, r, x, best, line)
-    return best
-
-
-@inner
-def _nearest_single(rows: Rows, x: int, penalty: FloatArray) -> int:
-    """Return the point nearest to x if both are still clusters of their own, else -1.
-
-    A merge brings no cluster closer to x, nor ahead of others in the order of pairs.
-    """
-    if rows.sizes[x] > 1:
-        return -1
-    row = rows.D[x]
-    low = min(smallest(row[:x]), smallest(row[x + 1 :]))
+def _nearest_point(D: FloatArray, x: int) -> int:
+    """Return the point nearest to x, the first of several. Zeros may have different signs."""
+    bits = INF_BITS
+    for i in range(D.shape[1]):
+        bits = min(bits, np.float64(D[x, i]).view(np.int64) if i != x else INF_BITS)
+    low = np.int64(bits).view(np.float64)
     y = 0
-    while y == x or row[y] != low:
+    while y == x or D[x, y] != low:
         y += 1
-    return y if rows.sizes[y] == 1 and penalty[y] == 0.0 else -1
+    return y
 
 
 @kernel
@@ -140,6 +146,20 @@ def below(lines: FloatArray, order: IntArray, rho: float, line: FloatArray) -> I
             found[count] = x
             count += 1
     return found[:count]
+
+
+@inner
+def _repeat_merges(rows: Rows, tree: TreeArrays, made: IntArray, penalty: FloatArray) -> int:
+    """Make the merges `made` of a tree up to the first that cannot be made; return their number."""
+    into, part, size, _ = tree
+    sizes = rows.sizes
+    for now in range(made.size):
+        x, y = made[now], into[made[now]]
+        if sizes[x] != part[x] or sizes[x] + sizes[y] != size[x]:
+            return now
+        join(rows, x, y, now)
+        penalty[x] = np.inf
+    return int(made.size)
 
 
 @kernel
@@ -162,40 +182,40 @@ def chain_on(rows: Rows, rho: float, tree: TreeArrays, made: IntArray) -> TreeAr
     equal lines the index decides; A ∪ B is named by its largest point, so its pair with C has no smaller
     index.
     """
-    n = rows.sizes.size
+    D, kind, pool, places, _, log, sizes, inverse = rows
+    n = sizes.size
     into, part, size, lines = tree
     penalty, values = np.zeros(n), np.empty(n)
     line, chain = np.empty(5), np.empty(n, np.int64)
     length = 0
     start_rows(rows)
-    n_made = 0
-    for x in made:
-        y = into[x]
-        if rows.sizes[x] != part[x] or rows.sizes[x] + rows.sizes[y] != size[x]:
-            break
-        join(rows, x, y, n_made)
-        penalty[x] = np.inf
-        n_made += 1
-    for now in range(n_made, n - 1):
+    for now in range(_repeat_merges(rows, tree, made, penalty), n - 1):
         if length == 0:
             chain[0] = n - 1  # the last slot is never emptied
             length = 1
         while True:
-            x = chain[length - 1]
-            y = _nearest_single(rows, x, penalty)
-            if y >= 0:
-                set_line(line, rows.kind, rows.D[x, y], rows.D[x, y], rows.D[x, y], 0.0, 1.0)
-            else:
-                y = nearest(rows, fetch(rows, x, FIRST, now), x, rho, penalty, values, line)
+            x, r, y = chain[length - 1], -1, -1
+            if sizes[x] == 1:
+                y = _nearest_point(D, x)
+            # A merge brings no cluster closer to x, nor ahead of others in the order of pairs.
+            if y < 0 or sizes[y] > 1 or penalty[y] > 0.0:
+                r = update(kind, D, pool, places, log, x, FIRST, now)
+                y = _clearly_nearest(kind, pool, r, inverse, x, rho, penalty, values)
+                if y < 0:
+                    y = _nearest_by_lines(kind, pool, sizes, r, x, rho, values)
             if length > 1 and chain[length - 2] == y:
                 break
             chain[length] = y
             length += 1
         length -= 2
+        if r >= 0:
+            read_line(kind, pool, sizes, r, x, y, line)
+        else:
+            set_line(line, kind, D[x, y], D[x, y], D[x, y], 0.0, 1.0)
         x, y = min(x, y), max(x, y)
         copy_line(line, lines[x])
-        into[x], part[x] = y, rows.sizes[x]
+        into[x], part[x] = y, sizes[x]
         join(rows, x, y, now)
-        size[x] = rows.sizes[y]
+        size[x] = sizes[y]
         penalty[x] = np.inf
     return into, part, size, lines

@@ -47,7 +47,8 @@ def greedy_tree(rows: Rows, rho: float) -> tuple[TreeArrays, IntArray]:
 
     O(n²) as a rule, O(n³) at worst.
     """
-    n = rows.sizes.size
+    kind, pool, sizes = rows.kind, rows.pool, rows.sizes
+    n = sizes.size
     into, part, size = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1, np.int64)
     lines, order = np.empty((n - 1, 5)), np.empty(n - 1, np.int64)
     near, near_lines, near_values = np.empty(n, np.int64), np.empty((n, 5)), np.empty(n)
@@ -60,18 +61,19 @@ def greedy_tree(rows: Rows, rho: float) -> tuple[TreeArrays, IntArray]:
         for i in range(n):
             if stale[i]:
                 r = fetch(rows, i, FIRST, now)
-                near[i] = nearest(rows, r, i, rho, penalty, values, near_lines[i])
+                near[i] = nearest(rows, r, i, rho, penalty, values)
+                read_line(kind, pool, sizes, r, i, near[i], near_lines[i])
                 near_values[i] = value_at(near_lines[i], rho)
                 stale[i] = False
         best = _closest(near, near_values, near_lines, rho)
         x, y = min(best, near[best]), max(best, near[best])
-        order[now], into[x], part[x], lines[x] = x, y, rows.sizes[x], near_lines[best]
+        order[now], into[x], part[x], lines[x] = x, y, sizes[x], near_lines[best]
         r = join(rows, x, y, now)
-        size[x] = rows.sizes[y]
+        size[x] = sizes[y]
         penalty[x] = near_values[x] = np.inf
         for i in range(n):
             if penalty[i] == 0.0 and i != y:
-                read_line(rows, r, y, i, line)
+                read_line(kind, pool, sizes, r, y, i, line)
                 if before(
                     rho, line, pair_index(i, y, n), near_lines[i], pair_index(i, near[i], n), e
                 ):  # fmt: skip
@@ -126,7 +128,7 @@ def sequence_interval(
             last = min(own, ending[i]) - (1 if ending[i] == own else 0)  # a pair's own merge does not count
             if last < now:
                 continue
-            read_line(rows, r, slot, i, line)
+            read_line(rows.kind, rows.pool, rows.sizes, r, slot, i, line)
             if value_at(line, lo) > highest[0, last] and value_at(line, top(hi)) > highest[1, last]:
                 continue
             for t in range(now, last + 1):

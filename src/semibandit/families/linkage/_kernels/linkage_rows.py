@@ -35,8 +35,8 @@ class Rows(NamedTuple):
     D: FloatArray  # the distances
     kind: int
     pool: FloatArray  # [row, part, slot]; parts: (min, max), (sum, max, sum') or (min, sum, sum')
-    row_of: IntArray  # index in the pool of the row of a slot; -1 for a single point
-    seen: IntArray  # number of merges that the row of a slot includes; 0 without a row
+    places: IntArray  # [0]: where the row of a slot is, -1 while it holds a single point;
+    # [1]: how many merges that row has taken in, 0 if there is none
     free: IntArray  # a stack of unused rows: its height, then its entries
     log: UnsignedArray  # the merges so far, as (x, y)
     sizes: IntArray
@@ -46,14 +46,12 @@ class Rows(NamedTuple):
 def new_rows(D: FloatArray, kind: int) -> Rows:
     """Return the state of an agglomeration of the points of D, which `start_rows` initialises."""
     n = D.shape[0]
-    height = n // 2 + 1 + _SCRATCH
     return Rows(
         D=D,
         kind=kind,
-        pool=np.empty((height, 2 if kind == 0 else 3, n)),
-        row_of=np.empty(n, np.int64),
-        seen=np.empty(n, np.int64),
-        free=np.empty(height, np.int64),
+        pool=np.empty((n // 2 + _SCRATCH, 2 if kind == 0 else 3, n)),
+        places=np.empty((2, n), np.int64),
+        free=np.empty(n // 2 + 1, np.int64),
         log=np.empty((n, 2), np.uint64),
         sizes=np.empty(n, np.int64),
         inverse=np.empty(n),
@@ -63,52 +61,65 @@ def new_rows(D: FloatArray, kind: int) -> Rows:
 @inner
 def start_rows(rows: Rows) -> None:
     """Reset the state to single points."""
-    rows.row_of[:] = -1
-    rows.seen[:] = 0
+    rows.places[0] = -1
+    rows.places[1] = 0
     rows.sizes[:] = 1
     rows.inverse[:] = 1.0
-    height = rows.free.size - _SCRATCH
+    height = rows.free.size - 1
     rows.free[0] = height
     for i in range(height):
-        rows.free[i + 1] = rows.free.size - 1 - i
+        rows.free[i + 1] = _SCRATCH + height - 1 - i
 
 
 @inner
 def fetch(rows: Rows, slot: int, scratch: int, now: int) -> int:
     """Return the index in the pool of a slot's row after log[:now]; that of a point is made in `scratch`."""
-    r = rows.row_of[slot]
+    return update(rows.kind, rows.D, rows.pool, rows.places, rows.log, slot, scratch, now)
+
+
+@inner
+def update(
+    kind: int,
+    D: FloatArray,
+    pool: FloatArray,
+    places: IntArray,
+    log: UnsignedArray,
+    slot: int,
+    scratch: int,
+    now: int,
+) -> int:
+    """Return what `fetch` does, without the other arrays of `Rows`.
+
+    A call counts the references of each array that it passes; in the chain this would take longest.
+    """
+    r, start = places[0, slot], places[1, slot]
     if r < 0:
-        return _fetch_point(rows.kind, rows.D, rows.pool, rows.log, slot, scratch, now)
-    if rows.seen[slot] < now:
-        _repeat(rows.kind, rows.pool, r, rows.log, rows.seen[slot], now)
-        rows.seen[slot] = now
+        r = scratch
+        _copy_point(D, slot, pool, r)
+        if kind > 0:
+            pool[r, 2] = 0.0
+    else:
+        places[1, slot] = now
+    if kind == 0:
+        _repeat_extremes(pool, r, log, start, now)
+    else:
+        _repeat_sums(kind, pool[r, kind - 1], pool[r, 2 - kind], pool[r, 2], log, start, now)
     return int(r)
 
 
 @inner
-def _fetch_point(
-    kind: int, D: FloatArray, pool: FloatArray, log: UnsignedArray, point: int, r: int, now: int
-) -> int:
-    """Return the row of a point after log[:now], made in row r."""
+def _copy_point(D: FloatArray, point: int, pool: FloatArray, r: int) -> None:
     for i in range(D.shape[1]):
         pool[r, 0, i] = pool[r, 1, i] = D[point, i]
-    if kind > 0:
-        pool[r, 2] = 0.0
-    _repeat(kind, pool, r, log, 0, now)
-    return r
 
 
 @inner
-def _repeat(kind: int, pool: FloatArray, r: int, log: UnsignedArray, start: int, now: int) -> None:
-    """Apply the merges log[start:now] to row r. Minima and maxima may include some of them already."""
-    if kind == 0:
-        p, q = pool[r, 0], pool[r, 1]
-        for t in range(start, now):
-            x, y = log[t, 0], log[t, 1]
-            p[y] = p[x] if p[x] < p[y] else p[y]
-            q[y] = q[x] if q[x] > q[y] else q[y]
-    else:
-        _repeat_sums(kind, pool[r, kind - 1], pool[r, 2 - kind], pool[r, 2], log, start, now)
+def _repeat_extremes(pool: FloatArray, r: int, log: UnsignedArray, start: int, now: int) -> None:
+    """Make the merges log[start:now] in row r, which may have taken in some of them before."""
+    for t in range(start, now):
+        x, y = log[t, 0], log[t, 1]
+        pool[r, 0, y] = pool[r, 0, x] if pool[r, 0, x] < pool[r, 0, y] else pool[r, 0, y]
+        pool[r, 1, y] = pool[r, 1, x] if pool[r, 1, x] > pool[r, 1, y] else pool[r, 1, y]
 
 
 @inner
@@ -122,86 +133,111 @@ def _repeat_sums(
 
 
 @inner
-def _pop(free: IntArray) -> int:
-    """Return an unused row."""
-    free[0] -= 1
-    return int(free[free[0] + 1])
-
-
-@inner
-def _free_row(rows: Rows, slot: int) -> None:
-    """Release the row of a slot, if it has one."""
-    if rows.row_of[slot] >= 0:
-        rows.free[0] += 1
-        rows.free[rows.free[0]] = rows.row_of[slot]
-    rows.row_of[slot] = -1
+def _place_of_joined(places: IntArray, free: IntArray, x: int, y: int) -> int:
+    """Return where the row of x ∪ y goes: to that of y or x, or an unused one. The other one is released."""
+    rx, ry = places[0, x], places[0, y]
+    place = ry if ry >= 0 else rx
+    if place < 0:
+        place = free[free[0]]
+        free[0] -= 1
+    elif rx >= 0 and ry >= 0:
+        free[0] += 1
+        free[free[0]] = rx
+    return int(place)
 
 
 @inner
 def join(rows: Rows, x: int, y: int, now: int) -> int:
-    """Merge x into y as merge number `now`; return the index of the new row. O(n).
-
-    Minima and maxima are joined first; then the merges that either row missed are applied. The result is a
-    third row, because loops that write to their input are not vectorised.
-    """
+    """Merge x into y as merge number `now`; the place of the new row. O(n)."""
     if rows.kind == 0:
-        rx, ry = rows.row_of[x], rows.row_of[y]
-        place, D, pool = _pop(rows.free), rows.D, rows.pool
-        _minimum(pool[rx, 0] if rx >= 0 else D[x], pool[ry, 0] if ry >= 0 else D[y], pool[place, 0])
-        _maximum(pool[rx, 1] if rx >= 0 else D[x], pool[ry, 1] if ry >= 0 else D[y], pool[place, 1])
-        start = min(rows.seen[x], rows.seen[y])
-        _repeat(rows.kind, pool, place, rows.log, start, now)
-        _free_row(rows, x)
-        _free_row(rows, y)
+        place = _join_extremes(rows.D, rows.pool, rows.places, rows.free, x, y)
+        start = min(rows.places[1, x], rows.places[1, y])
+        _repeat_extremes(rows.pool, place, rows.log, start, now)
     else:
-        place = _join_sums(rows, x, y, now)
-    rows.row_of[y] = place
-    rows.sizes[y] += rows.sizes[x]
-    rows.inverse[y] = 1.0 / rows.sizes[y]
-    rows.log[now, 0], rows.log[now, 1] = x, y
-    rows.seen[y] = now + 1
+        p, q = fetch(rows, x, FIRST, now), fetch(rows, y, SECOND, now)
+        place = _place_of_joined(rows.places, rows.free, x, y)
+        _join_sums(rows.kind, rows.pool, p, q, place)
+    _note_merge(rows.places, rows.log, rows.sizes, rows.inverse, place, x, y, now)
     return place
 
 
 @inner
-def _minimum(p: FloatArray, q: FloatArray, out: FloatArray) -> None:
-    for i in range(out.size):
-        out[i] = p[i] if p[i] < q[i] else q[i]
+def _note_merge(
+    places: IntArray,
+    log: UnsignedArray,
+    sizes: IntArray,
+    inverse: FloatArray,
+    place: int,
+    x: int,
+    y: int,
+    now: int,
+) -> None:
+    places[0, x], places[0, y], places[1, y] = -1, place, now + 1
+    log[now, 0], log[now, 1] = x, y
+    sizes[y] += sizes[x]
+    inverse[y] = 1.0 / sizes[y]
 
 
 @inner
-def _maximum(p: FloatArray, q: FloatArray, out: FloatArray) -> None:
-    for i in range(out.size):
-        out[i] = p[i] if p[i] > q[i] else q[i]
+def _join_extremes(D: FloatArray, pool: FloatArray, places: IntArray, free: IntArray, x: int, y: int) -> int:
+    """Join minima and maxima, before the new row takes in the merges that either row has missed."""
+    rx, ry = places[0, x], places[0, y]
+    place = _place_of_joined(places, free, x, y)
+    if rx >= 0 and ry >= 0:
+        _join_row(pool, rx, place)
+    elif rx < 0 and ry < 0:
+        _join_points(D, x, y, pool, place)
+    else:
+        _join_point(D, x if rx < 0 else y, pool, place)
+    return place
 
 
 @inner
-def _join_sums(rows: Rows, x: int, y: int, now: int) -> int:
-    """Join rows with sums. A merge must be added only once, so both rows are updated first."""
-    p, q = rows.pool[fetch(rows, x, FIRST, now)], rows.pool[fetch(rows, y, SECOND, now)]
-    _free_row(rows, x)
-    _free_row(rows, y)
-    place, s = _pop(rows.free), rows.kind - 1
-    out = rows.pool[place]
-    for i in range(out.shape[1]):
-        out[s, i], out[2, i] = dd.add(p[s, i], p[2, i], q[s, i], q[2, i])
+def _join_row(pool: FloatArray, r: int, place: int) -> None:
+    for i in range(pool.shape[2]):
+        low, high = pool[r, 0, i], pool[r, 1, i]
+        pool[place, 0, i] = low if low < pool[place, 0, i] else pool[place, 0, i]
+        pool[place, 1, i] = high if high > pool[place, 1, i] else pool[place, 1, i]
+
+
+@inner
+def _join_point(D: FloatArray, point: int, pool: FloatArray, place: int) -> None:
+    for i in range(D.shape[1]):
+        d = D[point, i]
+        pool[place, 0, i] = d if d < pool[place, 0, i] else pool[place, 0, i]
+        pool[place, 1, i] = d if d > pool[place, 1, i] else pool[place, 1, i]
+
+
+@inner
+def _join_points(D: FloatArray, x: int, y: int, pool: FloatArray, place: int) -> None:
+    for i in range(D.shape[1]):
+        pool[place, 0, i] = D[x, i] if D[x, i] < D[y, i] else D[y, i]
+        pool[place, 1, i] = D[x, i] if D[x, i] > D[y, i] else D[y, i]
+
+
+@inner
+def _join_sums(kind: int, pool: FloatArray, p: int, q: int, place: int) -> None:
+    """Join the rows p and q with sums, which can take in a merge only once: both rows are up to date."""
+    s = kind - 1
+    for i in range(pool.shape[2]):
+        pool[place, s, i], pool[place, 2, i] = dd.add(
+            pool[p, s, i], pool[p, 2, i], pool[q, s, i], pool[q, 2, i]
+        )
         if s == 0:
-            out[1, i] = max(p[1, i], q[1, i])
+            pool[place, 1, i] = max(pool[p, 1, i], pool[q, 1, i])
         else:
-            out[0, i] = min(p[0, i], q[0, i])
-    return place
+            pool[place, 0, i] = min(pool[p, 0, i], pool[q, 0, i])
 
 
 @inner
-def read_line(rows: Rows, r: int, slot: int, other: int, line: FloatArray) -> None:
-    """Write the exact line between a slot, whose row is r, and another slot."""
-    row = rows.pool[r]
-    if rows.kind == 0:
-        set_line(line, 0, row[0, other], row[1, other], 0.0, 0.0, 1.0)
-    else:
-        count = float(rows.sizes[slot] * rows.sizes[other])
-        s = rows.kind - 1
-        set_line(line, rows.kind, row[0, other], row[1, other], row[s, other], row[2, other], count)
+def read_line(
+    kind: int, pool: FloatArray, sizes: IntArray, r: int, slot: int, other: int, line: FloatArray
+) -> None:
+    """Set the exact line between a slot, whose row is r, and another."""
+    s = max(kind - 1, 0)
+    rest = pool[r, 2, other] if kind > 0 else 0.0
+    count = float(sizes[slot] * sizes[other])
+    set_line(line, kind, pool[r, 0, other], pool[r, 1, other], pool[r, s, other], rest, count)
 
 
 @inner
@@ -220,8 +256,10 @@ def set_line(
 
 
 @inner
-def set_averages(kind: int, row: FloatArray, inverse: FloatArray, slot: int, out: FloatArray) -> None:
-    """Write the rounded averages of a slot's row, for linkages with averages."""
+def set_averages(
+    kind: int, pool: FloatArray, r: int, inverse: FloatArray, slot: int, out: FloatArray
+) -> None:
+    """Set the rounded averages of a slot, whose row is r, where the linkage has them."""
     if kind > 0:
         for i in range(out.size):
-            out[i] = row[kind - 1, i] * inverse[slot] * inverse[i]
+            out[i] = pool[r, kind - 1, i] * inverse[slot] * inverse[i]
