@@ -15,7 +15,7 @@ from semibandit.studies.log.events import Asked
 from semibandit.studies.log.summary import StudySummary
 from semibandit.studies.settings import StudySettings
 
-__all__ = ["BYTES", "MAX_ROWS", "Begin", "Endpoint", "Problem", "Recommended", "StudyInfo", "document"]
+__all__ = ["BYTES", "MAX_ROWS", "Begin", "Endpoint", "RequestError", "Recommended", "StudyInfo", "document"]
 
 BYTES = "application/octet-stream"
 MAX_ROWS = 10_000  # rounds or events in one answer
@@ -77,7 +77,7 @@ class Recommended(msgspec.Struct, frozen=True):
         return Recommendation(self.rho, self.interval, alpha, tuple(self.names), evidence=evidence)
 
 
-class Problem(msgspec.Struct, frozen=True):
+class RequestError(msgspec.Struct, frozen=True):
     """Reason why a request was refused, in one sentence."""
 
     error: str
@@ -96,7 +96,7 @@ class Endpoint(NamedTuple):
 
 def document(endpoints: list[Endpoint], version: str) -> dict[str, Any]:
     """Return the OpenAPI document of a service."""
-    types = [Problem, *(point.gives for point in endpoints), *(point.takes for point in endpoints)]
+    types = [RequestError, *(point.gives for point in endpoints), *(point.takes for point in endpoints)]
     schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     contents = [{"application/json": {"schema": schema}} for schema in schemas]
     answers, requests = contents[1 : len(endpoints) + 1], contents[len(endpoints) + 1 :]

@@ -256,7 +256,7 @@ def _query(values: Mapping[str, int | None]) -> str:
 
 def _sentence(status: int, answer: bytes) -> str:
     try:
-        return msgspec.json.decode(answer, type=api.Problem).error
+        return msgspec.json.decode(answer, type=api.RequestError).error
     except msgspec.DecodeError:
         return f"the service answered with status {status}"
 

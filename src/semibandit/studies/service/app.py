@@ -215,4 +215,4 @@ def _json(answer: Any) -> Response:
 def _problem(status: int, sentence: str) -> Response:
     headers = {"Retry-After": "1"} if status == 503 else None
     one_line = " ".join(sentence.split())
-    return Response(msgspec.json.encode(api.Problem(one_line)), status, headers, media_type=JSON)
+    return Response(msgspec.json.encode(api.RequestError(one_line)), status, headers, media_type=JSON)
