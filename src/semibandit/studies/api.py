@@ -15,7 +15,7 @@ from semibandit.studies.log.events import Asked
 from semibandit.studies.log.summary import StudySummary
 from semibandit.studies.settings import StudySettings
 
-__all__ = ["BYTES", "MAX_ROWS", "Begin", "Endpoint", "RequestError", "Recommended", "StudyInfo", "document"]
+__all__ = ["BYTES", "MAX_ROWS", "Begin", "Endpoint", "Recommended", "RequestError", "StudyInfo", "document"]
 
 BYTES = "application/octet-stream"
 MAX_ROWS = 10_000  # rounds or events in one answer
