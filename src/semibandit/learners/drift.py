@@ -77,7 +77,7 @@ class Restart(NamedTuple):
     speed: float  # from 0 to 1: how fast the best parameter moves; above 0 the rate may rise
 
 
-# Found by experiment (docs/learner.md).
+# Chosen on the streams of benchmarks/drift.py.
 _ALARM = Restart(0.25, 0.03, 0.1, 1e-4)
 _READY, _FADING, _CALM = 0.5, 1e-3, 1e-4  # readiness after an alarm, how it fades, and when it ends
 _SHARE, _FORGETTING = 2.0**-10, 2.0**-6  # in each round, for a readiness of 1

@@ -61,7 +61,7 @@ FIRST_SLOPE = 0.8  # prior of the regression slope in `look_factors`
 FIRST_LOOKS = 60.0  # its weight, in looks
 PARTS = 2**HALVINGS  # of a cell, at most
 
-# See docs/learner.md for the effect of each constant.
+# Chosen on a few streams; docs/learner.md describes what each constant does.
 LOOK = 16.0  # a look with probability p counts min(1/p, LOOK) times in the statistics
 FLOOR = 1.0  # the fast learner's density is at least exp(-FLOOR - evidence) times the prior
 SURE = 1.5  # factor of the evidence
