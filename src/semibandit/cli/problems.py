@@ -321,6 +321,57 @@ def seeding(
     return Case(stream, f"{rounds} sets of {points} points, {clusters} centres", 2.0)
 
 
+def rank_mix(
+    kind: Annotated[
+        str, _one_of("topics", "packages", help="Generated texts, or installed packages.")
+    ] = "topics",
+    rounds: Rounds = 500,
+    documents: Annotated[int, typer.Option(min=2, help="Generated texts for each query.")] = 80,
+    k: Annotated[int, typer.Option(min=1, help="Length of the result list.")] = 10,
+    metric: Annotated[str, _one_of("ndcg", "mrr", "recall", help="Measure of a list.")] = "ndcg",
+    seed: Seed = 0,
+) -> Case:
+    """Hybrid search: rankings by (1 - ρ)·keyword score + ρ·vector score."""
+    stream = streams.rank_mix(kind, rounds, documents=documents, k=k, metric=metric, seed=seed)
+    return Case(stream, f"{rounds} queries with two scores ({kind})", 0.5)
+
+
+def dispatch(
+    rounds: Rounds = 1000,
+    jobs: Annotated[int, typer.Option(min=1, help="Jobs of each problem.")] = 40,
+    rule: Annotated[str, _one_of("atc", "wspt", "spt-edd", help="Priority of a job.")] = "atc",
+    machines: Annotated[int, typer.Option(min=1, help="Identical machines.")] = 1,
+    seed: Seed = 0,
+) -> Case:
+    """Scheduling by a priority rule with weighted tardiness, such as ATC with look-ahead ρ."""
+    stream = streams.dispatch(rounds, jobs=jobs, rule=rule, machines=machines, seed=seed)
+    default = {"atc": 2.0, "wspt": 1.0, "spt-edd": 1.0}[rule]
+    return Case(stream, f"{rounds} schedules of {jobs} jobs by {rule}", default)
+
+
+def threshold(
+    kind: Annotated[str, _one_of("normal", "breast-cancer", help="Source of the scores.")] = "normal",
+    rounds: Rounds = 1000,
+    false_alarm: Annotated[float, typer.Option(help="Cost of a flagged negative.")] = 1.0,
+    miss: Annotated[float, typer.Option(help="Cost of a positive that is not flagged.")] = 4.0,
+    seed: Seed = 0,
+) -> Case:
+    """Items flagged above a threshold, with labels only for flagged ones."""
+    stream = streams.threshold(kind, rounds, false_alarm=false_alarm, miss=miss, seed=seed)
+    return Case(stream, f"{rounds} scored items ({kind})", 0.5)
+
+
+def max_cut(
+    rounds: Rounds = 500,
+    vertices: Annotated[int, typer.Option("--vertices", "-n", min=1, help="Vertices of each graph.")] = 30,
+    density: Annotated[float, typer.Option(help="Probability of an edge.")] = 0.3,
+    seed: Seed = 0,
+) -> Case:
+    """Cuts by s-linear rounding of the Goemans-Williamson relaxation."""
+    stream = streams.max_cut(rounds, vertices=vertices, density=density, seed=seed)
+    return Case(stream, f"{rounds} graphs with {vertices} vertices", 0.01)
+
+
 def concentrated(
     rounds: Rounds = 2000,
     width: Annotated[float, typer.Option(help="Width of the interval with all discontinuities.")] = 1e-6,
@@ -344,6 +395,10 @@ FAMILIES = (
     Family(second_price),
     Family(independent_set, {"vertices": 12, "density": 0.2}),
     Family(seeding, {"points": 25, "clusters": 3}),
+    Family(rank_mix, {"documents": 15, "k": 3}),
+    Family(dispatch, {"jobs": 8}),
+    Family(threshold),
+    Family(max_cut, {"vertices": 10}),
     Family(synthetic),
     Family(concentrated),
     Family(halving),
