@@ -323,7 +323,7 @@ def seeding(
 
 def rank_mix(
     kind: Annotated[
-        str, _one_of("topics", "packages", help="Generated texts, or installed packages.")
+        str, _one_of("topics", "debian", "python", help="Generated texts, or descriptions of packages.")
     ] = "topics",
     rounds: Rounds = 500,
     documents: Annotated[int, typer.Option(min=2, help="Generated texts for each query.")] = 80,
@@ -337,6 +337,9 @@ def rank_mix(
 
 
 def dispatch(
+    kind: Annotated[
+        str, _one_of("or-library", "job-shop", help="Generated jobs, or job shops of the literature.")
+    ] = "or-library",
     rounds: Rounds = 1000,
     jobs: Annotated[int, typer.Option(min=1, help="Jobs of each problem.")] = 40,
     rule: Annotated[str, _one_of("atc", "wspt", "spt-edd", help="Priority of a job.")] = "atc",
@@ -344,9 +347,9 @@ def dispatch(
     seed: Seed = 0,
 ) -> Case:
     """Scheduling by a priority rule with weighted tardiness, such as ATC with look-ahead ρ."""
-    stream = streams.dispatch(rounds, jobs=jobs, rule=rule, machines=machines, seed=seed)
+    stream = streams.dispatch(kind, rounds, jobs=jobs, rule=rule, machines=machines, seed=seed)
     default = {"atc": 2.0, "wspt": 1.0, "spt-edd": 1.0}[rule]
-    return Case(stream, f"{rounds} schedules of {jobs} jobs by {rule}", default)
+    return Case(stream, f"{rounds} schedules by {rule} ({kind})", default)
 
 
 def threshold(
@@ -362,14 +365,19 @@ def threshold(
 
 
 def max_cut(
+    kind: Annotated[str, _one_of("random", "groups", help="Random graphs, or three groups.")] = "random",
     rounds: Rounds = 500,
     vertices: Annotated[int, typer.Option("--vertices", "-n", min=1, help="Vertices of each graph.")] = 30,
-    density: Annotated[float, typer.Option(help="Probability of an edge.")] = 0.3,
+    density: Annotated[float, typer.Option(help="Probability of an edge of a random graph.")] = 0.3,
+    rounding: Annotated[
+        str, _one_of("s-linear", "outward", help="Rounding by s, or by an angle.")
+    ] = "s-linear",
     seed: Seed = 0,
 ) -> Case:
-    """Cuts by s-linear rounding of the Goemans-Williamson relaxation."""
-    stream = streams.max_cut(rounds, vertices=vertices, density=density, seed=seed)
-    return Case(stream, f"{rounds} graphs with {vertices} vertices", 0.01)
+    """Cuts by s-linear rounding, or outward rotations, of the Goemans-Williamson relaxation."""
+    make = partial(streams.max_cut, kind, rounds, vertices=vertices, density=density)
+    stream = make(rounding=rounding, seed=seed)
+    return Case(stream, f"{rounds} graphs with {vertices} vertices ({kind})", 0.0)
 
 
 def concentrated(

@@ -30,9 +30,10 @@ class RankMix(Stepwise):
     space
         The weights ρ; [0, 1] by default.
     metric
-        "ndcg": 1 - NDCG@k with gain = relevance. "mrr": 1 - 1 / rank of the first relevant document. "recall":
-        1 - share of the relevant documents in the list. Without a relevant document the loss is 0. For a
-        click, let its document be the only relevant one, with "mrr" or "recall".
+        "ndcg": 1 - NDCG@k with gain = relevance. "mrr": 1 - 1 / rank of the first relevant document.
+        "recall": 1 - share of the relevant documents that are listed. Without a relevant document the loss is
+        0. For a click, let its document be the only relevant one: "mrr" is 1 - 1 / its rank, "recall" is 0 if
+        it is listed, else 1.
     partition
         The feedback sets: the maximal intervals with the same "output", the list of k documents in order, or
         with the same "loss".
