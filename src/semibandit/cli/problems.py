@@ -348,7 +348,7 @@ def dispatch(
 ) -> Case:
     """Scheduling by a priority rule with weighted tardiness, such as ATC with look-ahead ρ."""
     stream = streams.dispatch(kind, rounds, jobs=jobs, rule=rule, machines=machines, seed=seed)
-    default = {"atc": 2.0, "wspt": 1.0, "spt-edd": 1.0}[rule]
+    default = {"atc": 2.0, "wspt": 1.0, "spt-edd": 0.5}[rule]
     return Case(stream, f"{rounds} schedules by {rule} ({kind})", default)
 
 

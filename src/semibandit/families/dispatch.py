@@ -34,7 +34,8 @@ class Dispatch(Stepwise):
     rule
         Priority of an operation at time t. "atc": w/p · exp(-max(0, slack) / (ρ·p̄)), apparent tardiness cost
         with look-ahead ρ, mean processing time p̄ and slack d - p - t. "wspt": w / p^ρ. "spt-edd": least
-        (1 - ρ)·p/w + ρ·d. In all, d is the due date minus the processing times of the job's later operations.
+        (1 - ρ)·p/w + ρ·d, with p/w and d divided by their mean absolute values. In all, d is the due date
+        minus the processing times of the job's later operations.
     space
         The parameters ρ; [0, 10] for "atc", [0, 3] for "wspt", [0, 1] for "spt-edd" by default.
     route
@@ -108,7 +109,8 @@ class Dispatch(Stepwise):
         elif self.rule == "wspt":
             lines = np.broadcast_to(np.log(w), p.shape), -np.log(p)
         else:
-            lines = -p / w, p / w - d
+            ratio, date = _scaled(p / w), _scaled(d)
+            lines = -ratio, ratio - date
         return np.stack(lines)
 
     def order(self, rho: float) -> IntArray:
@@ -140,6 +142,11 @@ class Dispatch(Stepwise):
         n, operations = self.processing.shape
         jobs = f"{n} jobs" if operations == 1 else f"{n} jobs of {operations} operations"
         return f"Dispatch({jobs}, {self.rule!r}, machines={self.machines}, {self.space})"
+
+
+def _scaled(values: FloatArray) -> FloatArray:
+    """Return values divided by their mean absolute value, if it is not 0."""
+    return values / (float(np.abs(values).mean()) or 1.0)
 
 
 @kernel

@@ -17,6 +17,7 @@ _QUOTIENT_ERROR = 2.0**-50
 LARGEST = 1e100
 """Largest coefficient of a line; differences and quotients of such numbers stay finite."""
 _FARTHEST = 1e250
+_NEAREST = 1e-200  # smaller crossings count as 0: double-double arithmetic would underflow
 
 
 @kernel
@@ -27,6 +28,8 @@ def crossing(ai: float, bi: float, aj: float, bj: float) -> float:
     rough = (aj - ai) / (bi - bj)
     if abs(rough) > _FARTHEST:
         return _FARTHEST if rough > 0.0 else -_FARTHEST
+    if abs(rough) < _NEAREST:
+        return 0.0
     error = abs(rough) * _QUOTIENT_ERROR
     below, above = rounded(rough - error), rounded(rough + error)
     if below == above:

@@ -10,6 +10,7 @@ from semibandit._validate import FloatArray
 from semibandit.families.greedy.solution import BoolArray, frozen
 from semibandit.families.instance import before_end, interval_or
 from semibandit.families.stepwise import Stepwise
+from semibandit.functions.constant import PiecewiseConstant
 from semibandit.spaces.interval import Interval
 
 __all__ = ["Threshold"]
@@ -31,6 +32,9 @@ class Threshold(Stepwise):
         The thresholds; [0, 1] by default.
     weights
         Weight of each item, >= 0; equal by default. The loss is the weighted mean over the items.
+    expected
+        Prediction of `if_flagged` that is made before the label is seen, in [0, 1]. Give it only if `if_not`
+        is known without the label, too.
     partition
         The feedback sets: the maximal intervals with the same "output", the flagged items, or with the same
         "loss".
@@ -41,6 +45,9 @@ class Threshold(Stepwise):
     flagging from both losses. That changes no regret. A false alarm of cost p and a miss of cost q give
     if_flagged = 0 for a positive, 1 for a negative, and if_not = q / (p + q).
 
+    With `expected`, the property `predicted` is the loss function that is known before any label is seen:
+    `learner.tell(trial, seen, predicted=problem.predicted)` makes estimates less noisy.
+
     Edges are the scores themselves, so everything is exact. A run takes O(n).
 
     Examples
@@ -50,6 +57,8 @@ class Threshold(Stepwise):
     PiecewiseConstant([0.0, 0.7, 1.0], [0.0, 0.5])
     >>> alarm.reveal(0.9)
     PiecewiseConstant([0.7, 1.0], [0.5])
+    >>> Threshold(0.7, if_flagged=0.0, if_not=0.5, expected=0.3).predicted
+    PiecewiseConstant([0.0, 0.7, 1.0], [0.3, 0.5])
     """
 
     def __init__(
@@ -60,6 +69,7 @@ class Threshold(Stepwise):
         space: Interval | None = None,
         *,
         weights: npt.ArrayLike | None = None,
+        expected: npt.ArrayLike | None = None,
         partition: str = "output",
     ) -> None:
         super().__init__(interval_or((0.0, 1.0), space), partition)
@@ -69,6 +79,7 @@ class Threshold(Stepwise):
             raise ValueError("score must have at least one entry, got none")
         self.if_flagged = _losses("if_flagged", if_flagged, n)
         self.if_not = _losses("if_not", if_not, n)
+        self.expected = None if expected is None else _losses("expected", expected, n)
         weights = np.ones(n) if weights is None else _listed("weights", weights)
         weights = _validate.vector("weights", weights, length=n, low=0.0)
         largest = float(weights.max())
@@ -76,6 +87,14 @@ class Threshold(Stepwise):
             raise ValueError(f"weights must have a positive entry, got {weights}")
         weights = weights / largest
         self.weights = frozen(weights / weights.sum())
+
+    @property
+    def predicted(self) -> PiecewiseConstant | None:
+        """The loss function with `expected` in the place of `if_flagged`; None without `expected`."""
+        if self.expected is None:
+            return None
+        expected = self.expected
+        return Threshold(self.score, expected, self.if_not, self.space, weights=self.weights).losses()
 
     def flagged(self, rho: float) -> BoolArray:
         """Return a bool for each item: whether the threshold rho flags it."""
