@@ -96,7 +96,7 @@ def test_the_relaxation_is_that_of_an_interior_point_solver(seed, n, density):
     from scipy import sparse
 
     weights = graph(seed, n, density)
-    # Minimise ⟨W, X⟩ / 4 over X ⪰ 0 with a diagonal of ones; X is the scaled upper triangle, column by column.
+    # Minimise ⟨W, X⟩ / 4 over X ⪰ 0 with a diagonal of ones; X is its scaled upper triangle, by columns.
     pairs = [(i, j) for j in range(n) for i in range(j + 1)]
     scale = np.array([1.0 if i == j else math.sqrt(2.0) for i, j in pairs])
     q = np.array([weights[i, j] for i, j in pairs]) * scale / 4
