@@ -166,8 +166,9 @@ class OnlineThreshold(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return self._scores(None, X, reset=True)
 
         def fitted(items: IntArray) -> Any:
-            is_weighted = weights is not None and has_fit_parameter(self.estimator, "sample_weight")
-            options = {"sample_weight": weights[items]} if is_weighted else {}
+            options = {}
+            if weights is not None and has_fit_parameter(self.estimator, "sample_weight"):
+                options["sample_weight"] = weights[items]
             return clone(self.estimator).fit(_safe_indexing(X, items), y[items], **options)
 
         model = fitted(np.arange(y.size))
