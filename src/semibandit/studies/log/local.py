@@ -168,11 +168,11 @@ class LocalBackend:
 
     def _from_snapshot(self, event: int | None) -> Replica | None:
         """Return the replica of a snapshot; None if there is none that fits the log."""
-        with self._lock:
-            snapshot = self._store.last_snapshot(self.id, "replica", event)
-        if snapshot is None:
-            return None
         try:
+            with self._lock:
+                snapshot = self._store.last_snapshot(self.id, "replica", event)
+            if snapshot is None:
+                return None
             replica = Replica.loads(snapshot)
         except _UNREADABLE as error:
             warnings.warn(f"{self}: a damaged snapshot was ignored ({error!r})", RuntimeWarning, stacklevel=2)
