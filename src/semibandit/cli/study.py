@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from semibandit.studies.log.summary import StudySummary
     from semibandit.studies.study import Study
 
+_ALL = 2**31
 app = typer.Typer(help="List, show, export, prune and delete studies.", no_args_is_help=True)
 
 Storage = Annotated[str, typer.Option(help="Address of the store: sqlite:///path or postgresql://...")]
@@ -19,20 +21,28 @@ Name = Annotated[str, typer.Argument(help="Name of the study.")]
 
 
 @app.command("list")
-def list_studies(storage: Storage) -> None:
-    """List all studies of a store."""
+def list_all(
+    storage: Storage,
+    search: Annotated[str, typer.Option(help="Only names that contain this text.")] = "",
+    archived: Annotated[bool, typer.Option("--archived", help="Archived studies instead.")] = False,
+) -> None:
+    """List the studies of a store."""
+    from semibandit.studies.listing import list_studies
     from semibandit.studies.log.stores import open_store
+    from semibandit.studies.study import Study
 
     store = open_store(storage, create=False)
-    names = store.studies().values()
+
+    def summary(number: int) -> StudySummary | None:
+        young = store.last_snapshot(number, "summary") is None
+        return Study(storage, store.name(number)).summary() if young else None
+
+    rows: list[tuple[str, ...]] = [("study", "rounds", "failed", "mean loss", "to deploy", "last event")]
+    for entry in list_studies(store, summary, search, limit=_ALL, archived=archived):
+        deploy = "-" if entry.values is None else ", ".join(map(_shown, entry.values.values()))
+        mean = "-" if entry.mean is None else f"{entry.mean:.6g}"
+        rows.append((entry.name, str(entry.told), str(entry.failed), mean, deploy, _time(entry.at)))
     store.close()
-    rows: list[tuple[str, ...]] = [("study", "rounds", "failed", "pending", "to deploy", "last event")]
-    for name in names:
-        with _open(storage, name) as study:
-            counts = study.summary().counts
-            deploy = ", ".join(map(_shown, study.recommend().values.values())) if counts.told else "-"
-            numbers = map(str, (counts.told, counts.failed, len(study.pending)))
-            rows.append((name, *numbers, deploy, _time(counts.at)))
     _print(rows, header=True)
 
 

@@ -18,6 +18,7 @@ from semibandit.studies.settings import StudySettings
 __all__ = ["BYTES", "MAX_ROWS", "Begin", "Endpoint", "Recommended", "RequestError", "StudyInfo", "document"]
 
 BYTES = "application/octet-stream"
+_TEXTS = ("search", "archived")  # in a query; the others are numbers
 MAX_ROWS = 10_000  # rounds or events in one answer
 
 
@@ -127,5 +128,5 @@ def document(endpoints: list[Endpoint], version: str) -> dict[str, Any]:
 
 
 def _parameter(name: str, where: str) -> dict[str, Any]:
-    schema = {"type": "integer", "minimum": 1}
+    schema = {"type": "string"} if name in _TEXTS else {"type": "integer", "minimum": 1}
     return {"name": name, "in": where, "required": where == "path", "schema": schema}

@@ -54,6 +54,7 @@ class Operation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     path: ClassVar[str]
     answer: ClassVar[Any] = bool
+    idempotent: ClassVar[bool] = True  # running it twice has the effect of running it once
 
     def __call__(self, replica: Replica, turn: Turn) -> Any:
         """Check the arguments, then apply the operation to an up-to-date replica."""
@@ -76,6 +77,7 @@ class Ask(Operation, frozen=True):
     """Ask for a trial. While a trial is pending, asking with the same key returns it again."""
 
     path: ClassVar[str] = "ask"
+    idempotent: ClassVar[bool] = False
     answer: ClassVar[Any] = Trial
     worker: str = "client"
     lease: float | None = None
@@ -247,6 +249,7 @@ class Extend(Operation, frozen=True):
     """Give a race more instances or runs, or have it repeat its failed runs."""
 
     path: ClassVar[str] = "extend"
+    idempotent: ClassVar[bool] = False
     instances: list[str]
     runs: int
     retry_failed: bool = False

@@ -13,6 +13,7 @@ from semibandit import __version__
 from semibandit._extras import needed
 from semibandit.studies import api
 from semibandit.studies.api import Endpoint
+from semibandit.studies.listing import StudyEntry
 from semibandit.studies.log import operations
 from semibandit.studies.log.history import StudyRound
 from semibandit.studies.log.operations import ForgottenError, Operation
@@ -40,10 +41,20 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 async def list_studies(request: Request) -> Response:
-    registry = _registry(request)
-    numbers = await asyncio.to_thread(registry.numbers)
-    workers = [await _worker_of(registry, number) for number in numbers]
-    return _json([await asyncio.to_thread(study_info, worker.study) for worker in workers])
+    query = request.query_params
+    page = query.get("search", ""), _number(request, "after") or 0, _limit(request, 100)
+    return _json(await asyncio.to_thread(_registry(request).entries, *page, "archived" in query))
+
+
+async def health(request: Request) -> Response:
+    """Answer as long as the process runs."""
+    return _json("ok")
+
+
+async def ready(request: Request) -> Response:
+    """Answer if the store can be read; a failure is status 503."""
+    await asyncio.to_thread(_registry(request).store.find, "")
+    return _json("ready")
 
 
 async def begin(request: Request) -> Response:
@@ -76,7 +87,11 @@ def reading(read: Callable[[Study, Request], Any]) -> Handler:
 
 def _rows(request: Request) -> tuple[int, int]:
     """Return the first event and the number of rows of an answer."""
-    return _number(request, "since") or 1, min(_number(request, "limit") or 1000, api.MAX_ROWS)
+    return _number(request, "since") or 1, _limit(request, 1000)
+
+
+def _limit(request: Request, default: int) -> int:
+    return min(_number(request, "limit") or default, api.MAX_ROWS)
 
 
 # -- the application -------------------------------------------------------------------------------
@@ -102,7 +117,13 @@ def _reading(
 ENDPOINTS: list[tuple[Endpoint, Handler]] = [
     _operation("Ask for a trial.", operations.Ask),
     _operation("Tell the feedback of a trial.", operations.Tell),
-    (Endpoint("GET", "/api/studies", "Return all studies.", list[api.StudyInfo]), list_studies),
+    (
+        Endpoint(
+            "GET", "/api/studies", "Return the studies whose names contain `search`, after a number.",
+            list[StudyEntry], query=("after", "limit", "search", "archived"),
+        ),
+        list_studies,
+    ),
     (Endpoint("POST", "/api/studies", "Create a study, or join it.", api.StudyInfo, api.Begin), begin),
     _reading("", "Return the state of a study.", api.StudyInfo, lambda study, _: study_info(study)),
     _operation("Give up a trial.", operations.Forget),
@@ -151,6 +172,7 @@ def make_app(storage: str, token: str | None = None) -> Any:
         await asyncio.to_thread(app.state.registry.close)
 
     routes = [Route(point.path, handler, methods=[point.method]) for point, handler in ENDPOINTS]
+    routes += [Route("/healthz", health), Route("/readyz", ready)]
     routes += [Route("/api/openapi.json", openapi), *page.routes()]
     handlers: dict[Any, Any] = dict.fromkeys([auth.RefusedError, *_STATUS], _refused)
     handlers |= {404: _not_found, 405: _not_found, Exception: _failed}

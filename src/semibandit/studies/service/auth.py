@@ -92,6 +92,8 @@ class Auth:
         await self.app(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope, headers: dict[bytes, bytes]) -> tuple[int, str] | None:
+        if scope["path"] in _PROBES:
+            return None
         if self._token is None:
             name = headers.get(b"host", b"").decode("latin-1")
             host = name if name.endswith("]") else name.rpartition(":")[0] or name
@@ -107,6 +109,7 @@ class Auth:
 
 
 _READ = (b"authorization", b"cookie", b"host", b"accept")
+_PROBES = ("/healthz", "/readyz")
 _OPEN = ("/login", "/static/page.css")
 
 

@@ -18,15 +18,31 @@ from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlencode
 
 from semibandit.studies.log.stores.address import check_server, public
-from semibandit.studies.log.stores.store import DamagedStudyError, Store, StudyRow, Turn, UnknownStudyError
+from semibandit.studies.log.stores.store import (
+    CONNECTIONS,
+    DamagedStudyError,
+    Store,
+    StudyRow,
+    Turn,
+    UnknownStudyError,
+)
 
-__all__ = ["DamagedStudyError", "Store", "StudyRow", "Turn", "UnknownStudyError", "open_store", "public"]
+__all__ = [
+    "CONNECTIONS",
+    "DamagedStudyError",
+    "Store",
+    "StudyRow",
+    "Turn",
+    "UnknownStudyError",
+    "open_store",
+    "public",
+]
 
 _SYNCHRONOUS = ("normal", "full")
 
 # All studies of a process share the few connections of one store.
 _open: weakref.WeakValueDictionary[tuple[object, ...], Store] = weakref.WeakValueDictionary()
-_opening = threading.RLock()
+_opening = threading.Lock()
 
 
 def open_store(url: str, create: bool = True) -> Store:
@@ -86,3 +102,12 @@ def _identity(path: str, synchronous: str) -> tuple[object, ...]:
     except (OSError, ValueError):
         return ()
     return path, os.path.abspath(path), file.st_dev, file.st_ino, synchronous
+
+
+def _after_fork() -> None:
+    global _opening
+    _opening = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

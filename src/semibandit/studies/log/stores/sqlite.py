@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import sqlite3
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -61,7 +60,6 @@ class SQLiteStore(Store):
     def __init__(self, path: str, synchronous: str) -> None:
         self.path = self.place = path
         self._synchronous = synchronous
-        self._writing = threading.Lock()  # threads of this process queue here, others poll the file
         self._clock = time.time() - _elapsed()
         super().__init__()
 
@@ -125,8 +123,15 @@ class SQLiteStore(Store):
 
     @contextmanager
     def _transaction(self, study: int) -> Iterator[None]:
-        with self._writing, self._connected() as connection, _transaction(connection, self.path):
-            yield
+        # Threads of this process wait for each other; only one of them competes with other processes.
+        writing = self._own_pool().writing
+        if not writing.acquire(timeout=store.TIMEOUT):
+            raise TimeoutError(f"{self.path}: cannot be written to (database is locked by this process)")
+        try:
+            with self._connected() as connection, _transaction(connection, self.path):
+                yield
+        finally:
+            writing.release()
 
     @contextmanager
     def turn(self, study: int, since: int) -> Iterator[Turn]:

@@ -97,6 +97,7 @@ class _Pool:
         self.process = os.getpid()
         self.idle: list[Any] = []
         self.free = threading.BoundedSemaphore(CONNECTIONS)
+        self.writing = threading.Lock()
 
 
 class Store:
@@ -120,10 +121,7 @@ class Store:
         if held is not None:
             yield held
             return
-        if self._pool.process != os.getpid():
-            _abandoned.append(self._pool)
-            self._pool = _Pool()
-        pool = self._pool
+        pool = self._own_pool()
         if not pool.free.acquire(timeout=TIMEOUT):
             raise TimeoutError(f"{self.place}: all {CONNECTIONS} connections of this process stayed busy")
         try:
@@ -137,6 +135,13 @@ class Store:
                     pool.idle.append(connection)
         finally:
             pool.free.release()
+
+    def _own_pool(self) -> _Pool:
+        """Return the pool of this process."""
+        if self._pool.process != os.getpid():
+            _abandoned.append(self._pool)
+            self._pool = _Pool()
+        return self._pool
 
     def close(self) -> None:
         """Close the connections that are not in use."""
@@ -197,6 +202,13 @@ class Store:
             for *row, data, check in rows
         ]
 
+    def name(self, study: int) -> str:
+        """Return the name of a study."""
+        rows = self._run("SELECT name FROM studies WHERE id = ?", study)
+        if not rows:
+            raise UnknownStudyError(f"there is no study with the number {study}")
+        return str(rows[0][0])
+
     def find(self, name: str) -> int | None:
         """Return the number of the study of this name."""
         rows = self._run("SELECT id FROM studies WHERE name = ?", name)
@@ -243,7 +255,7 @@ class Store:
         return self._log(study, since, limit).rows
 
     def _log(self, study: int, since: int, limit: int | None = None) -> Log:
-        most = _NO_LIMIT if limit is None else min(limit + 1, _NO_LIMIT)
+        most = _NO_LIMIT if limit is None else min(limit + (since > 1), _NO_LIMIT)
         rows = self._run(LOG, study, min(since, _NO_LIMIT) - 1, most)
         return Log(f"{self.place}, study {study}", since, rows)
 
