@@ -33,7 +33,9 @@ def run(*arguments, code=0, **options):
 
 def test_list_shows_counts(storage):
     (_, line) = run("list", "--storage", storage).splitlines()
-    assert line.split()[:5] == ["[bold]knob", "5", "1", "1", line.split()[4]]
+    assert line.split()[:4] == ["[bold]knob", "5", "1", "0.1"]
+    assert len(run("list", "--storage", storage, "--search", "NOB").splitlines()) == 2
+    assert len(run("list", "--storage", storage, "--search", "other").splitlines()) == 1
 
 
 def test_show_has_counts_failures_and_leases(storage):

@@ -54,13 +54,13 @@ def _entry(row: StudyRow, summary_of: Callable[[int], StudySummary | None]) -> S
     summary = summary_of(row.id) or saved
     if summary is None:
         at = events.decode(row.line).at
-        return StudyEntry(row.id, row.name, bool(row.archived), row.event, at, 0, 0, None, None)
+        return StudyEntry(row.id, row.name, row.archived, row.event, at, 0, 0, None, None)
     counts = summary.counts
     alpha = tuple(summary.alpha) if isinstance(summary.alpha, list) else summary.alpha
     return StudyEntry(
         id=row.id,
         name=row.name,
-        archived=bool(row.archived),
+        archived=row.archived,
         event=max(row.event, summary.event),
         at=max(counts.at, events.decode(row.line).at),
         told=counts.told,

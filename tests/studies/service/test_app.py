@@ -256,3 +256,35 @@ def test_a_deleted_study_is_not_found(server, study, storage):
     assert send(server, "GET", "/api/studies")[1] == []
     status, info = send(server, "POST", "/api/studies", {"name": "knob", "settings": UNIT})
     assert (status, info["id"]) == (200, 2)
+
+
+def test_probes_need_no_token(serve, storage, study):
+    server = serve(storage, token="t" * 16)
+    assert send(server, "GET", "/healthz", Host="example.org") == (200, "ok")
+    assert send(server, "GET", "/readyz") == (200, "ready")
+    assert send(server, "GET", "/api/studies")[0] == 401
+
+
+def test_a_list_is_read_by_pages(serve, storage):
+    for i in range(25):
+        sb.Study(storage, f"s{i:02}", space=SPACE, seed=i)
+    server = serve(storage)
+    _, first = send(server, "GET", "/api/studies?limit=20")
+    _, rest = send(server, "GET", f"/api/studies?limit=20&after={first[-1]['id']}")
+    assert [entry["name"] for entry in first + rest] == [f"s{i:02}" for i in range(25)]
+    _, found = send(server, "GET", "/api/studies?search=S2")
+    assert [entry["name"] for entry in found] == [f"s{i}" for i in range(20, 25)]
+    assert send(server, "GET", "/api/studies?after=x")[0] == 400
+
+
+def test_idle_studies_are_dropped_and_opened_again(serve, storage, monkeypatch):
+    monkeypatch.setattr("semibandit.studies.service.worker._MAX_OPEN", 3)
+    for i in range(8):
+        sb.Study(storage, f"s{i}", space=SPACE, seed=i)
+    server = serve(storage)
+    for _ in range(2):
+        for i in range(1, 9):
+            status, trial = send(server, "POST", f"/api/studies/{i}/ask", {})
+            assert status == 200
+            assert send(server, "POST", f"/api/studies/{i}/tell", {"trial": trial["id"], "seen": 0.5})[1]
+    assert [entry["told"] for entry in send(server, "GET", "/api/studies")[1][-3:]] == [2, 2, 2]

@@ -198,8 +198,8 @@ class Store:
             after, archived, f"%{pattern}%", limit,
         )  # fmt: skip
         return [
-            StudyRow(*row[:5], summary=bytes(data) if data is not None and _intact(data, check) else None)
-            for *row, data, check in rows
+            StudyRow(number, name, bool(away), event, line, _summary(data, check))
+            for number, name, away, event, line, data, check in rows
         ]
 
     def name(self, study: int) -> str:
@@ -306,3 +306,8 @@ class Store:
 def _intact(data: bytes, check: int | None) -> bool:
     """Return whether a snapshot has its checksum; those of format 1 have none."""
     return check is None or check == zlib.crc32(data)
+
+
+def _summary(data: bytes | None, check: int | None) -> bytes | None:
+    """Return a saved summary; None if there is none, or a damaged one."""
+    return bytes(data) if data is not None and _intact(data, check) else None
