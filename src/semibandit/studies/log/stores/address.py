@@ -8,7 +8,7 @@ __all__ = ["check_server", "public"]
 
 _HOST = r"[A-Za-z0-9._\-:,\[\]%]*"
 _SERVER = re.compile(
-    rf"postgres(ql)?://([^@/?#\s:]*(:[^@/?#\s:]*)?@)?(?P<host>{_HOST})(/(?P<name>[^@/?#\s]*))?(\?[^#\s]*)?"
+    rf"postgres(ql)?://([^@/?#\s:]*(:[^@/?#\s:]*)?@)?(?P<host>{_HOST})(/(?P<name>[^@/?#\s]*))?(\?[^@#\s]*)?"
 )
 _HTTP = re.compile(rf"(?P<scheme>https?)://([^@/?#\s]*@)?(?P<host>{_HOST})(?P<path>(/[^@?#\s]*)?)([?#].*)?")
 

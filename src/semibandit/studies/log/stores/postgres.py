@@ -70,8 +70,8 @@ class PostgresStore(Store):
     def _connect(self) -> Connection:
         try:
             connection = psycopg.connect(self._address, autocommit=True)
-        except psycopg.ProgrammingError as error:
-            raise ValueError(f"storage must be the address of a PostgreSQL database: {error}") from None
+        except psycopg.ProgrammingError:  # its message may quote the password
+            raise ValueError(f"libpq cannot read the address {self.place} with its options") from None
         except psycopg.OperationalError as error:
             raise ConnectionError(f"the database cannot be reached: {error}") from None
         try:
