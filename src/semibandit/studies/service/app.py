@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ from semibandit.studies.log.stores import DamagedStudyError, UnknownStudyError
 from semibandit.studies.log.summary import StudySummary
 from semibandit.studies.service import auth, page
 from semibandit.studies.service.info import study_info
+from semibandit.studies.service.monitor import MAX_STUDIES, PROMETHEUS, Monitor
 from semibandit.studies.service.worker import StudyRegistry, StudyWorker
 from semibandit.studies.study import Study
 
@@ -57,6 +59,12 @@ async def ready(request: Request) -> Response:
     return _json("ready")
 
 
+async def metrics(request: Request) -> Response:
+    """Return counters of requests and studies in the text form of Prometheus."""
+    studies = await asyncio.to_thread(_registry(request).recent, MAX_STUDIES)
+    return Response(request.app.state.monitor.text(studies), media_type=PROMETHEUS)
+
+
 async def begin(request: Request) -> Response:
     wanted = _decode(await auth.read_body(request), api.Begin)
     registry = _registry(request)
@@ -71,6 +79,16 @@ def operating(kind: type[Operation]) -> Handler:
     async def handler(request: Request) -> Response:
         operation = _decode(await auth.read_body(request), kind)
         return _json(await (await _worker(request)).do(operation))
+
+    return handler
+
+
+def changing(kind: type[Any]) -> Handler:
+    """Return the handler of a change of the list of studies."""
+
+    async def handler(request: Request) -> Response:
+        change = _decode(await auth.read_body(request), kind)
+        return _json(await asyncio.to_thread(_registry(request).change, _study_number(request), change))
 
     return handler
 
@@ -107,6 +125,10 @@ def _operation(summary: str, kind: type[Operation]) -> tuple[Endpoint, Handler]:
     return Endpoint("POST", f"{_STUDY}/{kind.path}", summary, kind.answer, kind), operating(kind)
 
 
+def _change(name: str, summary: str, kind: type[Any]) -> tuple[Endpoint, Handler]:
+    return Endpoint("POST", f"{_STUDY}/{name}", summary, bool, kind), changing(kind)
+
+
 def _reading(
     path: str, summary: str, gives: Any, read: Callable[[Study, Request], Any], *query: str
 ) -> tuple[Endpoint, Handler]:
@@ -131,6 +153,9 @@ ENDPOINTS: list[tuple[Endpoint, Handler]] = [
     _operation("Change the default lease or the note.", operations.Change),
     _operation("Forget overdue trials.", operations.Prune),
     _operation("Extend a race.", operations.Extend),
+    _change("rename", "Give a study another name.", api.Rename),
+    _change("archive", "Leave a study out of the list, or show it again.", api.Archive),
+    _change("delete", "Delete a study with all its rounds.", api.Delete),
     _reading(
         "/recommend", "Return the value to deploy.", api.Recommended,
         lambda study, _: api.Recommended.of(study.recommend()),
@@ -158,8 +183,19 @@ ENDPOINTS: list[tuple[Endpoint, Handler]] = [
 ]  # fmt: skip
 
 
-def make_app(storage: str, token: str | None = None) -> Any:
-    """Return the service as an ASGI application. Without a token it serves only this machine."""
+def make_app(storage: str, token: str | Path | None = None, log: str = "none") -> Any:
+    """Return the service as an ASGI application.
+
+    Parameters
+    ----------
+    storage
+        Address of the store.
+    token
+        A token that may do everything, or the file with tokens and their roles (see `auth.Tokens`). Without
+        it only this machine is served.
+    log
+        "text" or "json" writes a line for each request to the standard error, "none" does not.
+    """
     document = msgspec.json.encode(api.document([point for point, _ in ENDPOINTS], __version__))
 
     async def openapi(request: Request) -> Response:
@@ -172,11 +208,14 @@ def make_app(storage: str, token: str | None = None) -> Any:
         await asyncio.to_thread(app.state.registry.close)
 
     routes = [Route(point.path, handler, methods=[point.method]) for point, handler in ENDPOINTS]
-    routes += [Route("/healthz", health), Route("/readyz", ready)]
+    routes += [Route("/healthz", health), Route("/readyz", ready), Route("/metrics", metrics)]
     routes += [Route("/api/openapi.json", openapi), *page.routes()]
     handlers: dict[Any, Any] = dict.fromkeys([auth.RefusedError, *_STATUS], _refused)
     handlers |= {404: _not_found, 405: _not_found, Exception: _failed}
-    return auth.Auth(Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers), token)
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
+    app.state.monitor = Monitor(log)
+    tokens = None if token is None else auth.Tokens(token)
+    return app.state.monitor.around(auth.Auth(app, tokens))
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -204,10 +243,14 @@ def _registry(request: Request) -> StudyRegistry:
 
 
 async def _worker(request: Request) -> StudyWorker:
-    text = request.path_params["id"]
+    return await _worker_of(_registry(request), _study_number(request))
+
+
+def _study_number(request: Request) -> int:
+    text: str = request.path_params["id"]
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise UnknownStudyError(f"there is no study with the number {text}")
-    return await _worker_of(_registry(request), int(text))
+    return int(text)
 
 
 async def _worker_of(registry: StudyRegistry, number: int) -> StudyWorker:

@@ -8,12 +8,13 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from semibandit.studies.api import Begin
+from semibandit.studies.api import Archive, Begin, Delete, Rename
 from semibandit.studies.listing import StudyEntry, list_studies
 from semibandit.studies.log.operations import Operation
+from semibandit.studies.log.replica import Replica
 from semibandit.studies.log.stores import CONNECTIONS, open_store
 from semibandit.studies.log.summary import StudySummary
-from semibandit.studies.settings import StudySettings, read_space
+from semibandit.studies.settings import StudySettings, check_name, read_space
 from semibandit.studies.study import Study
 
 __all__ = ["StudyRegistry", "StudyWorker"]
@@ -107,14 +108,30 @@ class StudyRegistry:
             for number in [number for number in oldest if self._workers[number].idle][:surplus]:
                 del self._workers[number]
 
-    def forget(self, number: int) -> None:
-        """Drop a study that was renamed or deleted."""
-        with self._lock:
+    def change(self, number: int, change: Rename | Archive | Delete) -> bool:
+        """Rename, archive or delete a study."""
+        name = self.store.name(number)
+        if isinstance(change, Rename):
+            self.store.rename(number, check_name(change.name))
+        elif isinstance(change, Archive):
+            self.store.archive(number, change.archived)
+        elif change.name != name:
+            raise ValueError(f"to delete the study, give its name {name!r}, got {change.name!r}")
+        else:
+            self.store.delete(number)
+        with self._lock:  # opened again with its new name
             self._workers.pop(number, None)
+        return True
 
     def entries(self, search: str, after: int, limit: int, archived: bool) -> list[StudyEntry]:
         """Return a page of the list of studies."""
         return list_studies(self.store, self._summary, search, after, limit, archived)
+
+    def recent(self, limit: int) -> list[tuple[str, Replica]]:
+        """Return names and replicas of the studies that were used last."""
+        with self._lock:
+            workers = sorted(self._workers.values(), key=lambda worker: -worker.used)[:limit]
+        return [(worker.study.name, worker.study.inspect(lambda replica: replica)) for worker in workers]
 
     def _summary(self, number: int) -> StudySummary | None:
         worker = self._workers.get(number)
