@@ -18,8 +18,8 @@ def serve(
     token_file: Annotated[
         Path | None,
         typer.Option(
-            help="File with a line 'role token' for each token; roles: read, work, admin. It is read again when "
-            "it changes. Default: serve this machine, without tokens."
+            help="File with a line 'role token' for each token; roles: read, work, admin. "
+            "It is read again when it changes. Default: serve this machine, without tokens."
         ),
     ] = None,
     log: Annotated[str, typer.Option(help="Write a line for each request: text, json or none.")] = "none",
