@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 import semibandit as sb
-from semibandit.studies.service import make_app
 from semibandit.studies.service.auth import Tokens, is_loopback
 from study_workers import SPACE, bits
 
@@ -336,13 +335,10 @@ def test_metrics_count_requests_and_studies(server, study):
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_requests_are_logged(storage, study, capfd, form):
-    from starlette.testclient import TestClient
-
-    with TestClient(make_app(storage, log=form), base_url="http://localhost") as client:
-        client.get("/healthz")
-        client.get("/api/studies")
-        client.get("/api/studies/99")
+def test_requests_are_logged(serve, storage, study, capfd, form):
+    server = serve(storage, log=form)
+    for path in ("/healthz", "/api/studies", "/api/studies/99"):
+        send(server, "GET", path)
     lines = capfd.readouterr().err.splitlines()
     assert len(lines) == 2
     if form == "json":
@@ -353,7 +349,7 @@ def test_requests_are_logged(storage, study, capfd, form):
 
 def test_a_tell_for_another_parameter_is_refused(server, study):
     trial = study.ask()
-    other = msgspec.structs.replace(trial, position=trial.position / 2)
+    other = msgspec.structs.replace(trial, positions=(trial.position / 2,))
     with pytest.raises(ValueError, match="restored from a backup"):
         study.tell(other, 0.5)
     assert study.tell(trial, 0.5)
