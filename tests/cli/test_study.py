@@ -33,7 +33,9 @@ def run(*arguments, code=0, **options):
 
 def test_list_shows_counts(storage):
     (_, line) = run("list", "--storage", storage).splitlines()
-    assert line.split()[:5] == ["[bold]knob", "5", "1", "1", line.split()[4]]
+    assert line.split()[:4] == ["[bold]knob", "5", "1", "0.1"]
+    assert len(run("list", "--storage", storage, "--search", "NOB").splitlines()) == 2
+    assert len(run("list", "--storage", storage, "--search", "other").splitlines()) == 1
 
 
 def test_show_has_counts_failures_and_leases(storage):
@@ -52,7 +54,7 @@ def test_export_writes_csv_or_json_lines(storage):
     assert [json.loads(line).get("loss") for line in lines] == [0.0, 0.25, 0.0, 0.25, 0.0, None]
     for flags in ([], ["--csv", "--json"]):
         done = CliRunner().invoke(app, ["study", "export", "x", "--storage", storage, *flags])
-        assert "choose one of --csv and --json" in str(done.exception)
+        assert "choose one of --csv, --json and --log" in str(done.exception)
 
 
 def test_knobs_are_named(tmp_path):
@@ -105,3 +107,36 @@ def test_serve_refuses_a_bad_store_before_it_starts(tmp_path):
     (tmp_path / "x.db").write_text("nothing of ours " * 100)
     done = CliRunner().invoke(app, ["serve", "--storage", f"sqlite:///{tmp_path}/x.db"])
     assert "cannot be used as a database of studies" in str(done.exception)
+
+
+def test_a_study_is_exported_imported_copied_and_checked(storage, tmp_path):
+    log = tmp_path / "log"
+    log.write_text(run("export", "[bold]knob", "--log", "--storage", storage))
+    run("import", "again", str(log), "--storage", storage)
+    other = f"sqlite:///{tmp_path}/other.db"
+    run("copy", "again", "--storage", storage, "--to", other, "--new-name", "third")
+    with sb.Study(storage, "[bold]knob") as study, sb.Study(other, "third") as copied:
+        assert copied.events() == study.events()
+    assert run("doctor", "--storage", storage).count("whole") == 2
+    log.write_text(log.read_text().replace('"trial":1', '"trial":9', 1))
+    failed = CliRunner().invoke(app, ["study", "import", "bad", str(log), "--storage", storage])
+    assert "cannot be read" in str(failed.exception)
+    assert "bad" not in run("list", "--storage", storage)
+
+
+def test_a_damaged_study_is_found_by_the_doctor(storage):
+    from semibandit.studies.log.stores import open_store
+
+    open_store(storage)._run("UPDATE events SET line = replace(line, '0.25', '0.75')")
+    done = CliRunner().invoke(app, ["study", "doctor", "--storage", storage])
+    assert "damaged (its checksum differs)" in done.output
+    assert "1 of the studies are damaged" in str(done.exception)
+
+
+def test_a_study_is_renamed_and_archived(storage):
+    run("rename", "[bold]knob", "plain", "--storage", storage)
+    run("archive", "plain", "--storage", storage)
+    assert len(run("list", "--storage", storage).splitlines()) == 1
+    assert "plain" in run("list", "--archived", "--storage", storage)
+    run("archive", "plain", "--undo", "--storage", storage)
+    assert "plain" in run("list", "--storage", storage)

@@ -71,13 +71,13 @@ def storage(request, tmp_path):
 class Server:
     """A service in a thread of this process."""
 
-    def __init__(self, storage, token=None):
+    def __init__(self, storage, token=None, log="none"):
         import uvicorn
 
         from semibandit.studies.service import make_app
 
         config = uvicorn.Config(
-            make_app(storage, token), port=0, log_level="warning", timeout_graceful_shutdown=1, ws="none"
+            make_app(storage, token, log), port=0, log_level="warning", timeout_graceful_shutdown=1, ws="none"
         )
         self._socket = config.bind_socket()
         self._server = uvicorn.Server(config)
@@ -100,8 +100,8 @@ def serve():
     """Start services; they end with the test."""
     servers = []
 
-    def start(storage, token=None):
-        servers.append(Server(storage, token))
+    def start(storage, token=None, log="none"):
+        servers.append(Server(storage, token, log))
         return servers[-1]
 
     yield start

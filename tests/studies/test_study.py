@@ -37,6 +37,7 @@ def clock(monkeypatch):
     """A clock that only the test moves."""
     now = [1_000_000.0]
     monkeypatch.setattr("time.time", lambda: now[0])
+    monkeypatch.setattr("semibandit.studies.log.stores.sqlite._elapsed", lambda: now[0])
     return now
 
 

@@ -1,38 +1,52 @@
-"""`semibandit study`: list, show, export, prune and delete studies."""
+"""`semibandit study`: list, show, export, import, copy, rename, archive, check, prune and delete studies."""
 
 from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
+    from semibandit.studies.log.stores import Store
+    from semibandit.studies.log.summary import StudySummary
     from semibandit.studies.study import Study
 
-app = typer.Typer(help="List, show, export, prune and delete studies.", no_args_is_help=True)
+_ALL = 2**31
+app = typer.Typer(
+    help="List, show, export, copy, rename, archive, check and delete studies.", no_args_is_help=True
+)
 
 Storage = Annotated[str, typer.Option(help="Address of the store: sqlite:///path or postgresql://...")]
 Name = Annotated[str, typer.Argument(help="Name of the study.")]
 
 
 @app.command("list")
-def list_studies(storage: Storage) -> None:
-    """List all studies of a store."""
+def list_all(
+    storage: Storage,
+    search: Annotated[str, typer.Option(help="Only names that contain this text.")] = "",
+    archived: Annotated[bool, typer.Option("--archived", help="Archived studies instead.")] = False,
+) -> None:
+    """List the studies of a store."""
+    from semibandit.studies.listing import list_studies
     from semibandit.studies.log.stores import open_store
+    from semibandit.studies.study import Study
 
     store = open_store(storage, create=False)
-    names = store.studies().values()
+
+    def summary(number: int) -> StudySummary | None:
+        young = store.last_snapshot(number, "summary") is None
+        return Study(storage, store.name(number)).summary() if young else None
+
+    rows: list[tuple[str, ...]] = [("study", "rounds", "failed", "mean loss", "to deploy", "last event")]
+    for entry in list_studies(store, summary, search, limit=_ALL, archived=archived):
+        deploy = "-" if entry.values is None else ", ".join(map(_shown, entry.values.values()))
+        mean = "-" if entry.mean is None else f"{entry.mean:.6g}"
+        rows.append((entry.name, str(entry.told), str(entry.failed), mean, deploy, _time(entry.at)))
     store.close()
-    rows: list[tuple[str, ...]] = [("study", "rounds", "failed", "pending", "to deploy", "last event")]
-    for name in names:
-        with _open(storage, name) as study:
-            counts = study.summary().counts
-            deploy = ", ".join(map(_shown, study.recommend().values.values())) if counts.told else "-"
-            numbers = map(str, (counts.told, counts.failed, len(study.pending)))
-            rows.append((name, *numbers, deploy, _time(counts.at)))
     _print(rows, header=True)
 
 
@@ -71,15 +85,22 @@ def export(
     storage: Storage,
     as_csv: Annotated[bool, typer.Option("--csv", help="Rounds as comma-separated values.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Rounds as one JSON object per line.")] = False,
+    log: Annotated[
+        bool, typer.Option("--log", help="All events, from which `import` makes the study.")
+    ] = False,
 ) -> None:
-    """Write the rounds of a study to the standard output."""
+    """Write the rounds or the events of a study to the standard output."""
     import msgspec
 
     from semibandit.spaces import values_of
     from semibandit.studies.settings import read_space
 
-    if as_csv == as_json:
-        raise ValueError("choose one of --csv and --json")
+    if as_csv + as_json + log != 1:
+        raise ValueError("choose one of --csv, --json and --log")
+    if log:
+        with _open(storage, name) as study:
+            sys.stdout.writelines(f"{line}\n" for _, line in study.events())
+        return
     with _open(storage, name) as study:
         rounds, names = study.history(), read_space(study.settings.space).names
     if as_json:
@@ -102,6 +123,96 @@ def export(
         writer.writerow([values.get(column) for values, columns in groups for column in columns])
 
 
+@app.command("import")
+def import_(
+    name: Name,
+    file: Annotated[Path, typer.Argument(help="Lines that `study export --log` wrote.")],
+    storage: Storage,
+) -> None:
+    """Create a study from an exported log, with the same learner to the bit."""
+    from semibandit.studies.log.stores import open_store
+
+    with file.open(encoding="utf-8") as lines:
+        _load(open_store(storage), name, (line.rstrip("\n") for line in lines))
+
+
+@app.command()
+def copy(
+    name: Name,
+    storage: Storage,
+    to: Annotated[str, typer.Option(help="Address of the other store.")],
+    new_name: Annotated[str | None, typer.Option(help="Name of the copy. Default: the same.")] = None,
+) -> None:
+    """Copy a study to another store."""
+    from semibandit.studies.log.stores import open_store
+
+    with _open(storage, name) as study:
+        _load(open_store(to), new_name or name, (line for _, line in study.events()))
+
+
+def _load(store: Store, name: str, lines: Iterator[str]) -> None:
+    """Create a study from its events and replay it; nothing stays if that fails."""
+    from semibandit.studies.log.replica import Replica
+    from semibandit.studies.settings import check_name
+
+    text = list(lines)
+    if not text:
+        raise ValueError("the log is empty")
+    replica = Replica.created_by(text[0])
+    for number, line in enumerate(text[1:], 2):
+        try:
+            replica.apply(line)
+        except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
+            raise ValueError(f"event {number} cannot be read: {error}") from None
+    store.load(check_name(name), iter(text))
+    store.close()
+    print(f"{len(text)} events")
+
+
+@app.command()
+def rename(name: Name, new_name: Annotated[str, typer.Argument(help="New name.")], storage: Storage) -> None:
+    """Give a study another name."""
+    from semibandit.studies.settings import check_name
+
+    store, number = _found(storage, name)
+    store.rename(number, check_name(new_name))
+    store.close()
+
+
+@app.command()
+def archive(
+    name: Name,
+    storage: Storage,
+    undo: Annotated[bool, typer.Option("--undo", help="Show it in lists again.")] = False,
+) -> None:
+    """Leave a study out of lists; it can be used as before."""
+    store, number = _found(storage, name)
+    store.archive(number, not undo)
+    store.close()
+
+
+@app.command()
+def doctor(storage: Storage) -> None:
+    """Read every event of every study, compare checksums, and replay the logs."""
+    from semibandit.studies.log.stores import DamagedStudyError, open_store
+    from semibandit.studies.study import Study
+
+    store, damaged = open_store(storage, create=False), 0
+    for name in store.studies().values():
+        try:
+            study = Study(storage, name)
+            n, best = study.n_events, study.recommend()
+            if study.at(n).recommend() != best:
+                raise DamagedStudyError("a replay of the log recommends another value than the snapshot")
+            print(f"{name}: {len(study.events())} events, whole")
+        except DamagedStudyError as error:
+            damaged += 1
+            print(f"{name}: {error}")
+    store.close()
+    if damaged:
+        raise ValueError(f"{damaged} of the studies are damaged; restore a backup")
+
+
 @app.command()
 def prune(name: Name, storage: Storage) -> None:
     """Forget the trials whose lease has expired."""
@@ -116,16 +227,22 @@ def delete(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Delete a study with all its events."""
+    store, number = _found(storage, name)
+    if not yes:
+        typer.confirm(f"Delete the study {name!r} with all its events?", abort=True)
+    store.delete(number)
+    store.close()
+
+
+def _found(storage: str, name: str) -> tuple[Store, int]:
+    """Return a store and the number of a study in it."""
     from semibandit.studies.log.stores import UnknownStudyError, open_store, public
 
     store = open_store(storage, create=False)
     number = store.find(name)
     if number is None:
         raise UnknownStudyError(f"there is no study {name!r} in {public(storage)}")
-    if not yes:
-        typer.confirm(f"Delete the study {name!r} with all its events?", abort=True)
-    store.delete(number)
-    store.close()
+    return store, number
 
 
 def _open(storage: str, name: str) -> Study:

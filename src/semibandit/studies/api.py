@@ -15,9 +15,22 @@ from semibandit.studies.log.events import Asked
 from semibandit.studies.log.summary import StudySummary
 from semibandit.studies.settings import StudySettings
 
-__all__ = ["BYTES", "MAX_ROWS", "Begin", "Endpoint", "Recommended", "RequestError", "StudyInfo", "document"]
+__all__ = [
+    "BYTES",
+    "MAX_ROWS",
+    "Archive",
+    "Begin",
+    "Delete",
+    "Endpoint",
+    "Recommended",
+    "Rename",
+    "RequestError",
+    "StudyInfo",
+    "document",
+]
 
 BYTES = "application/octet-stream"
+_TEXTS = ("search", "archived")  # in a query; the others are numbers
 MAX_ROWS = 10_000  # rounds or events in one answer
 
 
@@ -26,6 +39,24 @@ class Begin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     settings: StudySettings | None = None
+
+
+class Rename(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Give a study another name."""
+
+    name: str
+
+
+class Archive(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Leave a study out of the list, or show it again."""
+
+    archived: bool = True
+
+
+class Delete(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Delete a study with all its rounds; its name confirms which."""
+
+    name: str
 
 
 class StudyInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,5 +158,5 @@ def document(endpoints: list[Endpoint], version: str) -> dict[str, Any]:
 
 
 def _parameter(name: str, where: str) -> dict[str, Any]:
-    schema = {"type": "integer", "minimum": 1}
+    schema = {"type": "string"} if name in _TEXTS else {"type": "integer", "minimum": 1}
     return {"name": name, "in": where, "required": where == "path", "schema": schema}

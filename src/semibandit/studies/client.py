@@ -18,9 +18,10 @@ from semibandit import _validate
 from semibandit.learners import Recommendation, Trial
 from semibandit.spaces import Space
 from semibandit.studies import api
+from semibandit.studies.listing import StudyEntry
 from semibandit.studies.log.operations import ForgottenError, Operation, check_text
 from semibandit.studies.log.replica import Replica
-from semibandit.studies.log.stores import UnknownStudyError
+from semibandit.studies.log.stores import UnknownStudyError, public
 from semibandit.studies.log.summary import StudySummary
 from semibandit.studies.settings import StudySettings, check_name
 from semibandit.studies.study import Study
@@ -30,6 +31,7 @@ __all__ = ["Client"]
 T = TypeVar("T")
 
 _MAX_PATIENCE = 1e8  # seconds that sockets can wait
+_PAGE = 1000  # studies in one answer
 _ERRORS = {
     400: ValueError,
     401: PermissionError,
@@ -91,9 +93,9 @@ class Client(Study):
         self._opening = url, token
         self._backend = HttpBackend(connection, study, given)
 
-    def studies(self) -> list[api.StudyInfo]:
-        """Return all studies of the service."""
-        return self._backend.connection.get("/api/studies", list[api.StudyInfo])
+    def studies(self, search: str = "") -> list[StudyEntry]:
+        """Return the studies of the service whose names contain a text."""
+        return self._backend.connection.studies(search)
 
     # Without the learner, which takes longer to load than these answers.
 
@@ -110,7 +112,7 @@ class Client(Study):
         return Client, (*self._opening, self.name)
 
     def __repr__(self) -> str:
-        return f"Client({self.url!r}, study={self.name!r})"
+        return f"Client({public(self.url)!r}, study={self.name!r})"
 
 
 class HttpBackend:
@@ -130,11 +132,12 @@ class HttpBackend:
         """Return the study whose page the address names, or the only study."""
         if self.connection.study is not None:
             return self.connection.get(f"/api/studies/{self.connection.study}", api.StudyInfo)
-        studies = self.connection.get("/api/studies", list[api.StudyInfo])
+        studies = self.connection.studies()
         if len(studies) != 1:
-            names = ", ".join(repr(study.name) for study in studies) or "none"
-            raise ValueError(f"give the name of a study; the service has {names}")
-        return studies[0]
+            names = ", ".join(repr(study.name) for study in studies[:20]) or "none"
+            more = f" and {len(studies) - 20} others" if len(studies) > 20 else ""
+            raise ValueError(f"give the name of a study; the service has {names}{more}")
+        return self.connection.get(f"/api/studies/{studies[0].id}", api.StudyInfo)
 
     def get(self, path: str, kind: type[T], **query: int | None) -> T:
         """Return the answer to a GET request about this study, as an object of a type."""
@@ -194,6 +197,16 @@ class Connection:
         """Return the answer to a GET request, as an object of a type."""
         return msgspec.json.decode(self.send("GET", path), type=kind)
 
+    def studies(self, search: str = "") -> list[StudyEntry]:
+        """Return the list of studies, in as many requests as it needs."""
+        found: list[StudyEntry] = []
+        while True:
+            query = urlencode({"search": search, "limit": _PAGE} | ({"after": found[-1].id} if found else {}))
+            page = self.get(f"/api/studies?{query}", list[StudyEntry])
+            found += page
+            if len(page) < _PAGE:
+                return found
+
     def post(self, path: str, body: msgspec.Struct, kind: Any) -> Any:
         """Return the answer to a POST request, as an object of a type."""
         return msgspec.json.decode(self.send("POST", path, msgspec.json.encode(body)), type=kind)
@@ -207,7 +220,7 @@ class Connection:
                 status, answer = self._once(method, path, body)
             except (OSError, http.client.HTTPException) as error:
                 self.close()
-                problem: Exception = ConnectionError(f"{self.url} does not answer: {error!r}")
+                problem: Exception = ConnectionError(f"{public(self.url)} does not answer: {error!r}")
             else:
                 if status < 400:
                     return answer

@@ -298,6 +298,10 @@ class Study:
     def _learner(self, event: int | None = None) -> Learner:
         return self._backend.inspect(lambda replica: replica.learner, event)
 
+    def inspect(self, function: Callable[[Replica], T]) -> T:
+        """Call a function with the replica: the learner, counters and leases after all events."""
+        return self._backend.inspect(function)
+
     # -- the log -----------------------------------------------------------------------------------
 
     def events(self, since: int = 1, limit: int | None = None) -> list[tuple[int, str]]:
@@ -351,11 +355,11 @@ class Study:
         return learner
 
 
-def _identity(trial: Any) -> tuple[int, str | None]:
-    """Return the number of a trial, and the name of its learner if it is known."""
+def _identity(trial: Any) -> tuple[int, str | None, float | None]:
+    """Return the number of a trial; the name of its learner and its position if they are known."""
     if isinstance(trial, Trial):
-        return trial.id, trial.learner
-    return _validate.integer("trial", trial, low=0), None
+        return trial.id, trial.learner, trial.position
+    return _validate.integer("trial", trial, low=0), None, None
 
 
 def _seconds(lease: Any) -> float | None:

@@ -115,7 +115,7 @@ def test_a_newer_file_is_refused(tmp_path):
     connection.execute("PRAGMA user_version = 99")
     connection.execute("PRAGMA journal_mode = DELETE")
     connection.close()
-    _unchanged(path, "has format 99, this program knows format 1")
+    _unchanged(path, "has format 99, this program knows format 2")
 
 
 def test_threads_create_the_same_store_at_once(tmp_path):
@@ -160,7 +160,7 @@ def test_a_foreign_schema_is_refused(database):
             open_store(database)
         connection.execute("CREATE TABLE semibandit.format (version integer); ")
         connection.execute("INSERT INTO semibandit.format VALUES (99)")
-        with pytest.raises(ValueError, match=r"has format \[99\], this program knows format 1"):
+        with pytest.raises(ValueError, match=r"has format \[99\], this program knows format 2"):
             open_store(database)
         tables = connection.execute(
             "SELECT count(*) FROM pg_tables WHERE schemaname = 'semibandit'"
@@ -193,11 +193,11 @@ def test_an_unreachable_server_raises_connection_error():
 
 def test_synchronous_full_reaches_the_database(tmp_path, database):
     store = open_store(f"sqlite:///{tmp_path}/x.db?synchronous=full")
-    assert store._open().execute("PRAGMA synchronous").fetchone() == (2,)
+    assert store._run("PRAGMA synchronous") == [(2,)]
     store.close()
     for setting, commit in (("full", "on"), ("normal", "off")):
         store = open_store(f"{database}&synchronous={setting}")
-        assert store._open().execute("SHOW synchronous_commit").fetchone() == (commit,)
+        assert store._run("SHOW synchronous_commit") == [(commit,)]
         store.close()
 
 
@@ -211,8 +211,6 @@ def test_a_broken_connection_is_replaced(database):
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
             "WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
-    with pytest.raises(ConnectionError, match="went away"), store.turn(study, 1):
-        pass
     with store.turn(study, 1) as turn:
         turn.append("second")
     assert store.read(study, 2) == [(2, "second")]

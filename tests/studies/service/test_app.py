@@ -2,12 +2,14 @@
 
 import http.client
 import json
+import os
+import socket
 
+import msgspec
 import pytest
 
 import semibandit as sb
-from semibandit.cli.serve import read_token
-from semibandit.studies.service.auth import is_loopback
+from semibandit.studies.service.auth import Tokens, is_loopback
 from study_workers import SPACE, bits
 
 pytest.importorskip("starlette")
@@ -222,14 +224,135 @@ def test_a_token_is_needed_for_everything(serve, study, storage):
     assert send(server, "GET", "/", Cookie=cookie.partition(";")[0])[0] == 200
 
 
-def test_a_token_is_one_word_of_16_characters(tmp_path):
-    path = tmp_path / "token"
-    path.write_text("a-token-of-some-length\n")
-    assert read_token(path) == "a-token-of-some-length"
-    for text in ("", "short", "two words are not a token"):
-        path.write_text(text)
-        with pytest.raises(ValueError, match="a token is one word"):
-            read_token(path)
+def write_tokens(path, text, mode=0o600):
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+def test_a_file_of_tokens_is_checked(tmp_path):
+    path = write_tokens(tmp_path / "token", "a-token-of-some-length\n")
+    assert Tokens(path).role(b"a-token-of-some-length") == "admin"
+    for text, message in (
+        ("", "there is no token"),
+        ("# comment\n", "there is no token"),
+        ("short", "line 1: a token is one word of at least 16 ASCII characters"),
+        ("read short", "line 1: a token is one word"),
+        ("king a-token-of-some-length", "a role is one of read, work, admin, got 'king'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Tokens(write_tokens(path, text))
+    with pytest.raises(ValueError, match="other users can read"):
+        Tokens(write_tokens(path, "a-token-of-some-length", 0o644))
+
+
+READ, WORK, ADMIN = (f"{role}-0123456789abcdef" for role in ("read", "work", "admin"))
+
+
+def bearer(token):
+    return {"Authorization": f"Bearer {token}"}
+
+
+@pytest.fixture
+def tokens(tmp_path):
+    return write_tokens(tmp_path / "tokens", f"read {READ}\nwork {WORK}\nadmin {ADMIN}\n")
+
+
+def test_roles_limit_what_a_token_may_do(serve, storage, study, tokens):
+    server = serve(storage, tokens)
+    assert send(server, "GET", "/api/studies", **bearer(READ))[0] == 200
+    assert send(server, "POST", "/api/studies/1/ask", {}, **bearer(READ)) == (
+        403,
+        {"error": "this token may only read"},
+    )
+    assert send(server, "POST", "/api/studies/1/ask", {}, **bearer(WORK))[0] == 200
+    assert send(server, "POST", "/api/studies/1/delete", {"name": "knob"}, **bearer(WORK))[0] == 403
+    assert send(server, "POST", "/api/studies/1/delete", {"name": "knob"}, **bearer(ADMIN)) == (200, True)
+    assert send(server, "GET", "/api/studies", **bearer(READ))[1] == []
+
+
+def test_tokens_are_replaced_while_the_service_runs(serve, storage, study, tokens):
+    server = serve(storage, tokens)
+    assert send(server, "GET", "/api/studies", **bearer(READ))[0] == 200
+    write_tokens(tokens, f"work {WORK}\n")
+    os.utime(tokens, ns=(1, 1))
+    assert send(server, "GET", "/api/studies", **bearer(READ))[0] == 401
+    write_tokens(tokens, "half a li")
+    assert send(server, "GET", "/api/studies", **bearer(WORK))[0] == 200
+
+
+def test_guessing_tokens_is_slowed_down(serve, storage, study, tokens):
+    server = serve(storage, tokens)
+    answers = [send(server, "GET", "/api/studies", **bearer(f"guess {i}"))[0] for i in range(25)]
+    assert answers == [401] * 20 + [429] * 5
+    assert send(server, "GET", "/api/studies", **bearer(ADMIN))[0] == 429
+
+
+def test_a_half_sent_request_ends(serve, storage, study, monkeypatch):
+    monkeypatch.setattr("semibandit.studies.service.auth._PATIENCE", 0.2)
+    server = serve(storage)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as half:
+        head = b"POST /api/studies/1/ask HTTP/1.1\r\nHost: localhost\r\n"
+        half.sendall(head + b"Content-Type: application/json\r\nContent-Length: 10\r\n\r\n{")
+        assert b"408" in half.recv(1000)
+
+
+def test_studies_are_renamed_archived_and_deleted(server, storage):
+    sb.Study(storage, "other", space=SPACE, seed=1)
+    assert send(server, "POST", "/api/studies/1/ask", {})[0] == 200
+    assert send(server, "POST", "/api/studies/1/rename", {"name": "new"}) == (200, True)
+    assert send(server, "GET", "/api/studies/1")[1]["name"] == "new"
+    assert send(server, "POST", "/api/studies/1/rename", {"name": "other"})[0] == 400
+    assert send(server, "POST", "/api/studies/1/rename", {"name": ""})[0] == 400
+    assert send(server, "POST", "/api/studies/1/archive", {}) == (200, True)
+    assert [entry["name"] for entry in send(server, "GET", "/api/studies")[1]] == ["other"]
+    assert [entry["name"] for entry in send(server, "GET", "/api/studies?archived")[1]] == ["new"]
+    assert send(server, "POST", "/api/studies/1/delete", {"name": "wrong"})[0] == 400
+    assert send(server, "POST", "/api/studies/1/delete", {"name": "new"}) == (200, True)
+    assert send(server, "GET", "/api/studies/1")[0] == 404
+
+
+def test_metrics_count_requests_and_studies(server, study):
+    _, trial = send(server, "POST", "/api/studies/1/ask", {})
+    send(server, "POST", "/api/studies/1/tell", {"trial": trial["id"], "seen": 0.25})
+    send(server, "POST", "/api/studies/1/ask", {})
+    send(server, "POST", "/api/studies/1/ask", {"lease": -1})
+    send(server, "GET", "/api/studies/1/<script>")
+    status, text = send(server, "GET", "/metrics")
+    lines = text.decode().splitlines()
+    assert status == 200
+    for line in (
+        'semibandit_requests_total{kind="ask",status="200"} 2',
+        'semibandit_requests_total{kind="ask",status="400"} 1',
+        'semibandit_requests_total{kind="other",status="404"} 1',
+        'semibandit_request_seconds_count{kind="tell"} 1',
+        'semibandit_request_seconds_bucket{kind="tell",le="+Inf"} 1',
+        'semibandit_study_told_total{study="knob"} 1',
+        'semibandit_study_pending{study="knob"} 1',
+        'semibandit_study_mean_loss{study="knob"} 0.25',
+    ):
+        assert line in lines
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_requests_are_logged(serve, storage, study, capfd, form):
+    server = serve(storage, log=form)
+    for path in ("/healthz", "/api/studies", "/api/studies/99"):
+        send(server, "GET", path)
+    lines = capfd.readouterr().err.splitlines()
+    assert len(lines) == 2
+    if form == "json":
+        assert [json.loads(line)["status"] for line in lines] == [200, 404]
+    else:
+        assert "GET /api/studies/99 404" in lines[1]
+
+
+def test_a_tell_for_another_parameter_is_refused(server, study):
+    trial = study.ask()
+    other = msgspec.structs.replace(trial, positions=(trial.position / 2,))
+    with pytest.raises(ValueError, match="restored from a backup"):
+        study.tell(other, 0.5)
+    assert study.tell(trial, 0.5)
 
 
 def test_pages_load_nothing_from_other_hosts(server):
@@ -256,3 +379,35 @@ def test_a_deleted_study_is_not_found(server, study, storage):
     assert send(server, "GET", "/api/studies")[1] == []
     status, info = send(server, "POST", "/api/studies", {"name": "knob", "settings": UNIT})
     assert (status, info["id"]) == (200, 2)
+
+
+def test_probes_need_no_token(serve, storage, study):
+    server = serve(storage, token="t" * 16)
+    assert send(server, "GET", "/healthz", Host="example.org") == (200, "ok")
+    assert send(server, "GET", "/readyz") == (200, "ready")
+    assert send(server, "GET", "/api/studies")[0] == 401
+
+
+def test_a_list_is_read_by_pages(serve, storage):
+    for i in range(25):
+        sb.Study(storage, f"s{i:02}", space=SPACE, seed=i)
+    server = serve(storage)
+    _, first = send(server, "GET", "/api/studies?limit=20")
+    _, rest = send(server, "GET", f"/api/studies?limit=20&after={first[-1]['id']}")
+    assert [entry["name"] for entry in first + rest] == [f"s{i:02}" for i in range(25)]
+    _, found = send(server, "GET", "/api/studies?search=S2")
+    assert [entry["name"] for entry in found] == [f"s{i}" for i in range(20, 25)]
+    assert send(server, "GET", "/api/studies?after=x")[0] == 400
+
+
+def test_idle_studies_are_dropped_and_opened_again(serve, storage, monkeypatch):
+    monkeypatch.setattr("semibandit.studies.service.worker._MAX_OPEN", 3)
+    for i in range(8):
+        sb.Study(storage, f"s{i}", space=SPACE, seed=i)
+    server = serve(storage)
+    for _ in range(2):
+        for i in range(1, 9):
+            status, trial = send(server, "POST", f"/api/studies/{i}/ask", {})
+            assert status == 200
+            assert send(server, "POST", f"/api/studies/{i}/tell", {"trial": trial["id"], "seen": 0.5})[1]
+    assert [entry["told"] for entry in send(server, "GET", "/api/studies")[1][-3:]] == [2, 2, 2]

@@ -33,6 +33,7 @@ Transaction = Callable[[Replica, Turn], Any]
 T = TypeVar("T")
 
 _CHUNK = 20_000  # events that are read at once
+_PATIENCE = 10.0  # seconds
 _MIN_STRIDE = 32  # events between two summaries, at least
 _MAX_SNAPSHOTS = 32
 _MAX_SNAPSHOT_BYTES = 256_000_000
@@ -108,8 +109,21 @@ class LocalBackend:
     def do_all(self, operations: Sequence[Transaction]) -> list[Any]:
         """Run operations in one transaction; return the outcome of each, or the error that refused it.
 
-        Any other error undoes all of them. The replica may have changed then, and is read again.
+        Any other error undoes all of them. The replica may have changed then, and is read again. If the
+        connection is lost during the commit, operations that may run twice are tried again for 10 seconds.
         """
+        idempotent = all(getattr(operation, "idempotent", False) for operation in operations)
+        give_up, pause = time.monotonic() + _PATIENCE, 0.05
+        while True:
+            try:
+                return self._do_all(operations)
+            except ConnectionError:
+                if not idempotent or time.monotonic() + pause > give_up:
+                    raise
+            time.sleep(pause)
+            pause *= 2.0
+
+    def _do_all(self, operations: Sequence[Transaction]) -> list[Any]:
         with self._lock:
             outcomes: list[Any] | None = None
             while outcomes is None:
@@ -168,11 +182,11 @@ class LocalBackend:
 
     def _from_snapshot(self, event: int | None) -> Replica | None:
         """Return the replica of a snapshot; None if there is none that fits the log."""
-        with self._lock:
-            snapshot = self._store.last_snapshot(self.id, "replica", event)
-        if snapshot is None:
-            return None
         try:
+            with self._lock:
+                snapshot = self._store.last_snapshot(self.id, "replica", event)
+            if snapshot is None:
+                return None
             replica = Replica.loads(snapshot)
         except _UNREADABLE as error:
             warnings.warn(f"{self}: a damaged snapshot was ignored ({error!r})", RuntimeWarning, stacklevel=2)

@@ -54,6 +54,7 @@ class Operation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     path: ClassVar[str]
     answer: ClassVar[Any] = bool
+    idempotent: ClassVar[bool] = True  # running it twice has the effect of running it once
 
     def __call__(self, replica: Replica, turn: Turn) -> Any:
         """Check the arguments, then apply the operation to an up-to-date replica."""
@@ -76,6 +77,7 @@ class Ask(Operation, frozen=True):
     """Ask for a trial. While a trial is pending, asking with the same key returns it again."""
 
     path: ClassVar[str] = "ask"
+    idempotent: ClassVar[bool] = False
     answer: ClassVar[Any] = Trial
     worker: str = "client"
     lease: float | None = None
@@ -119,10 +121,15 @@ class Ask(Operation, frozen=True):
 
 
 class TrialOperation(Operation, frozen=True):
-    """An operation on a trial, given by its number; `learner` names the learner that asked, if known."""
+    """An operation on a trial, given by its number; `learner` names the learner that asked, if known.
+
+    So does `position`, where the parameter was drawn: a store that was restored from a backup gives the
+    numbers of lost trials to others.
+    """
 
     trial: int
     learner: str | None = None
+    position: float | None = None
 
     def pending(self, replica: Replica) -> Trial | None:
         """Return the pending trial, None if it is finished; raises ForgottenError if it was forgotten."""
@@ -141,7 +148,13 @@ class TrialOperation(Operation, frozen=True):
         n_asked = replica.learner.n_asked
         if number >= n_asked:
             raise ValueError(f"trial {number} is unknown: this study has asked {n_asked} so far")
-        return replica.trials.get(number)
+        trial = replica.trials.get(number)
+        if trial is not None and self.position is not None and trial.position != self.position:
+            raise ValueError(
+                f"trial {number} has another parameter than the one that was asked for: the store was "
+                "restored from a backup, or has lost its last rounds"
+            )
+        return trial
 
 
 class Tell(TrialOperation, frozen=True):
@@ -247,6 +260,7 @@ class Extend(Operation, frozen=True):
     """Give a race more instances or runs, or have it repeat its failed runs."""
 
     path: ClassVar[str] = "extend"
+    idempotent: ClassVar[bool] = False
     instances: list[str]
     runs: int
     retry_failed: bool = False

@@ -70,6 +70,7 @@ class StudySummary(msgspec.Struct):
     place: float  # position of the recommended value on that line
     cells: bytes  # share of the density in equal cells of the line, float32
     alpha: float | list[Any] | None = None
+    names: list[str] = []
 
     def masses(self) -> list[float]:
         """Return the share of the density in each cell."""
@@ -89,6 +90,7 @@ def summarize(event: int, counts: StudyCounts, learner: Learner) -> StudySummary
         place=call(learner.space.place, best.parameters),
         cells=cell_masses(density).astype("<f4").tobytes(),
         alpha=list(alpha) if isinstance(alpha, tuple) else alpha,
+        names=list(learner.space.names),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ from semibandit import __version__
 from semibandit._extras import needed
 from semibandit.studies import api
 from semibandit.studies.api import Endpoint
+from semibandit.studies.listing import StudyEntry
 from semibandit.studies.log import operations
 from semibandit.studies.log.history import StudyRound
 from semibandit.studies.log.operations import ForgottenError, Operation
@@ -20,6 +22,7 @@ from semibandit.studies.log.stores import DamagedStudyError, UnknownStudyError
 from semibandit.studies.log.summary import StudySummary
 from semibandit.studies.service import auth, page
 from semibandit.studies.service.info import study_info
+from semibandit.studies.service.monitor import MAX_STUDIES, PROMETHEUS, Monitor
 from semibandit.studies.service.worker import StudyRegistry, StudyWorker
 from semibandit.studies.study import Study
 
@@ -40,10 +43,26 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 async def list_studies(request: Request) -> Response:
-    registry = _registry(request)
-    numbers = await asyncio.to_thread(registry.numbers)
-    workers = [await _worker_of(registry, number) for number in numbers]
-    return _json([await asyncio.to_thread(study_info, worker.study) for worker in workers])
+    query = request.query_params
+    page = query.get("search", ""), _number(request, "after") or 0, _limit(request, 100)
+    return _json(await asyncio.to_thread(_registry(request).entries, *page, "archived" in query))
+
+
+async def health(request: Request) -> Response:
+    """Answer as long as the process runs."""
+    return _json("ok")
+
+
+async def ready(request: Request) -> Response:
+    """Answer if the store can be read; a failure is status 503."""
+    await asyncio.to_thread(_registry(request).store.find, "")
+    return _json("ready")
+
+
+async def metrics(request: Request) -> Response:
+    """Return counters of requests and studies in the text form of Prometheus."""
+    studies = await asyncio.to_thread(_registry(request).recent, MAX_STUDIES)
+    return Response(request.app.state.monitor.text(studies), media_type=PROMETHEUS)
 
 
 async def begin(request: Request) -> Response:
@@ -64,6 +83,16 @@ def operating(kind: type[Operation]) -> Handler:
     return handler
 
 
+def changing(kind: type[Any]) -> Handler:
+    """Return the handler of a change of the list of studies."""
+
+    async def handler(request: Request) -> Response:
+        change = _decode(await auth.read_body(request), kind)
+        return _json(await asyncio.to_thread(_registry(request).change, _study_number(request), change))
+
+    return handler
+
+
 def reading(read: Callable[[Study, Request], Any]) -> Handler:
     """Return the handler of a request that changes nothing."""
 
@@ -76,7 +105,11 @@ def reading(read: Callable[[Study, Request], Any]) -> Handler:
 
 def _rows(request: Request) -> tuple[int, int]:
     """Return the first event and the number of rows of an answer."""
-    return _number(request, "since") or 1, min(_number(request, "limit") or 1000, api.MAX_ROWS)
+    return _number(request, "since") or 1, _limit(request, 1000)
+
+
+def _limit(request: Request, default: int) -> int:
+    return min(_number(request, "limit") or default, api.MAX_ROWS)
 
 
 # -- the application -------------------------------------------------------------------------------
@@ -92,6 +125,10 @@ def _operation(summary: str, kind: type[Operation]) -> tuple[Endpoint, Handler]:
     return Endpoint("POST", f"{_STUDY}/{kind.path}", summary, kind.answer, kind), operating(kind)
 
 
+def _change(name: str, summary: str, kind: type[Any]) -> tuple[Endpoint, Handler]:
+    return Endpoint("POST", f"{_STUDY}/{name}", summary, bool, kind), changing(kind)
+
+
 def _reading(
     path: str, summary: str, gives: Any, read: Callable[[Study, Request], Any], *query: str
 ) -> tuple[Endpoint, Handler]:
@@ -102,7 +139,13 @@ def _reading(
 ENDPOINTS: list[tuple[Endpoint, Handler]] = [
     _operation("Ask for a trial.", operations.Ask),
     _operation("Tell the feedback of a trial.", operations.Tell),
-    (Endpoint("GET", "/api/studies", "Return all studies.", list[api.StudyInfo]), list_studies),
+    (
+        Endpoint(
+            "GET", "/api/studies", "Return the studies whose names contain `search`, after a number.",
+            list[StudyEntry], query=("after", "limit", "search", "archived"),
+        ),
+        list_studies,
+    ),
     (Endpoint("POST", "/api/studies", "Create a study, or join it.", api.StudyInfo, api.Begin), begin),
     _reading("", "Return the state of a study.", api.StudyInfo, lambda study, _: study_info(study)),
     _operation("Give up a trial.", operations.Forget),
@@ -110,6 +153,9 @@ ENDPOINTS: list[tuple[Endpoint, Handler]] = [
     _operation("Change the default lease or the note.", operations.Change),
     _operation("Forget overdue trials.", operations.Prune),
     _operation("Extend a race.", operations.Extend),
+    _change("rename", "Give a study another name.", api.Rename),
+    _change("archive", "Leave a study out of the list, or show it again.", api.Archive),
+    _change("delete", "Delete a study with all its rounds.", api.Delete),
     _reading(
         "/recommend", "Return the value to deploy.", api.Recommended,
         lambda study, _: api.Recommended.of(study.recommend()),
@@ -137,8 +183,19 @@ ENDPOINTS: list[tuple[Endpoint, Handler]] = [
 ]  # fmt: skip
 
 
-def make_app(storage: str, token: str | None = None) -> Any:
-    """Return the service as an ASGI application. Without a token it serves only this machine."""
+def make_app(storage: str, token: str | Path | None = None, log: str = "none") -> Any:
+    """Return the service as an ASGI application.
+
+    Parameters
+    ----------
+    storage
+        Address of the store.
+    token
+        A token that may do everything, or the file with tokens and their roles (see `auth.Tokens`). Without
+        it only this machine is served.
+    log
+        "text" or "json" writes a line for each request to the standard error, "none" does not.
+    """
     document = msgspec.json.encode(api.document([point for point, _ in ENDPOINTS], __version__))
 
     async def openapi(request: Request) -> Response:
@@ -151,10 +208,14 @@ def make_app(storage: str, token: str | None = None) -> Any:
         await asyncio.to_thread(app.state.registry.close)
 
     routes = [Route(point.path, handler, methods=[point.method]) for point, handler in ENDPOINTS]
+    routes += [Route("/healthz", health), Route("/readyz", ready), Route("/metrics", metrics)]
     routes += [Route("/api/openapi.json", openapi), *page.routes()]
     handlers: dict[Any, Any] = dict.fromkeys([auth.RefusedError, *_STATUS], _refused)
     handlers |= {404: _not_found, 405: _not_found, Exception: _failed}
-    return auth.Auth(Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers), token)
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
+    app.state.monitor = Monitor(log)
+    tokens = None if token is None else auth.Tokens(token)
+    return app.state.monitor.around(auth.Auth(app, tokens))
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -182,10 +243,14 @@ def _registry(request: Request) -> StudyRegistry:
 
 
 async def _worker(request: Request) -> StudyWorker:
-    text = request.path_params["id"]
+    return await _worker_of(_registry(request), _study_number(request))
+
+
+def _study_number(request: Request) -> int:
+    text: str = request.path_params["id"]
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise UnknownStudyError(f"there is no study with the number {text}")
-    return await _worker_of(_registry(request), int(text))
+    return int(text)
 
 
 async def _worker_of(registry: StudyRegistry, number: int) -> StudyWorker:

@@ -48,7 +48,7 @@ def _certificate(learner: Learner) -> str:
 
 def _per_minute(recent: Sequence[StudyRound], now: float) -> float:
     """Return the rounds per minute over the last minute, or since the first of 200 recent rounds."""
-    start = now - 60.0
+    start, shortest = now - 60.0, 1.0
     if len(recent) == _RECENT:
-        start = max(start, recent[0].at)
-    return 60.0 * sum(record.at >= start for record in recent) / max(now - start, 1.0)
+        start, shortest = max(start, recent[0].at), 1e-3
+    return 60.0 * sum(record.at >= start for record in recent) / max(now - start, shortest)

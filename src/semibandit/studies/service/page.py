@@ -58,7 +58,7 @@ async def login(request: Request) -> Response:
     """Store the token in a cookie that scripts cannot read and other sites cannot send."""
     body = await auth.read_body(request, "application/x-www-form-urlencoded")
     token = parse_qs(body.decode("latin-1"), encoding="utf-8").get("token", [""])[0]
-    if not request.scope["auth"].knows(token.encode()):
+    if not request.scope["auth"].knows(token.encode(), request.client.host if request.client else ""):
         return RedirectResponse("/login?wrong", 303)
     answer = RedirectResponse("/", 303)
     secure = request.headers.get("x-forwarded-proto") == "https" or request.url.scheme == "https"

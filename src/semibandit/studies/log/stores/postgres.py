@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from semibandit._extras import needed
-from semibandit.studies.log.stores.store import TIMEOUT, Store, Turn
+from semibandit.studies.log.stores.address import public
+from semibandit.studies.log.stores.store import TIMEOUT, Log, Store, Turn
 
 with needed("PostgreSQL", "postgres"):
     import psycopg
 
 __all__ = ["PostgresStore"]
 
-VERSION = 1
+VERSION = 2
 
 # Advisory locks have two numbers: this one, and that of the study; 0 locks the whole schema.
 _LOCKS = 0x73656D69
@@ -23,15 +24,23 @@ _SCHEMA = """
 CREATE SCHEMA semibandit;
 CREATE TABLE semibandit.format (version integer NOT NULL);
 CREATE TABLE semibandit.studies (
-    id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE
+    id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE,
+    archived boolean NOT NULL DEFAULT false
 );
 CREATE TABLE semibandit.events (
-    study integer NOT NULL, event bigint NOT NULL, line text NOT NULL, PRIMARY KEY (study, event)
+    study integer NOT NULL, event bigint NOT NULL, line text NOT NULL, crc bigint,
+    PRIMARY KEY (study, event)
 );
 CREATE TABLE semibandit.snapshots (
-    study integer NOT NULL, kind text NOT NULL, event bigint NOT NULL, data bytea NOT NULL,
+    study integer NOT NULL, kind text NOT NULL, event bigint NOT NULL, data bytea NOT NULL, crc bigint,
     PRIMARY KEY (study, kind, event)
 );
+"""
+_FROM_FORMAT_1 = """
+ALTER TABLE semibandit.studies ADD COLUMN archived boolean NOT NULL DEFAULT false;
+ALTER TABLE semibandit.events ADD COLUMN crc bigint;
+ALTER TABLE semibandit.snapshots ADD COLUMN crc bigint;
+UPDATE semibandit.format SET version = 2;
 """
 
 Connection = psycopg.Connection[Any]
@@ -52,20 +61,17 @@ class PostgresStore(Store):
 
     def __init__(self, address: str, synchronous: str) -> None:
         self._address, self._synchronous = address, synchronous
+        self.place = public(address)
         super().__init__()
 
-    def _open(self) -> Connection:
-        """Reconnect if the server has closed the connection."""
-        if self._connection is not None and self._connection.closed:
-            self._connection = None
-        connection: Connection = super()._open()
-        return connection
+    def _usable(self, connection: Connection) -> bool:
+        return not connection.closed
 
     def _connect(self) -> Connection:
         try:
             connection = psycopg.connect(self._address, autocommit=True)
-        except psycopg.ProgrammingError as error:
-            raise ValueError(f"storage must be the address of a PostgreSQL database: {error}") from None
+        except psycopg.ProgrammingError:  # its message may quote the password
+            raise ValueError(f"libpq cannot read the address {self.place} with its options") from None
         except psycopg.OperationalError as error:
             raise ConnectionError(f"the database cannot be reached: {error}") from None
         try:
@@ -80,74 +86,90 @@ class PostgresStore(Store):
         return connection
 
     def _require_ours(self, connection: Connection) -> None:
-        """Check the schema; create it if there is none."""
-        if self._is_ours(connection):
+        """Check the schema; create or convert it if there is need."""
+        if self._format(connection) == VERSION:
             return
         with _transaction(connection, 0):
-            if not self._is_ours(connection):  # no other process was faster
+            found = self._format(connection)
+            if found == 1:
+                connection.execute(_FROM_FORMAT_1)
+            elif found == 0:  # no other process was faster
                 connection.execute(_SCHEMA)
                 connection.execute("INSERT INTO semibandit.format VALUES (%s)", (VERSION,))
 
-    def _is_ours(self, connection: Connection) -> bool:
-        """Return False if there is no schema of this name."""
+    def _format(self, connection: Connection) -> int:
+        """Return the format of the tables; 0 if there is no schema of this name."""
         row = connection.execute(
             "SELECT to_regclass('semibandit.format') IS NOT NULL "
             "FROM pg_namespace WHERE nspname = 'semibandit'"
         ).fetchone()
         if row is None:
-            return False
+            return 0
         if not row[0]:
             raise ValueError("the schema 'semibandit' of this database belongs to another program")
         versions = [version for (version,) in connection.execute("SELECT version FROM semibandit.format")]
-        if versions != [VERSION]:
+        if versions not in ([1], [VERSION]):
             raise ValueError(
                 f"the schema 'semibandit' has format {versions}, this program knows format {VERSION}"
             )
-        return True
+        return int(versions[0])
 
     def _run(self, statement: str, *values: Any) -> list[Any]:
-        connection = self._open()
-        with _errors(connection):
+        with self._connected() as connection, _errors(connection):
             cursor = connection.execute(statement.replace("?", "%s"), values)
             return cursor.fetchall() if cursor.description else []
 
-    def _transaction(self, study: int) -> AbstractContextManager[None]:
-        return _transaction(self._open(), study)
+    @contextmanager
+    def _transaction(self, study: int) -> Iterator[None]:
+        with self._connected() as connection, _transaction(connection, study):
+            yield
 
     @contextmanager
     def turn(self, study: int, since: int) -> Iterator[Turn]:
         """Two round trips: begin, lock and read; write and commit."""
-        connection = self._open()
+        with self._begun(study, since) as (connection, cursor, turn):
+            try:
+                yield turn
+            except BaseException:
+                with suppress(psycopg.Error):
+                    cursor.execute("ROLLBACK")
+                raise
+            values = turn.new_rows(study)
+            rows = ", ".join(["(%s, %s, %s, %s)"] * len(values))
+            insert = f"INSERT INTO semibandit.events VALUES {rows};" if values else ""
+            with _errors(connection):
+                cursor.execute(insert + "COMMIT", [value for row in values for value in row])
+
+    @contextmanager
+    def _begun(self, study: int, since: int) -> Iterator[tuple[Connection, Any, Turn]]:
+        """Begin a transaction, take the lock of the study and read its events."""
+        with ExitStack() as stack:
+            connection = stack.enter_context(self._connected())
+            try:
+                cursor, turn = self._locked(connection, study, since)
+            except ConnectionError:  # the server closed it while it was idle: nothing has happened yet
+                stack.close()
+                connection = stack.enter_context(self._connected())
+                cursor, turn = self._locked(connection, study, since)
+            yield connection, cursor, turn
+
+    def _locked(self, connection: Connection, study: int, since: int) -> tuple[Any, Turn]:
         # Values are quoted by the client, so that several statements can be sent together.
         cursor = psycopg.ClientCursor(connection)
-        turn = _begin(connection, cursor, study, since)
-        try:
-            yield turn
-        except BaseException:
-            with suppress(psycopg.Error):
-                cursor.execute("ROLLBACK")
-            raise
-        values = turn.new_rows(study)
-        rows = ", ".join(["(%s, %s, %s)"] * len(values))
-        insert = f"INSERT INTO semibandit.events VALUES {rows};" if values else ""
         with _errors(connection):
-            cursor.execute(insert + "COMMIT", [value for row in values for value in row])
-
-
-def _begin(connection: Connection, cursor: Any, study: int, since: int) -> Turn:
-    """Begin a transaction, take the lock of the study and read its events."""
-    with _errors(connection):
-        # Each statement sees the commits that were made while we waited for the lock.
-        cursor.execute(
-            "BEGIN ISOLATION LEVEL READ COMMITTED;"
-            "SELECT pg_advisory_xact_lock(%s, %s), extract(epoch FROM clock_timestamp())::float8;"
-            "SELECT event, line FROM semibandit.events WHERE study = %s AND event >= %s ORDER BY event",
-            (_LOCKS, study, study, since),
-        )
-        cursor.nextset()
-        now = cursor.fetchone()[1]
-        cursor.nextset()
-        return Turn(now, cursor.fetchall())
+            # Each statement sees the commits that were made while we waited for the lock.
+            cursor.execute(
+                "BEGIN ISOLATION LEVEL READ COMMITTED;"
+                "SELECT pg_advisory_xact_lock(%s, %s), extract(epoch FROM clock_timestamp())::float8;"
+                "SELECT event, line, crc FROM semibandit.events WHERE study = %s AND event >= %s "
+                "ORDER BY event",
+                (_LOCKS, study, study, since - 1),
+            )
+            cursor.nextset()
+            row: Any = cursor.fetchone()
+            cursor.nextset()
+            rows: list[Any] = cursor.fetchall()
+        return cursor, Turn(row[1], Log(f"{self.place}, study {study}", since, rows))
 
 
 @contextmanager

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +15,29 @@ from semibandit.studies.log.stores.store import DamagedStudyError, Store, Turn
 
 __all__ = ["SQLiteStore"]
 
-VERSION = 1
+VERSION = 2
 APPLICATION = 0x73656D69  # "semi", in the header of the file
+_READ_TIMEOUT = 5.0  # seconds, in the rare moments in which SQLite lets readers wait
+_PAUSE = 0.002  # seconds between two attempts to begin a transaction, at most
 _CHECKPOINT = 4000  # pages of the write-ahead log before they move into the file, which waits for the disk
 
 _SCHEMA = """
-CREATE TABLE studies (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);
+CREATE TABLE studies (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, archived INTEGER NOT NULL DEFAULT 0
+);
 CREATE TABLE events (
-    study INTEGER NOT NULL, event INTEGER NOT NULL, line TEXT NOT NULL, PRIMARY KEY (study, event)
+    study INTEGER NOT NULL, event INTEGER NOT NULL, line TEXT NOT NULL, crc INTEGER,
+    PRIMARY KEY (study, event)
 ) WITHOUT ROWID;
 CREATE TABLE snapshots (
-    study INTEGER NOT NULL, kind TEXT NOT NULL, event INTEGER NOT NULL, data BLOB NOT NULL,
+    study INTEGER NOT NULL, kind TEXT NOT NULL, event INTEGER NOT NULL, data BLOB NOT NULL, crc INTEGER,
     PRIMARY KEY (study, kind, event)
 );
+"""
+_FROM_FORMAT_1 = """
+ALTER TABLE studies ADD COLUMN archived INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE events ADD COLUMN crc INTEGER;
+ALTER TABLE snapshots ADD COLUMN crc INTEGER;
 """
 _HEADER = """
 SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)
@@ -47,7 +58,9 @@ class SQLiteStore(Store):
     """
 
     def __init__(self, path: str, synchronous: str) -> None:
-        self.path, self._synchronous = path, synchronous
+        self.path = self.place = path
+        self._synchronous = synchronous
+        self._clock = time.time() - _elapsed()
         super().__init__()
 
     def _connect(self) -> sqlite3.Connection:
@@ -56,7 +69,7 @@ class SQLiteStore(Store):
             raise ValueError(f"{self.path}: there is no folder {folder}")
         try:
             connection = sqlite3.connect(
-                self.path, timeout=store.TIMEOUT, isolation_level=None, check_same_thread=False
+                self.path, timeout=_READ_TIMEOUT, isolation_level=None, check_same_thread=False
             )
         except (sqlite3.Error, ValueError) as error:
             raise ValueError(f"{self.path}: cannot be opened ({error})") from None
@@ -74,49 +87,70 @@ class SQLiteStore(Store):
         return connection
 
     def _require_ours(self, connection: sqlite3.Connection) -> None:
-        """Check the header before anything is written; create the tables in an empty database."""
-        if self._is_ours(connection):
+        """Check the header before anything is written; create or convert the tables if there is need."""
+        if self._format(connection) == VERSION:
             return
         with _transaction(connection, self.path):
-            if self._is_ours(connection):  # another process was faster
+            found = self._format(connection)
+            if found == VERSION:  # another process was faster
                 return
-            for statement in _SCHEMA.split(";"):
+            for statement in (_FROM_FORMAT_1 if found else _SCHEMA).split(";"):
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
 
-    def _is_ours(self, connection: sqlite3.Connection) -> bool:
-        """Return False for an empty database."""
+    def _format(self, connection: sqlite3.Connection) -> int:
+        """Return the format of the tables; 0 for an empty database."""
         # One statement sees one state: another process may be creating the tables.
         application, version, tables = connection.execute(_HEADER).fetchone()
         if application == APPLICATION:
-            if version != VERSION:
+            if version not in (1, VERSION):
                 raise ValueError(f"{self.path}: has format {version}, this program knows format {VERSION}")
-            return True
+            return int(version)
         if application or version or tables:
             raise ValueError(f"{self.path}: is a database of another program")
-        return False
+        return 0
 
     def _run(self, statement: str, *values: Any) -> list[Any]:
-        connection = self._open()
-        try:
-            rows: list[Any] = connection.execute(statement, values).fetchall()
-        except sqlite3.OperationalError as error:
-            raise OSError(f"{self.path}: cannot be used ({error})") from None
-        except sqlite3.DatabaseError as error:
-            raise DamagedStudyError(f"{self.path}: damaged ({error})") from None
+        with self._connected() as connection:
+            try:
+                rows: list[Any] = connection.execute(statement, values).fetchall()
+            except sqlite3.OperationalError as error:
+                raise OSError(f"{self.path}: cannot be used ({error})") from None
+            except sqlite3.DatabaseError as error:
+                raise DamagedStudyError(f"{self.path}: damaged ({error})") from None
         return rows
 
-    def _transaction(self, study: int) -> AbstractContextManager[None]:
-        return _transaction(self._open(), self.path)
+    @contextmanager
+    def _transaction(self, study: int) -> Iterator[None]:
+        # Threads of this process wait for each other; only one of them competes with other processes.
+        writing = self._own_pool().writing
+        if not writing.acquire(timeout=store.TIMEOUT):
+            raise TimeoutError(f"{self.path}: cannot be written to (database is locked by this process)")
+        try:
+            with self._connected() as connection, _transaction(connection, self.path):
+                yield
+        finally:
+            writing.release()
 
     @contextmanager
     def turn(self, study: int, since: int) -> Iterator[Turn]:
-        with _transaction(self._open(), self.path):
-            turn = Turn(time.time(), self.read(study, since))
+        with self._transaction(study):
+            # The time passes evenly even if somebody sets the clock of the machine.
+            turn = Turn(self._clock + _elapsed(), self._log(study, since))
             yield turn
             for row in turn.new_rows(study):
-                self._run("INSERT INTO events VALUES (?, ?, ?)", *row)
+                self._run("INSERT INTO events VALUES (?, ?, ?, ?)", *row)
+
+    def _shrink(self) -> None:
+        with suppress(OSError):  # others are reading: the space is used again, or freed later
+            self._run("VACUUM")
+            self._run("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _elapsed() -> float:
+    """Return the seconds since the machine was started, sleep included where the system counts it."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
@@ -135,10 +169,7 @@ def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
 @contextmanager
 def _transaction(connection: sqlite3.Connection, path: str) -> Iterator[None]:
     """Commit all or nothing; no other process writes meanwhile."""
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-    except sqlite3.OperationalError as error:
-        raise TimeoutError(f"{path}: cannot be written to ({error})") from None
+    _begin(connection, path)
     try:
         yield
         try:
@@ -149,3 +180,25 @@ def _transaction(connection: sqlite3.Connection, path: str) -> Iterator[None]:
         if connection.in_transaction:
             with suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
+
+
+def _begin(connection: sqlite3.Connection, path: str) -> None:
+    """Begin a transaction as soon as no other process has one.
+
+    All processes try equally often. SQLite's own waiting becomes rarer the longer it takes, which lets a
+    busy process overtake those that wait.
+    """
+    deadline = time.monotonic() + store.TIMEOUT
+    connection.execute("PRAGMA busy_timeout = 0")
+    try:
+        while True:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+                if not busy or time.monotonic() > deadline:
+                    raise TimeoutError(f"{path}: cannot be written to ({error})") from None
+            time.sleep(_PAUSE * random.random())
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {1000 * _READ_TIMEOUT:.0f}")

@@ -58,22 +58,23 @@ async function get(path) {
 
 async function showList() {
   try {
-    const studies = await get("/api/studies");
+    const search = $("search").value;
+    const studies = await get("/api/studies?limit=200&search=" + encodeURIComponent(search));
     const labels = [...document.querySelectorAll("#studies thead th")].map((th) => th.textContent);
     fill($("studies").tBodies[0], studies.map((study) => {
       const name = element("th", undefined, { scope: "row" });
       name.append(element("a", study.name, { href: "/studies/" + study.id }));
-      const { counts, rho, alpha } = study.summary;
+      const values = Object.entries(study.values ?? {}).map(([name, value]) => name + " = " + number(value));
       const cells = [
-        counts.told.toLocaleString("en"), number(study.per_minute, 3), String(study.pending), String(counts.failed),
-        number(mean(counts.loss, counts.n_losses), 4), counts.told ? number(rho) + alphaText(alpha, study.names) : "–",
-        ago(study.now - counts.at) + " ago",
+        study.told.toLocaleString("en"), study.failed.toLocaleString("en"), number(study.mean, 4),
+        values.join(", ") || "–", ago(Date.now() / 1000 - study.at) + " ago",
       ];
       return [name, ...cells.map((cell, i) => element("td", cell, { "data-label": labels[i + 1] }))];
     }));
-    $("empty").hidden = studies.length > 0;
+    $("empty").hidden = studies.length > 0 || search !== "";
     $("studies").hidden = studies.length === 0;
-    status(studies.length + (studies.length === 1 ? " study" : " studies"), true);
+    const most = studies.length === 200 ? "the first " : "";
+    status(most + studies.length + (studies.length === 1 ? " study" : " studies"), true);
   } catch (error) {
     status("no answer from the service: " + error.message, false);
   }
