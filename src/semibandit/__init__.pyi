@@ -14,6 +14,7 @@ from .families import PostedPrice as PostedPrice
 from .families import Problem as Problem
 from .families import SecondPrice as SecondPrice
 from .families import Seeding as Seeding
+from .families import traced as traced
 from .fitting import Fit as Fit
 from .fitting import fit as fit
 from .functions import PiecewiseConstant as PiecewiseConstant

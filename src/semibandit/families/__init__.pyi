@@ -8,3 +8,4 @@ from .problem import Problem as Problem
 from .sales import PostedPrice as PostedPrice
 from .sales import SecondPrice as SecondPrice
 from .seeding import Seeding as Seeding
+from .tracing import traced as traced

@@ -1,0 +1,275 @@
+"""`traced`: a function of ρ and an instance becomes a family with exact feedback."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from semibandit import _validate
+from semibandit.families.tracing.errors import TracingError
+from semibandit.families.tracing.values import Traced, Tracer, plain
+from semibandit.functions import Piecewise, PiecewiseConstant, PiecewiseLinear
+from semibandit.spaces import Boxes, Interval, Knobs, parameters_of
+
+__all__ = ["TracedFunction", "TracedProblem", "traced"]
+
+_PARTITIONS = ("decisions", "output")
+
+
+class Options(NamedTuple):
+    """Options of `traced`."""
+
+    space: Interval | Knobs
+    partition: str
+    high: float
+    maximize: bool
+    predicted: Callable[..., Any] | None
+
+
+def traced(
+    space: Interval | Knobs,
+    *,
+    partition: str = "decisions",
+    high: float = 1.0,
+    maximize: bool = False,
+    predicted: Callable[..., Any] | None = None,
+) -> Callable[[Callable[..., Any]], TracedFunction]:
+    """Turn a function of ρ and an instance into a family with exact feedback.
+
+    The decorated function takes an instance and returns a problem. `problem.loss(rho)` calls the function
+    with a plain float. `problem.reveal(rho)` calls it once with a traced number: every comparison records on
+    which side of ρ it would have come out the same, so that one run gives the exact interval.
+
+    Decisions must compare values that are affine in ρ, or products of powers such as c**ρ and exp(cρ). Other
+    operations raise an error that names the line.
+
+    Parameters
+    ----------
+    space
+        Range of ρ, the first argument of the function. With `Knobs` the function takes the knobs by name; it
+        is traced along the knob `along`, the others are plain. That knob must be a `Real` without a step.
+    partition
+        "decisions": the interval on which every comparison has the same result. "output": neighbouring
+        intervals with the same returned value are joined, with one run for each of them.
+    high, maximize
+        Largest loss, and whether losses are utilities: for the learner that plays the problem.
+    predicted
+        Prediction of the loss of an instance before it is played, predicted(*instance).
+
+    Notes
+    -----
+    The function must depend on ρ and the instance only. An argument that is a numpy random generator is
+    copied for each run, so that every run draws the same numbers; iterators are kept as lists.
+
+    A crossing is rounded to 43 significant bits. Ties go to the winner just right of them; a plain run at
+    exactly this ρ may break a tie the other way. Both ends of the space are therefore always traced.
+
+    Examples
+    --------
+    >>> @traced(Interval(0, 10))
+    ... def greedy(rho, values, sizes, capacity):
+    ...     gain = 0.0
+    ...     for i in np.argsort(-values / sizes**rho):
+    ...         if sizes[i] <= capacity:
+    ...             capacity, gain = capacity - sizes[i], gain + values[i]
+    ...     return 1 - gain / values.sum()
+    >>> problem = greedy(np.array([6.0, 5.0, 4.0]), np.array([5.0, 4.0, 3.0]), 7.0)
+    >>> problem.reveal(2.0)
+    PiecewiseConstant([0.8..., 10.0], [0.4])
+    """
+    if not isinstance(space, Interval | Knobs):
+        raise TypeError(f"space must be an Interval or Knobs, got {space!r}")
+    if math.isfinite(space.line.size):
+        raise ValueError(f"space must have a Real without a step along the rows, got {space!r}")
+    options = Options(
+        space,
+        _validate.choice("partition", partition, _PARTITIONS),
+        _validate.number("high", high, low=0.0, open=True),
+        _validate.boolean("maximize", maximize),
+        None if predicted is None else _validate.function("predicted", predicted),
+    )
+    return lambda function: TracedFunction(_validate.function("function", function), options)
+
+
+class TracedFunction:
+    """A family: called with an instance, it returns a problem. Made by `traced`."""
+
+    def __init__(self, function: Callable[..., Any], options: Options, owner: tuple[Any, ...] = ()) -> None:
+        functools.update_wrapper(self, function)
+        self.function, self.options, self._owner = function, options, owner
+
+    def __call__(self, *args: Any, **keywords: Any) -> TracedProblem:
+        """Return the problem of an instance."""
+        return TracedProblem(self, tuple(map(_kept, args)), {n: _kept(v) for n, v in keywords.items()})
+
+    def __get__(self, owner: Any, kind: Any = None) -> TracedFunction:
+        """Bind a method to its object."""
+        return self if owner is None else TracedFunction(self.function, self.options, (owner,))
+
+    def run(self, values: tuple[Any, ...] | dict[str, Any], args: Any, keywords: Any) -> Any:
+        """Call the function with values of the parameters; of a generator, return the last yield."""
+        args, keywords = _fresh(args), dict(zip(keywords, _fresh(keywords.values()), strict=True))
+        if isinstance(values, dict):
+            output = self.function(*self._owner, *args, **values, **keywords)
+        else:
+            output = self.function(*self._owner, *values, *args, **keywords)
+        if isinstance(output, Iterator):
+            *_, output = output
+        return output
+
+    def stream(self, instances: Any, read: Callable[[Any], Any] | None = None) -> TracedStream:
+        """Return the problems of many instances, made on demand.
+
+        Parameters
+        ----------
+        instances
+            Instances: tuples of arguments, or dicts of keyword arguments; with `read`, such as paths.
+        read
+            Reader of one entry: returns the tuple or dict.
+        """
+        entries = list(_validate.iterable("instances", instances, "a sequence of instances"))
+        return TracedStream(self, entries, None if read is None else _validate.function("read", read))
+
+    def __reduce__(self) -> Any:
+        """Pickle the function as the attribute of its decorated name, if it has been replaced by it."""
+        found: Any = sys.modules.get(self.function.__module__)
+        for part in self.function.__qualname__.removesuffix(".function").split("."):
+            found = getattr(found, part, None)
+        if isinstance(found, TracedFunction) and not self.function.__qualname__.endswith(".function"):
+            self.function.__qualname__ += ".function"
+        return TracedFunction, (self.function, self.options, self._owner)
+
+    def __repr__(self) -> str:
+        return f"<traced function {getattr(self, '__name__', '?')} on {self.options.space!r}>"
+
+
+class TracedStream(Sequence[Any]):
+    """Problems of a traced function, made on demand."""
+
+    def __init__(self, function: TracedFunction, entries: list[Any], read: Any) -> None:
+        self._function, self._entries, self._read = function, entries, read
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __getitem__(self, t: Any) -> Any:
+        if isinstance(t, slice):
+            return TracedStream(self._function, self._entries[t], self._read)
+        entry = self._entries[t] if self._read is None else self._read(self._entries[t])
+        if isinstance(entry, dict):
+            return self._function(**entry)
+        if not isinstance(entry, tuple | list):
+            raise TypeError(f"instances must be tuples or dicts of arguments, got {entry!r}")
+        return self._function(*entry)
+
+
+class _Run(NamedTuple):
+    """One traced run: the interval, and its output as constant and slope."""
+
+    lo: float
+    hi: float
+    output: tuple[Any, ...]
+
+
+class TracedProblem:
+    """One instance of a traced function, with the three kinds of feedback."""
+
+    def __init__(self, family: TracedFunction, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        self.family, self.args, self.keywords = family, args, keywords
+        self.space, self.partition, self.high, self.maximize, predicted = family.options
+        self.predicted = None if predicted is None else predicted(*args, **keywords)
+
+    def _call(self, value: Any, alpha: Any) -> Any:
+        return self.family.run(parameters_of(self.space.names, value, alpha), self.args, self.keywords)
+
+    def loss(self, *args: Any, **values: Any) -> float:
+        """Return the loss of one plain run (bandit feedback); at both ends of the space, of a traced one."""
+        value, alpha = self.space.coordinates(*args, **values)
+        if value in self.space.interval.span:
+            constant, slope = self._run(value, alpha).output
+            return float(constant + slope * value)
+        return _validate.number("the returned loss", self._call(value, alpha))
+
+    def reveal(self, *args: Any, **values: Any) -> Piecewise:
+        """Return the loss on the exact interval around rho (semi-bandit feedback), from one run.
+
+        With partition="output", neighbours with the same returned value are joined, one run for each.
+        """
+        value, alpha = self.space.coordinates(*args, **values)
+        run = self._run(value, alpha)
+        lo, hi = run.lo, run.hi
+        if self.partition == "output":
+            while hi < self.space.interval.hi and (beyond := self._run(hi, alpha)).output == run.output:
+                hi = beyond.hi
+            while lo > self.space.interval.lo:
+                beyond = self._run(math.nextafter(lo, -math.inf), alpha)
+                if beyond.output != run.output:
+                    break
+                lo = beyond.lo
+        return _function([_Run(lo, hi, run.output)])
+
+    def losses(self) -> Piecewise | Boxes:
+        """Return the loss everywhere (full information): one traced run for each piece."""
+        return self.space.from_rows([_function(self._row(alpha)) for alpha in self.space.alphas])
+
+    def _row(self, alpha: Any) -> list[_Run]:
+        """Return the runs along a row, from end to end."""
+        start, end = self.space.interval.span
+        runs: list[_Run] = []
+        while start < end:
+            run = self._run(start, alpha)
+            if run.lo != start:
+                raise ValueError(
+                    f"the run at rho = {start!r} makes the decisions of [{run.lo!r}, {run.hi!r}): a traced "
+                    f"function must depend on rho and the instance only"
+                )
+            if self.partition == "output" and runs and runs[-1].output == run.output:
+                runs[-1] = runs[-1]._replace(hi=run.hi)
+            else:
+                runs.append(run)
+            start = run.hi
+        return runs
+
+    def _run(self, value: float, alpha: Any) -> _Run:
+        """Run once with a traced number; the right end of the space belongs to the last piece."""
+        lo, hi = self.space.interval.span
+        tracer = Tracer(min(float(value), math.nextafter(hi, -math.inf)), lo, hi)
+        output = plain(self._call(tracer.variable(), alpha))
+        if not isinstance(output, Traced):
+            return _Run(*tracer.interval, (_validate.number("the returned loss", output), 0.0))
+        if output.ndim or not output.affine:
+            raise TracingError(
+                f"a traced function must return a number or an affine value of rho, got {output!r}: return a "
+                f"plain number, or use sb.BlackBox"
+            )
+        return _Run(*tracer.interval, tuple(output.c.tolist()))
+
+    def __repr__(self) -> str:
+        return f"<problem of {self.family!r}>"
+
+
+def _function(runs: list[_Run]) -> Piecewise:
+    """Return the function of consecutive runs: constant if all outputs are."""
+    edges = [runs[0].lo, *(run.hi for run in runs)]
+    if all(run.output[1] == 0.0 for run in runs):
+        return PiecewiseConstant(edges, [run.output[0] for run in runs])
+    left, right = ([a + b * x for (*_, (a, b)), x in zip(runs, ends, strict=True)]
+                   for ends in (edges[:-1], edges[1:]))  # fmt: skip
+    return PiecewiseLinear(edges, left, right)
+
+
+def _kept(value: Any) -> Any:
+    """Return an argument that can be used by several runs."""
+    return list(value) if isinstance(value, Iterator) else value
+
+
+def _fresh(values: Any) -> list[Any]:
+    """Return arguments with copies of random generators, so that all runs draw the same numbers."""
+    kinds = (np.random.Generator, np.random.RandomState)
+    return [copy.deepcopy(value) if isinstance(value, kinds) else value for value in values]
