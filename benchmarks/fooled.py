@@ -6,15 +6,30 @@ places: mean and worst regret of the default over seeds, and the mean of the bes
 (A) is quiet, the other (B) is noisier and better. On `phases`, A costs 0.5, and B costs 1 in the first
 eleventh of the rounds and 0 afterwards. Variants: places exchanged, 11 pieces, an integer knob.
 growth: regret at 500, 2,000 and 8,000 rounds, and the exponent of its growth.
+search: hill climbing over streams of two and three places, each constant, uniform or Bernoulli in two phases,
+for the largest quotient of the regret of the default and of `baseline=None` at 2,000 rounds, both plus 10.
+The streams found are judged with other seeds.
+information: regret with intervals over that with single losses, and with a probe over that without, on
+streams of the suite (`--streams`) and on a file of step functions on [0, 1] (`--functions`: ptr, left, val).
+constants: regret with half and with twice each constant of the rule, over that of the rule as it is, on two
+streams of the suite and on two places; each in a process of its own.
 """
 
 from __future__ import annotations
 
 import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from measure import at_most, number, run_parts, say, table
+from measure import at_most, choose, number, run_parts, say, table
+from playing import RECIPES, Stream, default, load, play
 
 import semibandit as sb
 
@@ -64,7 +79,7 @@ def regret(learner: Any, places: tuple[Any, Any], pieces: int = 2) -> float:
     return paid - min(float(place.sum()) for place in places)
 
 
-def places(seeds: int, rounds: int = 2000) -> None:
+def places(seeds: int, rounds: int = 2000, **_: Any) -> None:
     rows = []
     for kind in (*KINDS, PHASES):
         n = 550 if kind == PHASES else rounds
@@ -84,7 +99,7 @@ def places(seeds: int, rounds: int = 2000) -> None:
     table("fooled", ["stream", "mean", "worst", "best other, mean"], rows)
 
 
-def growth(seeds: int) -> None:
+def growth(seeds: int, **_: Any) -> None:
     rows = []
     for kind in KINDS:
         means = []
@@ -98,5 +113,191 @@ def growth(seeds: int) -> None:
     table("fooled-growth", ["stream", "500 rounds", "2,000", "8,000", "exponent"], rows)
 
 
+# -- a search for streams that fool the default ----------------------------------------------------------
+
+SLACK = 10.0  # added to both regrets: quotients of small regrets say nothing
+
+# A place has a kind and a mean for each of two phases; the first phase ends after a fraction of the rounds.
+Place = tuple[str, float, float]
+Found = tuple[float, tuple[Place, ...]]
+
+
+def draw_place(rng: Any) -> Place:
+    kind = str(rng.choice(["constant", "uniform", "Bernoulli"]))
+    first = float(rng.choice(np.linspace(0.1, 0.9, 9)))
+    return kind, first, first if rng.random() < 0.5 else float(rng.choice(np.linspace(0.0, 1.0, 11)))
+
+
+def draw_stream(rng: Any) -> Found:
+    end = float(rng.choice([0.02, 0.05, 0.1, 0.2, 0.5]))
+    return end, tuple(draw_place(rng) for _ in range(int(rng.integers(2, 4))))
+
+
+def changed(found: Found, rng: Any) -> Found:
+    """Return the stream with one place drawn anew, or with another end of the first phase, or reordered."""
+    end, places = found
+    choice = rng.integers(4)
+    if choice == 0:
+        return draw_stream(rng)[0], places
+    if choice == 1:
+        return end, places[::-1]
+    i = int(rng.integers(len(places)))
+    return end, (*places[:i], draw_place(rng), *places[i + 1 :])
+
+
+def losses_of(found: Found, rounds: int, seed: int) -> Any:
+    """Return the losses of the places, a row each."""
+    end, places = found
+    u = np.random.default_rng([seed, 6]).random((len(places), rounds))
+    late = np.arange(rounds) >= end * rounds
+    rows = []
+    for (kind, first, then), noise in zip(places, u, strict=True):
+        mean = np.where(late, then, first)
+        width = np.minimum(mean, 1.0 - mean)
+        drawn = {"constant": mean, "uniform": mean + width * (2.0 * noise - 1.0), "Bernoulli": noise < mean}
+        rows.append(drawn[kind] * 1.0)
+    return np.array(rows)
+
+
+def regret_on(learner: Any, rows: Any) -> float:
+    """Play a game on places of equal width."""
+    paid, n = 0.0, len(rows)
+    for column in rows.T.tolist():
+        trial = learner.ask()
+        i = min(int(trial.rho * n), n - 1)
+        paid += column[i]
+        learner.tell(trial, sb.PiecewiseConstant([i / n, (i + 1) / n], [column[i]]))
+    return paid - float(rows.sum(axis=1).min())
+
+
+def fooled_by(found: Found, seeds: range, rounds: int = 2000) -> tuple[float, float, float]:
+    """Return the mean regrets of the default and of `baseline=None`, and their quotient with the slack."""
+    games = [(losses_of(found, rounds, seed), seed) for seed in seeds]
+    ours = statistics.fmean(regret_on(sb.Exp3Set(UNIT, seed=seed), rows) for rows, seed in games)
+    theirs = statistics.fmean(regret_on(OTHERS["baseline=None"](seed), rows) for rows, seed in games)
+    return ours, theirs, (max(ours, 0.0) + SLACK) / (max(theirs, 0.0) + SLACK)
+
+
+def described(found: Found) -> str:
+    end, places = found
+    return f"{end:g}: " + "; ".join(f"{kind} {a:.1f}, {b:.1f}" for kind, a, b in places)
+
+
+def search(seeds: int, tries: int, **_: Any) -> None:
+    rng = np.random.default_rng(1)
+    tried: dict[Found, float] = {}
+    for attempt in range(tries):
+        climbing = attempt >= tries // 2
+        found = changed(max(tried, key=tried.__getitem__), rng) if climbing else draw_stream(rng)
+        tried.setdefault(found, fooled_by(found, range(100, 103))[2])
+    worst = sorted(tried, key=tried.__getitem__, reverse=True)[:5]
+    judged = [fooled_by(found, range(seeds)) for found in worst]
+    rows = [
+        [described(found), number(a), number(b), f"{quotient:.2f}"]
+        for found, (a, b, quotient) in zip(worst, judged, strict=True)
+    ]
+    head = ["end of the first phase: places, means in both phases", "default", "baseline=None", "quotient"]
+    table("fooled-search", head, rows)
+    at_most("largest quotient found", max(quotient for *_, quotient in judged), 2.0)
+
+
+# -- more information -----------------------------------------------------------------------------------
+
+
+def functions_of(path: str) -> Stream:
+    """Return the step functions of a file: function q has pieces ptr[q] ... ptr[q + 1] - 1."""
+    with np.load(path) as kept:
+        ptr, left, values = kept["ptr"].tolist(), kept["left"], kept["val"]
+    parts = [(np.append(left[a:b], 1.0), values[a:b]) for a, b in pairwise(ptr)]
+    problems = [sb.Explicit(sb.PiecewiseConstant(edges, values)) for edges, values in parts]
+    return Stream("functions", problems, keeps_order=False)
+
+
+def mean_regret(stream: Stream, seeds: int, **options: Any) -> float:
+    return statistics.fmean(
+        sum(play(default(len(stream), seed), stream.game(seed), **options)) - stream.best
+        for seed in range(seeds)
+    )
+
+
+def information(seeds: int, streams: str | None, functions: str | None, **_: Any) -> None:
+    chosen = [load(name, RECIPES[name]) for name in choose(streams, RECIPES)]
+    if functions is not None:
+        chosen.append(functions_of(functions))
+    rows = []
+    for stream in chosen:
+        single = mean_regret(stream, seeds, feedback="bandit")
+        intervals = mean_regret(stream, seeds)
+        probe = mean_regret(stream, seeds, probes=1)
+        at_most(f"{stream.name}: intervals", intervals, round(1.05 * single, 1))
+        at_most(f"{stream.name}: 1 probe", probe, round(intervals, 1))
+        rows.append([stream.name, number(single), number(intervals), number(probe)])
+    table("fooled-information", ["regret with", "single losses", "intervals", "intervals, 1 probe"], rows)
+
+
+# -- constants ------------------------------------------------------------------------------------------
+
+CONSTANTS = (
+    "LOOK", "FLOOR", "SURE", "AGE", "SAFE_SHARE", "DOUBT", "KEPT", "COARSE", "SHRINK", "OPTIMISM",
+)  # fmt: skip
+GAMES: dict[str, Callable[[int], float]] = {
+    "mixed": lambda seed: on_suite("mixed", seed),
+    "iris": lambda seed: on_suite("iris", seed),
+    "independent-set": lambda seed: on_suite("independent-set", seed),
+    KINDS[0]: lambda seed: on_places(KINDS[0], 2000, seed),
+    KINDS[3]: lambda seed: on_places(KINDS[3], 2000, seed),
+    PHASES: lambda seed: on_places(PHASES, 550, seed),
+}
+
+
+def on_suite(name: str, seed: int) -> float:
+    stream = load(name, RECIPES[name])
+    return sum(play(default(len(stream), seed), stream.game(seed))) - stream.best
+
+
+def on_places(kind: str, rounds: int, seed: int) -> float:
+    return regret(sb.Exp3Set(UNIT, seed=seed), losses(kind, rounds, seed)[:: 1 - 2 * (seed % 2)])
+
+
+def with_constant(name: str, factor: float, seeds: int) -> list[float]:
+    """Return the mean regrets of all games in a process that compiles the rule with a changed constant."""
+    code = (
+        "import fooled, statistics; from semibandit.weights import _local_rule, local\n"
+        f"for module in (_local_rule, local):\n    if hasattr(module, {name!r}):\n"
+        f"        setattr(module, {name!r}, {factor} * getattr(module, {name!r}))\n"
+        f"print(*(statistics.fmean(map(game, range({seeds}))) for game in fooled.GAMES.values()))"
+    )
+    with tempfile.TemporaryDirectory() as cache:  # the machine code contains the constants
+        path = os.pathsep.join([os.path.dirname(__file__), *sys.path])
+        environment = os.environ | {"NUMBA_CACHE_DIR": cache, "PYTHONPATH": path}
+        run = subprocess.run(
+            [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, check=True
+        )
+    return [float(word) for word in run.stdout.split()]
+
+
+def constants(seeds: int, **_: Any) -> None:
+    rows = [["as it is", *map(number, with_constant("LOOK", 1.0, seeds))]]
+    for name in CONSTANTS:
+        for factor, word in ((0.5, "half"), (2.0, "twice")):
+            say(f"{word} {name}")
+            rows.append([f"{word} `{name}`", *map(number, with_constant(name, factor, seeds))])
+    table("fooled-constants", ["mean regret", *GAMES], rows)
+
+
 if __name__ == "__main__":
-    run_parts({"places": places, "growth": growth}, __doc__, "fooled-targets", seeds=20)
+    run_parts(
+        {
+            "places": places,
+            "growth": growth,
+            "search": search,
+            "information": information,
+            "constants": constants,
+        },
+        __doc__,
+        "fooled-targets",
+        seeds=20,
+        tries=40,
+        streams=None,
+        functions=None,
+    )

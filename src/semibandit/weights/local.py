@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LocalPieces"]
 
+SHRINK = 4.0  # weight of the parent's mean, in looks
+OPTIMISM = 0.6  # standard deviations by which an unobserved piece is lowered
 _SHORT_GAME = 7.0  # ln of about a thousand rounds
 _ROOM = 24  # spare columns for the pieces that a round may add
 _CHANGING = "_a", "_tree", "_sums"  # arrays that a step changes in place
@@ -203,7 +205,7 @@ class LocalPieces:
             shrink, optimism = 5.0, 1.0
             doubt = 1.2 * math.sqrt(max(math.log1p(self._sums[rules.TOLD]) - _SHORT_GAME, 0.0))
         else:
-            shrink, optimism = 4.0, 0.6
+            shrink, optimism = SHRINK, OPTIMISM
         # A single loss is taken to hold on its cell; on rows, the cells beside it share its node.
         exact = feedback.whole or (single and not rows)
         return rules.Config(
