@@ -1,209 +1,258 @@
-"""Comparisons of traced values, and the interval of ρ on which they come out the same.
+"""Comparisons of functions of ρ, and the interval on which their results stay the same.
 
-A row holds the coefficients of one value. Two columns: the affine value a + bρ. Five columns (k, p, q, a, b):
-the power k·(p/q)^ρ·exp(a + bρ), whose logarithm is affine for k > 0.
+An array of n functions has a row per coefficient and a column per function. Two rows (a, b): the lines a + bρ.
+Five rows (k, p, q, a, b): the powers k·(p/q)^ρ·exp(a + bρ), with p, q > 0.
 
-Two rows cross at c = (difference of constants) / (difference of slopes). As in the greedy order of knapsack
-(`families.greedy.order`), c is correctly rounded to 43 significant bits, from differences in double-double
-arithmetic. A comparison at ρ is decided by ρ >= c, never by rounded values, so that all ρ agree on c, and
-lines that meet in one point swap at one double.
+Two functions are equal at one ρ at most. This crossing is a pure function of both, correctly rounded to 43
+significant bits; a comparison at ρ is "ρ >= crossing", never one of rounded values. So all ρ agree on every
+crossing, the order at a ρ is transitive, and functions that meet in one point swap at one double (see
+`families.greedy.order`). At the crossing the order just right of it holds.
+
+`bounds` holds (ρ, lo, hi): all comparisons so far have the same results on [lo, hi).
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
 from semibandit import _numerics as dd
 from semibandit._jit import inner, kernel
 from semibandit._validate import FloatArray, IntArray
-from semibandit.families.greedy.order import _log_ratio_exact, _round
+from semibandit.families.greedy.order import _log_ratio_exact, critical, nearer, rounded
+from semibandit.families.lines import crossing
 
-# Scores that differ by more than this share of their terms have the order of their values: the share covers
+# Values that differ by more than this share of their terms have the order of their values: the share covers
 # rounding errors and the rounding of crossings to 43 bits.
 _CLOSE = 2.0**-40
-# Differences of double-double sums below this share of their terms are zero: errors are near 2^-100.
+# Differences in double-double arithmetic below this share of their terms are rounding errors.
 _ZERO = 2.0**-92
+_QUOTIENT_ERROR = 2.0**-50
+# Insertion sort is replaced by merging after this many moves per element.
+_MOST_MOVES = 16
 
 
 @inner
-def _line(row: Any) -> tuple[float, float]:
-    """Return constant and slope of a row, or of the logarithm of its absolute value."""
-    if row.size == 2:
-        return row[0], row[1]
-    constant = row[3] + (math.log(abs(row[0])) if row[0] != 0.0 else 0.0)
-    slope = row[4]
-    if row[1] != 1.0:
-        slope += math.log(row[1])
-    if row[2] != 1.0:
-        slope -= math.log(row[2])
-    return constant, slope
+def _lines(c: FloatArray) -> FloatArray:
+    """Return a line for each function, its value or the logarithm of its absolute value, and its sign."""
+    n = c.shape[1]
+    x = np.empty((3, n))
+    for i in range(n):
+        if c.shape[0] == 2:
+            x[0, i], x[1, i], x[2, i] = c[0, i], c[1, i], 1.0
+            continue
+        k, p, q = c[0, i], c[1, i], c[2, i]
+        x[2, i] = np.sign(k)
+        x[0, i] = c[3, i] + (math.log(abs(k)) if abs(k) != 1.0 and k != 0.0 else 0.0)
+        x[1, i] = c[4, i] + (math.log(p) if p != 1.0 else 0.0) - (math.log(q) if q != 1.0 else 0.0)
+    for i in range(n):
+        if math.isnan(x[0, i]) or math.isnan(x[2, i]) or not math.isfinite(x[1, i]):
+            raise ValueError("not a number")
+    return x
 
 
 @inner
-def _settled(high: float, low: float, size: float) -> tuple[float, float]:
-    """Return a double-double difference, or zero if it is a rounding error of terms of this size."""
+def _apart(x: FloatArray, i: int, y: FloatArray, j: int, lo: float, hi: float) -> float:
+    """Return the sign of x_i - y_j if values in double precision show it on all of [lo, hi], else 0."""
+    a, b = x[0, i] - y[0, j], x[1, i] - y[1, j]
+    far = max(abs(lo), abs(hi))
+    size = _CLOSE * (abs(x[0, i]) + abs(y[0, j]) + far * (abs(x[1, i]) + abs(y[1, j])))
+    left, right = a + lo * b, a + hi * b
+    if left > size and right > size:
+        return 1.0
+    if left < -size and right < -size:
+        return -1.0
+    return 0.0
+
+
+@inner
+def _log_difference(c: FloatArray, i: int, d: FloatArray, j: int, slope: bool) -> tuple[float, float]:
+    """Return the difference of the constants, or of the slopes, of log |c_i| and log |d_j|."""
+    row = 4 if slope else 3
+    high, low = dd.two_sum(c[row, i], -d[row, j])
+    size = max(abs(c[row, i]), abs(d[row, j]))
+    for source in range(1 if slope else 0, 3 if slope else 1):
+        u, v = abs(c[source, i]), abs(d[source, j])
+        if u != v:
+            h, l = _log_ratio_exact(v, u) if source == 2 else _log_ratio_exact(u, v)
+            size = max(size, abs(h))
+            high, low = dd.add(high, low, h, l)
     if abs(high) <= _ZERO * size:
         return 0.0, 0.0
     return high, low
 
 
 @inner
-def _difference(x: Any, y: Any, scale: int) -> tuple[float, float]:
-    """Return the difference of the constants (scale = 0) or of the slopes (1) of two rows, double-double."""
-    if x.size == 2:
-        return dd.two_sum(x[scale], -y[scale])
-    high, low = dd.two_sum(x[3 + scale], -y[3 + scale])
-    size = max(abs(x[3 + scale]), abs(y[3 + scale]))
-    if scale == 0:
-        h, l = _log_ratio_exact(abs(x[0]), abs(y[0]))
-        size += abs(h)
-        high, low = dd.add(high, low, h, l)
-    else:
-        for column in range(1, 3):
-            if x[column] != y[column]:
-                h, l = _log_ratio_exact(x[column], y[column])
-                if column == 2:
-                    h, l = -h, -l
-                size += abs(h)
-                high, low = dd.add(high, low, h, l)
-    return _settled(high, low, size)
-
-
-@inner
-def _cross(x: Any, y: Any) -> tuple[float, float, float]:
-    """Return the rounded crossing of two rows of one sign, and the signs of x - y left and right of it."""
-    ah, al = _difference(x, y, 0)
-    bh, bl = _difference(x, y, 1)
+def _cross_powers(c: FloatArray, i: int, d: FloatArray, j: int) -> tuple[float, float]:
+    """Return the crossing of |c_i| and |d_j|, and the sign of |c_i| - |d_j| right of it."""
+    ki, kj, same_p, same_q = abs(c[0, i]), abs(d[0, j]), c[1, i] == d[1, j], c[2, i] == d[2, j]
+    if c[3, i] == d[3, j] and c[4, i] == d[4, j] and (same_p or same_q):
+        if same_p and same_q:
+            return -np.inf, float(np.sign(ki - kj))
+        if same_p:
+            return critical(ki, c[2, i], kj, d[2, j]), (1.0 if c[2, i] < d[2, j] else -1.0)
+        return -critical(ki, c[1, i], kj, d[1, j]) + 0.0, (1.0 if c[1, i] > d[1, j] else -1.0)
+    ah, al = _log_difference(c, i, d, j, False)
+    bh, bl = _log_difference(c, i, d, j, True)
     if bh == 0.0:
-        sign = 1.0 if ah > 0.0 else (-1.0 if ah < 0.0 else 0.0)
-        return -np.inf, sign, sign
-    sign = 1.0 if bh > 0.0 else -1.0
+        return -np.inf, float(np.sign(ah))
+    after = float(np.sign(bh))
     if ah == 0.0:
-        return 0.0, -sign, sign
+        return 0.0, after
     high, low = dd.divide(-ah, -al, bh, bl)
-    below = _round(high)
-    # The second part decides where the first lies on the boundary between two roundings.
-    if low != 0.0 and abs(high - below) > 0.0:
-        step = math.ldexp(1.0, math.frexp(high)[1] - 43)
-        if abs(abs(high - below) - 0.5 * step) == 0.0:
-            below = high + math.copysign(0.5 * step, low)
-    return below, -sign, sign
+    error = abs(high) * _QUOTIENT_ERROR
+    return nearer(high, low, rounded(high - error), rounded(high + error)), after
 
 
 @inner
-def compare(x: Any, y: Any, bounds: FloatArray) -> float:
-    """Return the sign of x - y just right of ρ, and narrow the interval in bounds = (ρ, lo, hi) to it."""
-    rho, lo, hi = bounds[0], bounds[1], bounds[2]
-    flip = 1.0
-    if x.size == 5:
-        sx, sy = np.sign(x[0]), np.sign(y[0])
-        if sx != sy or sx == 0.0:
-            return float(np.sign(sx - sy))
-        flip = sx
-    if math.isinf(x[0]) or math.isinf(y[0]):
-        return 1.0 if x[0] > y[0] else (-1.0 if x[0] < y[0] else 0.0)
-    xa, xb = _line(x)
-    ya, yb = _line(y)
-    size = _CLOSE * (abs(xa) + abs(ya) + max(abs(lo), abs(hi)) * (abs(xb) + abs(yb)))
-    left, right = (xa - ya) + lo * (xb - yb), (xa - ya) + hi * (xb - yb)
-    if left > size and right > size:  # one sign on the whole interval
-        return flip
-    if left < -size and right < -size:
-        return -flip
-    at, before, after = _cross(x, y)
-    if rho >= at:
-        bounds[1] = max(lo, at)
-        return flip * after
-    bounds[2] = min(hi, at)
-    return flip * before
+def _cross(c: FloatArray, x: FloatArray, i: int, d: FloatArray, y: FloatArray, j: int) -> tuple[float, float]:
+    """Return the crossing of c_i and d_j, and the sign of c_i - d_j right of it; -inf if they never cross."""
+    if x[2, i] != y[2, j] or x[2, i] == 0.0:
+        return -np.inf, float(np.sign(x[2, i] - y[2, j]))
+    if math.isinf(x[0, i]) or math.isinf(y[0, j]):
+        sign = 1.0 if x[0, i] > y[0, j] else (-1.0 if x[0, i] < y[0, j] else 0.0)
+        return -np.inf, sign * x[2, i]
+    if c.shape[0] == 2:
+        if c[1, i] == d[1, j]:
+            return -np.inf, float(np.sign(c[0, i] - d[0, j]))
+        return crossing(c[0, i], c[1, i], d[0, j], d[1, j]), (1.0 if c[1, i] > d[1, j] else -1.0)
+    at, after = _cross_powers(c, i, d, j)
+    return at, after * x[2, i]
 
 
 @inner
-def _sign(x: Any, y: Any, rho: float, scratch: FloatArray) -> float:
-    """Return the sign of x - y just right of rho."""
-    scratch[0] = scratch[1] = scratch[2] = rho
-    return compare(x, y, scratch)
+def _sign(c: FloatArray, x: FloatArray, i: int, d: FloatArray, y: FloatArray, j: int, rho: float) -> float:
+    """Return the sign of c_i - d_j just right of rho."""
+    if x[2, i] == y[2, j]:
+        found = _apart(x, i, y, j, rho, rho)
+        if found != 0.0:
+            return found * x[2, i]
+    at, after = _cross(c, x, i, d, y, j)
+    return after if rho >= at else -after
+
+
+@inner
+def _compare(
+    c: FloatArray, x: FloatArray, i: int, d: FloatArray, y: FloatArray, j: int, bounds: FloatArray
+) -> float:
+    """Return the sign of c_i - d_j just right of ρ, and narrow the interval to where it is the same."""
+    if x[2, i] == y[2, j]:
+        found = _apart(x, i, y, j, bounds[1], bounds[2])
+        if found != 0.0:
+            return found * x[2, i]
+    at, after = _cross(c, x, i, d, y, j)
+    if bounds[0] >= at:
+        bounds[1] = max(bounds[1], at)
+        return after
+    bounds[2] = min(bounds[2], at)
+    return -after
 
 
 @kernel
-def signs(x: FloatArray, y: FloatArray, bounds: FloatArray) -> FloatArray:
-    """Return the signs of x - y row by row; narrow the interval."""
-    out = np.empty(len(x))
-    for i in range(len(x)):
-        out[i] = compare(x[i], y[i], bounds)
+def signs(c: FloatArray, d: FloatArray, bounds: FloatArray) -> FloatArray:
+    """Return the signs of c - d; narrow the interval."""
+    n = c.shape[1]
+    x, y, out = _lines(c), _lines(d), np.empty(n)
+    for i in range(n):
+        out[i] = _compare(c, x, i, d, y, i, bounds)
     return out
 
 
 @kernel
-def scores(rows: FloatArray, rho: float) -> FloatArray:
-    """Return numbers in the order of the values at rho, up to rounding, for values of one sign."""
-    out = np.empty(len(rows))
-    for i in range(len(rows)):
-        constant, slope = _line(rows[i])
-        out[i] = constant + rho * slope
-        if rows.shape[1] == 5:
-            if rows[i, 0] <= 0.0:
-                out[i] = -out[i] if rows[i, 0] < 0.0 else 0.0
+def signs_at(c: FloatArray, d: FloatArray, rho: float) -> FloatArray:
+    """Return the signs of c - d just right of rho."""
+    n = c.shape[1]
+    x, y, out = _lines(c), _lines(d), np.empty(n)
+    for i in range(n):
+        out[i] = _sign(c, x, i, d, y, i, rho)
     return out
 
 
 @kernel
-def settle(rows: FloatArray, order: IntArray, bounds: FloatArray) -> IntArray:
-    """Bring a nearly sorted order into the exact order just right of ρ, stable; narrow the interval.
+def extremes(c: FloatArray, n: int, direction: float, bounds: FloatArray) -> IntArray:
+    """Return the first largest (direction = 1) or smallest (-1) of each run of n functions; narrow."""
+    x, rho = _lines(c), bounds[0]
+    out = np.empty(c.shape[1] // n, np.int64)
+    for lane in range(out.size):
+        start = lane * n
+        best = start
+        for i in range(start + 1, start + n):
+            if direction * _sign(c, x, i, c, x, best, rho) > 0.0:
+                best = i
+        for i in range(start, start + n):
+            _compare(c, x, i, c, x, best, bounds)
+        out[lane] = best - start
+    return out
 
-    O(n) if the order is right already, otherwise a merge sort. Neighbours alone limit the interval: the next
-    two values to swap are neighbours.
+
+# -- orders ----------------------------------------------------------------------------------------------
+
+
+@kernel
+def keys(c: FloatArray, rho: float) -> tuple[FloatArray, FloatArray, bool]:
+    """Return the lines, numbers in the order of the functions at rho up to rounding, and whether signs differ."""
+    x, n = _lines(c), c.shape[1]
+    out, mixed = np.empty(n), False
+    for i in range(n):
+        out[i] = x[2, i] * (x[0, i] + rho * x[1, i]) if x[2, i] != 0.0 else 0.0
+        mixed = mixed or x[2, i] != x[2, 0]
+    return x, out, mixed
+
+
+@kernel
+def arrange(c: FloatArray, x: FloatArray, order: IntArray, rho: float) -> None:
+    """Bring a nearly sorted order into the exact ascending order just right of rho; equal ones by index.
+
+    Insertion, O(n) where the order is nearly right already; once that has moved too much, O(n log n).
     """
-    n = order.size
-    rho, scratch = bounds[0], np.empty(3)
-    for p in range(n - 1):
-        sign = _sign(rows[order[p]], rows[order[p + 1]], rho, scratch)
-        if sign > 0.0 or (sign == 0.0 and order[p] > order[p + 1]):
-            order = _merge_sort(rows, rho, scratch)
-            break
-    for p in range(n - 1):
-        compare(rows[order[p]], rows[order[p + 1]], bounds)
-    return order
+    n, moves = order.size, 0
+    for p in range(1, n):
+        item, q = order[p], p
+        while q > 0 and _before(c, x, item, order[q - 1], rho):
+            order[q] = order[q - 1]
+            q -= 1
+        order[q] = item
+        moves += p - q
+        if moves > _MOST_MOVES * n:
+            _merge_sort(c, x, order, rho)
+            return
 
 
 @inner
-def _merge_sort(rows: FloatArray, rho: float, scratch: FloatArray) -> IntArray:
-    """Return the stable order of all rows, bottom up."""
-    n = len(rows)
-    order, other = np.arange(n), np.empty(n, np.int64)
-    width = 1
+def _before(c: FloatArray, x: FloatArray, i: int, j: int, rho: float) -> bool:
+    sign = _sign(c, x, i, c, x, j, rho)
+    return bool(sign < 0.0 or (sign == 0.0 and i < j))
+
+
+@inner
+def _merge_sort(c: FloatArray, x: FloatArray, order: IntArray, rho: float) -> None:
+    """Sort bottom up."""
+    n, width = order.size, 1
     while width < n:
+        source = order.copy()
         for start in range(0, n, 2 * width):
             mid, stop = min(start + width, n), min(start + 2 * width, n)
             i, j = start, mid
             for out in range(start, stop):
-                if j == stop or (i < mid and _sign(rows[order[i]], rows[order[j]], rho, scratch) <= 0.0):
-                    other[out] = order[i]
-                    i += 1
-                else:
-                    other[out] = order[j]
+                if i == mid or (j < stop and _before(c, x, source[j], source[i], rho)):
+                    order[out] = source[j]
                     j += 1
-        order, other = other, order
+                else:
+                    order[out] = source[i]
+                    i += 1
         width *= 2
-    return order
 
 
 @kernel
-def extreme(rows: FloatArray, direction: float, bounds: FloatArray) -> int:
-    """Return the first of the largest (direction = 1) or smallest (-1) rows; narrow the interval."""
-    best, scratch = 0, np.empty(3)
-    for i in range(1, len(rows)):
-        if direction * _sign(rows[i], rows[best], bounds[0], scratch) > 0.0:
-            best = i
-    split(rows, best, bounds)
-    return best
+def keep_order(c: FloatArray, x: FloatArray, order: IntArray, bounds: FloatArray) -> None:
+    """Narrow the interval to where the order is the same: the next two functions to swap are neighbours."""
+    for p in range(1, order.size):
+        _compare(c, x, order[p], c, x, order[p - 1], bounds)
 
 
 @kernel
-def split(rows: FloatArray, pivot: int, bounds: FloatArray) -> FloatArray:
-    """Return the sign of each row minus the pivot; narrow the interval."""
-    out = np.empty(len(rows))
-    for i in range(len(rows)):
-        out[i] = compare(rows[i], rows[pivot], bounds)
-    return out
+def keep_sides(c: FloatArray, x: FloatArray, pivot: int, bounds: FloatArray) -> None:
+    """Narrow the interval to where the same functions are below and above the pivot."""
+    for i in range(c.shape[1]):
+        _compare(c, x, i, c, x, pivot, bounds)
+
+
