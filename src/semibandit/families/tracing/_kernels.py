@@ -51,12 +51,10 @@ def _lines(c: FloatArray) -> FloatArray:
 
 
 @inner
-def _apart(x: FloatArray, i: int, y: FloatArray, j: int, lo: float, hi: float) -> float:
-    """Return the sign of x_i - y_j if values in double precision show it on all of [lo, hi], else 0."""
-    a, b = x[0, i] - y[0, j], x[1, i] - y[1, j]
-    far = max(abs(lo), abs(hi))
-    size = _CLOSE * (abs(x[0, i]) + abs(y[0, j]) + far * (abs(x[1, i]) + abs(y[1, j])))
-    left, right = a + lo * b, a + hi * b
+def _apart(ai: float, bi: float, aj: float, bj: float, lo: float, hi: float) -> float:
+    """Return the sign of (ai + bi·ρ) - (aj + bj·ρ) if double precision shows it on all of [lo, hi], else 0."""
+    size = _CLOSE * (abs(ai) + abs(aj) + max(abs(lo), abs(hi)) * (abs(bi) + abs(bj)))
+    left, right = (ai - aj) + lo * (bi - bj), (ai - aj) + hi * (bi - bj)
     if left > size and right > size:
         return 1.0
     if left < -size and right < -size:
@@ -123,7 +121,7 @@ def _cross(c: FloatArray, x: FloatArray, i: int, d: FloatArray, y: FloatArray, j
 def _sign(c: FloatArray, x: FloatArray, i: int, d: FloatArray, y: FloatArray, j: int, rho: float) -> float:
     """Return the sign of c_i - d_j just right of rho."""
     if x[2, i] == y[2, j]:
-        found = _apart(x, i, y, j, rho, rho)
+        found = _apart(x[0, i], x[1, i], y[0, j], y[1, j], rho, rho)
         if found != 0.0:
             return found * x[2, i]
     at, after = _cross(c, x, i, d, y, j)
@@ -136,7 +134,7 @@ def _compare(
 ) -> float:
     """Return the sign of c_i - d_j just right of ρ, and narrow the interval to where it is the same."""
     if x[2, i] == y[2, j]:
-        found = _apart(x, i, y, j, bounds[1], bounds[2])
+        found = _apart(x[0, i], x[1, i], y[0, j], y[1, j], bounds[1], bounds[2])
         if found != 0.0:
             return found * x[2, i]
     at, after = _cross(c, x, i, d, y, j)
@@ -207,6 +205,8 @@ def arrange(c: FloatArray, x: FloatArray, order: IntArray, rho: float) -> None:
     n, moves = order.size, 0
     for p in range(1, n):
         item, q = order[p], p
+        if _rises(x, order[p - 1], item, rho, rho):
+            continue
         while q > 0 and _before(c, x, item, order[q - 1], rho):
             order[q] = order[q - 1]
             q -= 1
@@ -215,6 +215,14 @@ def arrange(c: FloatArray, x: FloatArray, order: IntArray, rho: float) -> None:
         if moves > _MOST_MOVES * n:
             _merge_sort(c, x, order, rho)
             return
+
+
+@inner
+def _rises(x: FloatArray, i: int, j: int, lo: float, hi: float) -> bool:
+    """Return whether double precision shows that function i is below function j on all of [lo, hi]."""
+    if x[2, i] != x[2, j] or x[2, i] == 0.0:
+        return bool(x[2, i] < x[2, j])
+    return _apart(x[0, j], x[1, j], x[0, i], x[1, i], lo, hi) == x[2, i]
 
 
 @inner
@@ -246,7 +254,8 @@ def _merge_sort(c: FloatArray, x: FloatArray, order: IntArray, rho: float) -> No
 def keep_order(c: FloatArray, x: FloatArray, order: IntArray, bounds: FloatArray) -> None:
     """Narrow the interval to where the order is the same: the next two functions to swap are neighbours."""
     for p in range(1, order.size):
-        _compare(c, x, order[p], c, x, order[p - 1], bounds)
+        if not _rises(x, order[p - 1], order[p], bounds[1], bounds[2]):
+            _compare(c, x, order[p], c, x, order[p - 1], bounds)
 
 
 @kernel

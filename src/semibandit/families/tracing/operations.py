@@ -147,7 +147,7 @@ def _of_one(k: Any, y: Any) -> Any:
 
 def _exponential(base: Any, y: Traced) -> Traced:
     """Return base**y for a line y; the base is kept as it is for the exponents ρ + c and c - ρ."""
-    if not np.min(base, initial=np.inf) > 0.0:
+    if not (base.min() if isinstance(base, np.ndarray) and base.size else base) > 0.0:
         raise TracingError("a power of rho needs a positive base: leave out what is 0 or negative")
     a, b = y.parts
     shape = common_shape(np.shape(base), y.shape)

@@ -272,6 +272,8 @@ class TracedProblem:
 
 def _function(runs: list[_Run]) -> Piecewise:
     """Return the function of consecutive runs: constant if all losses are."""
+    if len(runs) == 1 and runs[0].loss[1] == 0.0:
+        return PiecewiseConstant.constant(runs[0].lo, runs[0].hi, runs[0].loss[0])
     edges = [runs[0].lo, *(run.hi for run in runs)]
     if all(run.loss[1] == 0.0 for run in runs):
         return PiecewiseConstant(edges, [run.loss[0] for run in runs])
