@@ -211,4 +211,7 @@ FUNCTIONS |= {
         np.kron, np.einsum, np.convolve, np.diag, np.tril, np.triu,
     )
 }  # fmt: skip
+UFUNCS[np.matmul] = _linear(np.matmul)
+Traced.__matmul__ = lambda x, y: UFUNCS[np.matmul](x, y)  # type: ignore[attr-defined]
+Traced.__rmatmul__ = lambda x, y: UFUNCS[np.matmul](y, x)  # type: ignore[attr-defined]
 FUNCTIONS |= {f: _on_truth(f) for f in (np.any, np.all, np.nonzero, np.flatnonzero, np.count_nonzero)}

@@ -147,7 +147,7 @@ def _of_one(k: Any, y: Any) -> Any:
 
 def _exponential(base: Any, y: Traced) -> Traced:
     """Return base**y for a line y; the base is kept as it is for the exponents ρ + c and c - ρ."""
-    if not (base.min() if isinstance(base, np.ndarray) and base.size else base) > 0.0:
+    if np.size(base) and not (base.min() if isinstance(base, np.ndarray) else base) > 0.0:
         raise TracingError("a power of rho needs a positive base: leave out what is 0 or negative")
     a, b = y.parts
     shape = common_shape(np.shape(base), y.shape)
@@ -174,17 +174,6 @@ def _log(x: Any) -> Any:
     if np.any(np.less_equal(k, 0.0)):
         raise TracingError("the logarithm of a value that depends on rho needs positive values: use np.abs")
     return _of(x, (_plus(a, np.log(k)), _plus(b, np.log(p) - np.log(q))), x.shape)
-
-
-def _matmul(x: Any, y: Any) -> Any:
-    x, y = plain(x), plain(y)
-    if isinstance(x, Traced) and isinstance(y, Traced):
-        raise TracingError(f"a product of two values that depend on rho is not a line: {HELP}")
-    traced = x if isinstance(x, Traced) else y
-    if not traced.affine:
-        raise TracingError(f"a sum of powers of rho is neither a line nor a power: {HELP}")
-    found = np.array([part @ y if traced is x else x @ part for part in traced.full()])
-    return _of(traced, found, found.shape[1:])  # type: ignore[arg-type]
 
 
 # -- decisions ---------------------------------------------------------------------------------------
@@ -285,7 +274,7 @@ UFUNCS |= {
     np.negative: _negative, np.positive: lambda x: x.copy(), np.power: _power, np.float_power: _power,
     np.sqrt: lambda x: _power(x, 0.5), np.square: lambda x: _power(x, 2.0), np.cbrt: lambda x: _power(x, 1 / 3),
     np.reciprocal: lambda x: _divide(1.0, x), np.exp: _exp, np.exp2: lambda x: _power(2.0, x), np.log: _log,
-    np.log2: lambda x: _log(x) / np.log(2.0), np.log10: lambda x: _log(x) / np.log(10.0), np.matmul: _matmul,
+    np.log2: lambda x: _log(x) / np.log(2.0), np.log10: lambda x: _log(x) / np.log(10.0),
     np.less: _relation(operator.lt), np.less_equal: _relation(operator.le),
     np.greater: _relation(operator.gt), np.greater_equal: _relation(operator.ge),
     np.equal: _equality(operator.eq), np.not_equal: _equality(operator.ne),
@@ -308,7 +297,7 @@ def _reflected(rule: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 for _name, _ufunc in {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "pow": np.power,
-    "floordiv": np.floor_divide, "mod": np.remainder, "matmul": np.matmul,
+    "floordiv": np.floor_divide, "mod": np.remainder,
 }.items():  # fmt: skip
     setattr(Traced, f"__{_name}__", UFUNCS[_ufunc])
     setattr(Traced, f"__r{_name}__", _reflected(UFUNCS[_ufunc]))

@@ -252,7 +252,10 @@ class TracedProblem:
         """Run once with a traced number; the right end of the space belongs to the last interval."""
         lo, hi = self.space.interval.span
         tracer = Tracer(min(float(value), math.nextafter(hi, -math.inf)), lo, hi)
-        returned = self._call(tracer.variable(), alpha)
+        try:
+            returned = self._call(tracer.variable(), alpha)
+        except ValueError as error:  # numpy wraps errors of assignments to plain arrays
+            raise error.__cause__ if isinstance(error.__cause__, TracingError) else error from None
         loss, *output = returned if isinstance(returned, tuple) else (returned,)
         loss = plain(loss)
         if not isinstance(loss, Traced):

@@ -261,7 +261,7 @@ def plain(value: Any) -> Any:
         return value
     if value.affine:
         a, b = value.parts
-        if np.any(b):
+        if b if type(b) is float else np.any(b):
             return value
         return np.broadcast_to(a, value.shape).copy()[()]
     k, p, q, a, b = value.parts
