@@ -46,10 +46,10 @@ def clustering(rho: float, distances: FloatArray, cost: Any) -> float:
 @sb.traced(sb.Interval(0, 4))
 def dispatch(rho: float, processing: FloatArray, weights: FloatArray, due: FloatArray) -> float:
     """Apparent tardiness cost (ATC) with look-ahead 1/ρ: a share of the weighted tardiness of all jobs last."""
-    left, mean, time, cost = np.arange(processing.size), processing.mean(), 0.0, 0.0
+    left, scale, time, cost = np.arange(processing.size), rho / processing.mean(), 0.0, 0.0
     while left.size:
         slack = np.maximum(due[left] - processing[left] - time, 0.0)
-        chosen = np.argmax(weights[left] / processing[left] * np.exp(-rho * slack / mean))
+        chosen = np.argmax(weights[left] / processing[left] * np.exp(-scale * slack))
         job = left[chosen]
         time += processing[job]
         cost += weights[job] * max(time - due[job], 0.0)

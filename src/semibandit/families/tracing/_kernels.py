@@ -63,6 +63,14 @@ def _apart(ai: float, bi: float, aj: float, bj: float, lo: float, hi: float) -> 
 
 
 @inner
+def _rises(x: FloatArray, i: int, j: int, lo: float, hi: float) -> bool:
+    """Return whether double precision shows that function i is below function j on all of [lo, hi]."""
+    if x[2, i] != x[2, j] or x[2, i] == 0.0:
+        return bool(x[2, i] < x[2, j])
+    return _apart(x[0, j], x[1, j], x[0, i], x[1, i], lo, hi) == x[2, i]
+
+
+@inner
 def _log_difference(c: FloatArray, i: int, d: FloatArray, j: int, slope: bool) -> tuple[float, float]:
     """Return the difference of the constants, or of the slopes, of log |c_i| and log |d_j|."""
     row = 4 if slope else 3
@@ -165,6 +173,20 @@ def signs_at(c: FloatArray, d: FloatArray, rho: float) -> FloatArray:
     return out
 
 
+@inner
+def _clear(x: FloatArray, i: int, best: int, direction: float, lo: float, hi: float) -> bool:
+    """Return whether double precision shows that `best` is beyond i in the direction on all of [lo, hi]."""
+    return _rises(x, i, best, lo, hi) if direction > 0.0 else _rises(x, best, i, lo, hi)
+
+
+@inner
+def _leads(c: FloatArray, x: FloatArray, i: int, best: int, direction: float, rho: float) -> bool:
+    """Return whether i is beyond `best` in the direction just right of rho."""
+    if _clear(x, i, best, direction, rho, rho):
+        return False
+    return bool(direction * _sign(c, x, i, c, x, best, rho) > 0.0)
+
+
 @kernel
 def extremes(c: FloatArray, n: int, direction: float, bounds: FloatArray) -> IntArray:
     """Return the first largest (direction = 1) or smallest (-1) of each run of n functions; narrow."""
@@ -174,10 +196,11 @@ def extremes(c: FloatArray, n: int, direction: float, bounds: FloatArray) -> Int
         start = lane * n
         best = start
         for i in range(start + 1, start + n):
-            if direction * _sign(c, x, i, c, x, best, rho) > 0.0:
+            if _leads(c, x, i, best, direction, rho):
                 best = i
         for i in range(start, start + n):
-            _compare(c, x, i, c, x, best, bounds)
+            if not _clear(x, i, best, direction, bounds[1], bounds[2]):
+                _compare(c, x, i, c, x, best, bounds)
         out[lane] = best - start
     return out
 
@@ -215,14 +238,6 @@ def arrange(c: FloatArray, x: FloatArray, order: IntArray, rho: float) -> None:
         if moves > _MOST_MOVES * n:
             _merge_sort(c, x, order, rho)
             return
-
-
-@inner
-def _rises(x: FloatArray, i: int, j: int, lo: float, hi: float) -> bool:
-    """Return whether double precision shows that function i is below function j on all of [lo, hi]."""
-    if x[2, i] != x[2, j] or x[2, i] == 0.0:
-        return bool(x[2, i] < x[2, j])
-    return _apart(x[0, j], x[1, j], x[0, i], x[1, i], lo, hi) == x[2, i]
 
 
 @inner

@@ -95,10 +95,11 @@ def _lexsort(keys: Any, axis: int = -1) -> Any:
 
 def _positions(direction: float, x: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     """Return the first largest (direction = 1) or smallest (-1) elements along the axis."""
-    if not x.size:
+    n = x.size
+    if not n:
         raise ValueError("there is no smallest or largest element of an empty array")
     if axis is None or len(x.shape) <= 1:
-        found = decide(_kernels.extremes, x.columns(), x.size, direction, x.tracer.bounds)
+        found = decide(_kernels.extremes, x.columns(), n, direction, x.tracer.bounds)
         return found.reshape((1,) * x.ndim) if keepdims else int(found[0])
     moved = np.moveaxis(x.full(), range(1, x.ndim + 1)[axis], -1)
     c, n = np.ascontiguousarray(moved).reshape(len(moved), -1), moved.shape[-1]

@@ -18,8 +18,8 @@ from semibandit.families.tracing.values import (
     compare,
     compare_at,
     number,
-    paired,
     plain,
+    shape_of,
     unify,
 )
 
@@ -62,7 +62,7 @@ def _add(x: Any, y: Any) -> Any:
         x, y = y, x
     if x.affine and not isinstance(y, Traced):
         y = number(y)
-        return _of(x, (_plus(x.parts[0], y), x.parts[1]), common_shape(x.shape, np.shape(y)))
+        return _of(x, (_plus(x.parts[0], y), x.parts[1]), common_shape(x.shape, shape_of(y)))
     x, y = (each if isinstance(each, Traced) and each.affine else plain(each) for each in (x, y))
     if not (isinstance(x, Traced) or isinstance(y, Traced)):
         return x + y
@@ -73,8 +73,9 @@ def _add(x: Any, y: Any) -> Any:
 
 
 def _negative(x: Any) -> Any:
-    k, *rest = x.parts
-    return _of(x, (_minus(k), *(map(_minus, rest) if x.affine else rest)), x.shape)
+    if x.affine:
+        return Traced(x.tracer, (_minus(x.parts[0]), _minus(x.parts[1])), x.shape)
+    return Traced(x.tracer, (-x.parts[0], *x.parts[1:]), x.shape)
 
 
 def _subtract(x: Any, y: Any) -> Any:
@@ -86,9 +87,10 @@ def _multiply(x: Any, y: Any) -> Any:
         x, y = y, x
     if not isinstance(y, Traced):
         y = number(y)
-        k, *rest = x.parts
-        rest = [_times(part, y) for part in rest] if x.affine else rest
-        return _of(x, (_times(k, y), *rest), common_shape(x.shape, np.shape(y)))
+        shape = common_shape(x.shape, shape_of(y))
+        if x.affine:
+            return Traced(x.tracer, (_times(x.parts[0], y), _times(x.parts[1], y)), shape)
+        return Traced(x.tracer, (_times(x.parts[0], y), *x.parts[1:]), shape)
     if x.affine or y.affine:
         x, y = plain(x), plain(y)
         if isinstance(x, Traced) and isinstance(y, Traced):
@@ -105,7 +107,7 @@ def _divide(x: Any, y: Any) -> Any:
         y = number(y)
         k, *rest = x.parts
         rest = [part if type(part) is float and part == 0.0 else part / y for part in rest] if x.affine else rest
-        return _of(x, (k / y, *rest), common_shape(x.shape, np.shape(y)))
+        return _of(x, (k / y, *rest), common_shape(x.shape, shape_of(y)))
     if y.affine:
         y = plain(y)
         if isinstance(y, Traced):
@@ -115,7 +117,7 @@ def _divide(x: Any, y: Any) -> Any:
         return _multiply(x, _divide(1.0, y))
     x, (k, p, q, a, b) = number(x), y.parts
     return _of(y, (x if type(k) is float and k == 1.0 else x / k, q, p, _minus(a), _minus(b)),
-               common_shape(y.shape, np.shape(x)))  # fmt: skip
+               common_shape(y.shape, shape_of(x)))  # fmt: skip
 
 
 def _power(x: Any, y: Any) -> Any:
@@ -138,7 +140,7 @@ def _power(x: Any, y: Any) -> Any:
     if np.any(np.less_equal(k, 0.0)):
         raise TracingError("a power of a value that depends on rho needs positive values: use np.abs")
     slope = _plus(b, np.log(p) - np.log(q))
-    return _of(x, (_of_one(k, y), 1.0, 1.0, a * y, slope * y), common_shape(x.shape, np.shape(y)))
+    return _of(x, (_of_one(k, y), 1.0, 1.0, a * y, slope * y), common_shape(x.shape, shape_of(y)))
 
 
 def _of_one(k: Any, y: Any) -> Any:
@@ -150,7 +152,7 @@ def _exponential(base: Any, y: Traced) -> Traced:
     if np.size(base) and not (base.min() if isinstance(base, np.ndarray) else base) > 0.0:
         raise TracingError("a power of rho needs a positive base: leave out what is 0 or negative")
     a, b = y.parts
-    shape = common_shape(np.shape(base), y.shape)
+    shape = common_shape(shape_of(base), y.shape)
     if np.ndim(b) == 0 and abs(b) == 1.0:
         k = 1.0 if type(a) is float and a == 0.0 else base**a
         return _of(y, (k, base, 1.0, 0.0, 0.0) if b > 0.0 else (k, 1.0, base, 0.0, 0.0), shape)

@@ -6,6 +6,7 @@ power k·(p/q)^ρ·exp(a + bρ) per element. Comparisons, and all that rests on 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -61,20 +62,16 @@ class Traced:
         Shape of the array.
     """
 
-    __slots__ = ("parts", "shape", "tracer")
+    __slots__ = ("affine", "parts", "shape", "tracer")
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
     dtype = np.dtype(float)
 
     def __init__(self, tracer: Tracer, parts: Any, shape: tuple[int, ...]) -> None:
         self.tracer, self.parts, self.shape = tracer, parts, shape
+        self.affine = len(parts) == 2  # lines, not powers
 
     # -- arrays --------------------------------------------------------------------------------------
-
-    @property
-    def affine(self) -> bool:
-        """Whether the values are lines, not powers."""
-        return len(self.parts) == 2
 
     @property
     def ndim(self) -> int:
@@ -84,7 +81,7 @@ class Traced:
     @property
     def size(self) -> int:
         """Number of elements."""
-        return int(np.prod(self.shape))
+        return math.prod(self.shape)
 
     @property
     def T(self) -> Any:
@@ -95,10 +92,8 @@ class Traced:
         """Return the coefficients as one array, the first axis of which numbers the coefficients."""
         if type(self.parts) is tuple:
             full = np.empty((len(self.parts), *self.shape))
-            for row, part in zip(full, self.parts, strict=True) if self.shape else ():
-                row[...] = part
-            if not self.shape:
-                full[:] = self.parts
+            for i, part in enumerate(self.parts):
+                full[i] = part
             self.parts = full
         return self.parts
 
@@ -272,14 +267,17 @@ def plain(value: Any) -> Any:
 
 def number(value: Any) -> Any:
     """Return a plain operand: a number or an array of real numbers."""
-    if type(value) is float or type(value) is int or isinstance(value, np.ndarray | np.generic):
-        kind = value.dtype.kind if isinstance(value, np.ndarray | np.generic) else "f"
-        if kind in "fiub":
-            return value
-    array = np.asarray(value)
+    if type(value) is float or type(value) is int:
+        return value
+    array = value if isinstance(value, np.ndarray | np.generic) else np.asarray(value)
     if array.dtype.kind not in "fiub":
         raise TracingError(f"a value that depends on rho meets {value!r}: only real numbers are traced")
     return array
+
+
+def shape_of(value: Any) -> Any:
+    """Return the shape of a number or an array."""
+    return getattr(value, "shape", ())
 
 
 def unify(*values: Any) -> list[Traced]:
@@ -300,12 +298,12 @@ def unify(*values: Any) -> list[Traced]:
 
 def _constant(tracer: Tracer, affine: bool, value: Any) -> Traced:
     value = number(value)
-    return Traced(tracer, (value, 0.0) if affine else (value, *ONE[1:]), np.shape(value))
+    return Traced(tracer, (value, 0.0) if affine else (value, *ONE[1:]), shape_of(value))
 
 
 def common_shape(x: Any, y: Any) -> tuple[int, ...]:
     """Return the shape of the result of two operands."""
-    if x == y or not y:
+    if not y or x == y:
         return x  # type: ignore[no-any-return]
     return np.broadcast_shapes(x, y) if x else y
 
