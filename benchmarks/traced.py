@@ -45,7 +45,7 @@ def clustering(rho: float, distances: FloatArray, cost: Any) -> float:
 
 @sb.traced(sb.Interval(0, 4))
 def dispatch(rho: float, processing: FloatArray, weights: FloatArray, due: FloatArray) -> float:
-    """Apparent tardiness cost (ATC) with look-ahead 1/ρ: a share of the weighted tardiness of all jobs last."""
+    """Order jobs by their apparent tardiness cost (ATC) with look-ahead 1/ρ; return their tardiness."""
     left, scale, time, cost = np.arange(processing.size), rho / processing.mean(), 0.0, 0.0
     while left.size:
         slack = np.maximum(due[left] - processing[left] - time, 0.0)
@@ -70,7 +70,8 @@ def agreement() -> None:
     """Compare intervals and losses with `Knapsack` and `Linkage`."""
     differ = 0
     for values, sizes, capacity, rhos in knapsacks(2_000):
-        problem, exact = greedy(values, sizes, capacity), sb.Knapsack(values, sizes, capacity, partition="order")
+        problem = greedy(values, sizes, capacity)
+        exact = sb.Knapsack(values, sizes, capacity, partition="order")
         differ += any(
             problem.reveal(rho).domain != exact.reveal(rho).domain
             or not np.isclose(problem.loss(rho), 1 - exact.solve(rho)[1] / values.sum(), atol=1e-12)
@@ -82,7 +83,8 @@ def agreement() -> None:
         points, labels = rng.random((12, 2)), rng.integers(3, size=12)
         distances = np.linalg.norm(points[:, None] - points, axis=2)
         cost = sb.clustering.TargetDistance(labels, n_clusters=3)
-        ours, exact = clustering(distances, cost).losses(), sb.Linkage(distances, cost, partition="sequence").losses()
+        ours = clustering(distances, cost).losses()
+        exact = sb.Linkage(distances, cost, partition="sequence").losses()
         pieces += len(exact)
         same = len(ours) == len(exact) and np.allclose(ours.edges, exact.edges, rtol=0, atol=2e-13)
         differ += not (same and np.array_equal(ours.values, exact.values))
@@ -117,9 +119,11 @@ def costs() -> None:
     cost = against_plain(clustering, distances, sb.clustering.TargetDistance(rng.integers(3, size=20)))
     note("ρ-linkage, 20 points: `reveal` over a plain run", cost)
     values, sizes = rng.random((2, 50))
-    box = sb.BlackBox(
-        lambda _, rho: tuple(np.argsort(-values / sizes**rho).tolist()), None, sb.Interval(0, 10), len, high=50
-    )
+
+    def order_of(_: None, rho: float) -> list[int]:
+        return np.argsort(-values / sizes**rho).tolist()  # type: ignore[no-any-return]
+
+    box = sb.BlackBox(order_of, None, sb.Interval(0, 10), len, high=50)
     box.reveal(1.0)
     note("runs of `BlackBox.reveal` for the same interval, n = 50", box.n_runs)
 

@@ -1,7 +1,7 @@
 """Comparisons of functions of ρ, and the interval on which their results stay the same.
 
-An array of n functions has a row per coefficient and a column per function. Two rows (a, b): the lines a + bρ.
-Five rows (k, p, q, a, b): the powers k·(p/q)^ρ·exp(a + bρ), with p, q > 0.
+An array of functions has a row per coefficient and a column per function. Two rows (a, b): lines a + bρ. Five
+rows (k, p, q, a, b): powers k·(p/q)^ρ·exp(a + bρ), with p, q > 0.
 
 Two functions are equal at one ρ at most. This crossing is a pure function of both, correctly rounded to 43
 significant bits; a comparison at ρ is "ρ >= crossing", never one of rounded values. So all ρ agree on every
@@ -52,7 +52,7 @@ def _lines(c: FloatArray) -> FloatArray:
 
 @inner
 def _apart(ai: float, bi: float, aj: float, bj: float, lo: float, hi: float) -> float:
-    """Return the sign of (ai + bi·ρ) - (aj + bj·ρ) if double precision shows it on all of [lo, hi], else 0."""
+    """Return the sign of line i minus line j if double precision shows it on all of [lo, hi], else 0."""
     size = _CLOSE * (abs(ai) + abs(aj) + max(abs(lo), abs(hi)) * (abs(bi) + abs(bj)))
     left, right = (ai - aj) + lo * (bi - bj), (ai - aj) + hi * (bi - bj)
     if left > size and right > size:
@@ -67,7 +67,7 @@ def _rises(x: FloatArray, i: int, j: int, lo: float, hi: float) -> bool:
     """Return whether double precision shows that function i is below function j on all of [lo, hi]."""
     if x[2, i] != x[2, j] or x[2, i] == 0.0:
         return bool(x[2, i] < x[2, j])
-    return _apart(x[0, j], x[1, j], x[0, i], x[1, i], lo, hi) == x[2, i]
+    return bool(_apart(x[0, j], x[1, j], x[0, i], x[1, i], lo, hi) == x[2, i])
 
 
 @inner
@@ -131,7 +131,7 @@ def _sign(c: FloatArray, x: FloatArray, i: int, d: FloatArray, y: FloatArray, j:
     if x[2, i] == y[2, j]:
         found = _apart(x[0, i], x[1, i], y[0, j], y[1, j], rho, rho)
         if found != 0.0:
-            return found * x[2, i]
+            return float(found * x[2, i])
     at, after = _cross(c, x, i, d, y, j)
     return after if rho >= at else -after
 
@@ -144,7 +144,7 @@ def _compare(
     if x[2, i] == y[2, j]:
         found = _apart(x[0, i], x[1, i], y[0, j], y[1, j], bounds[1], bounds[2])
         if found != 0.0:
-            return found * x[2, i]
+            return float(found * x[2, i])
     at, after = _cross(c, x, i, d, y, j)
     if bounds[0] >= at:
         bounds[1] = max(bounds[1], at)
@@ -210,7 +210,7 @@ def extremes(c: FloatArray, n: int, direction: float, bounds: FloatArray) -> Int
 
 @kernel
 def keys(c: FloatArray, rho: float) -> tuple[FloatArray, FloatArray, bool]:
-    """Return the lines, numbers in the order of the functions at rho up to rounding, and whether signs differ."""
+    """Return the lines, sort keys at rho with rounding errors, and whether the functions have several signs."""
     x, n = _lines(c), c.shape[1]
     out, mixed = np.empty(n), False
     for i in range(n):
@@ -278,5 +278,3 @@ def keep_sides(c: FloatArray, x: FloatArray, pivot: int, bounds: FloatArray) -> 
     """Narrow the interval to where the same functions are below and above the pivot."""
     for i in range(c.shape[1]):
         _compare(c, x, i, c, x, pivot, bounds)
-
-

@@ -107,7 +107,7 @@ def _positions(direction: float, x: Any, axis: Any = None, out: Any = None, keep
     return np.expand_dims(found, axis) if keepdims else found
 
 
-def _extreme(direction: float, x: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **_: Any) -> Any:
+def _extreme(direction: float, x: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     if axis is None:
         found = x.reshape(-1)[_positions(direction, x)]
         return found.reshape((1,) * x.ndim) if keepdims else found
@@ -213,6 +213,4 @@ FUNCTIONS |= {
     )
 }  # fmt: skip
 UFUNCS[np.matmul] = _linear(np.matmul)
-Traced.__matmul__ = lambda x, y: UFUNCS[np.matmul](x, y)  # type: ignore[attr-defined]
-Traced.__rmatmul__ = lambda x, y: UFUNCS[np.matmul](y, x)  # type: ignore[attr-defined]
 FUNCTIONS |= {f: _on_truth(f) for f in (np.any, np.all, np.nonzero, np.flatnonzero, np.count_nonzero)}

@@ -1,4 +1,4 @@
-"""Arithmetic, comparisons and choices of traced values: numpy's universal functions and Python's operators."""
+"""Arithmetic and comparisons of traced values: numpy's universal functions and Python's operators."""
 
 from __future__ import annotations
 
@@ -46,6 +46,10 @@ def _plus(u: Any, v: Any) -> Any:
     return u + v
 
 
+def _over(u: Any, v: Any) -> Any:
+    return u if type(u) is float and u == 0.0 else u / v
+
+
 def _minus(u: Any) -> Any:
     return u if type(u) is float and u == 0.0 else -u
 
@@ -69,7 +73,8 @@ def _add(x: Any, y: Any) -> Any:
     x, y = unify(x, y)
     if not x.affine:
         raise TracingError(f"a sum of powers of rho is neither a line nor a power: {HELP}")
-    return _of(x, (_plus(x.parts[0], y.parts[0]), _plus(x.parts[1], y.parts[1])), common_shape(x.shape, y.shape))
+    parts = _plus(x.parts[0], y.parts[0]), _plus(x.parts[1], y.parts[1])
+    return _of(x, parts, common_shape(x.shape, y.shape))
 
 
 def _negative(x: Any) -> Any:
@@ -105,9 +110,10 @@ def _multiply(x: Any, y: Any) -> Any:
 def _divide(x: Any, y: Any) -> Any:
     if not isinstance(y, Traced):
         y = number(y)
-        k, *rest = x.parts
-        rest = [part if type(part) is float and part == 0.0 else part / y for part in rest] if x.affine else rest
-        return _of(x, (k / y, *rest), common_shape(x.shape, shape_of(y)))
+        shape = common_shape(x.shape, shape_of(y))
+        if x.affine:
+            return _of(x, (_over(x.parts[0], y), _over(x.parts[1], y)), shape)
+        return _of(x, (x.parts[0] / y, *x.parts[1:]), shape)
     if y.affine:
         y = plain(y)
         if isinstance(y, Traced):
@@ -274,7 +280,7 @@ def _remainder(x: Any, y: Any) -> Any:
 UFUNCS |= {
     np.add: _add, np.subtract: _subtract, np.multiply: _multiply, np.true_divide: _divide,
     np.negative: _negative, np.positive: lambda x: x.copy(), np.power: _power, np.float_power: _power,
-    np.sqrt: lambda x: _power(x, 0.5), np.square: lambda x: _power(x, 2.0), np.cbrt: lambda x: _power(x, 1 / 3),
+    np.sqrt: lambda x: _power(x, 0.5), np.square: lambda x: _power(x, 2.0),
     np.reciprocal: lambda x: _divide(1.0, x), np.exp: _exp, np.exp2: lambda x: _power(2.0, x), np.log: _log,
     np.log2: lambda x: _log(x) / np.log(2.0), np.log10: lambda x: _log(x) / np.log(10.0),
     np.less: _relation(operator.lt), np.less_equal: _relation(operator.le),
@@ -297,15 +303,15 @@ def _reflected(rule: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda x, y: rule(y, x)
 
 
-for _name, _ufunc in {
+_BINARY: dict[str, Any] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "pow": np.power,
     "floordiv": np.floor_divide, "mod": np.remainder,
-}.items():  # fmt: skip
-    setattr(Traced, f"__{_name}__", UFUNCS[_ufunc])
-    setattr(Traced, f"__r{_name}__", _reflected(UFUNCS[_ufunc]))
-for _name, _ufunc in {
+}  # fmt: skip
+_OTHER: dict[str, Any] = {
     "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal,
     "ne": np.not_equal, "neg": np.negative, "pos": np.positive, "abs": np.absolute,
-}.items():  # fmt: skip
+}  # fmt: skip
+for _name, _ufunc in (_BINARY | _OTHER).items():
     setattr(Traced, f"__{_name}__", UFUNCS[_ufunc])
-Traced.__divmod__ = lambda x, y: (x // y, x % y)  # type: ignore[attr-defined]
+for _name, _ufunc in _BINARY.items():
+    setattr(Traced, f"__r{_name}__", _reflected(UFUNCS[_ufunc]))

@@ -219,7 +219,10 @@ class TracedProblem:
             start, end = self.space.interval.span
             while run.hi < end and (beyond := self._run(run.hi, alpha)).joins(run):
                 run = run._replace(hi=beyond.hi)
-            while run.lo > start and (before := self._run(math.nextafter(run.lo, -math.inf), alpha)).joins(run):
+            while run.lo > start:
+                before = self._run(math.nextafter(run.lo, -math.inf), alpha)
+                if not before.joins(run):
+                    break
                 run = run._replace(lo=before.lo)
         return _function([run])
 

@@ -1,7 +1,7 @@
 """Traced values: numbers and arrays that depend on ρ, and record on which interval decisions are the same.
 
-`Traced` behaves like a float or an array by Python's operators and numpy's protocols. It is a line a + bρ or a
-power k·(p/q)^ρ·exp(a + bρ) per element. Comparisons, and all that rests on them, return plain values.
+`Traced` behaves like a float or an array by Python's operators and numpy's protocols. Each element is a line
+a + bρ or a power k·(p/q)^ρ·exp(a + bρ). Comparisons, and all that rests on them, return plain values.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 HELP = "take logarithms, multiply out, or use sb.BlackBox"
 ONE = (1.0, 1.0, 1.0, 0.0, 0.0)
 """Coefficients of the power 1."""
-_METHODS = frozenset(
-    "sum mean min max argmin argmax argsort argpartition clip cumsum dot round ravel transpose squeeze take repeat "
-    "searchsorted any all nonzero swapaxes diagonal trace".split()
-)
+_METHODS = {
+    "sum", "mean", "min", "max", "argmin", "argmax", "argsort", "argpartition", "clip", "cumsum", "dot", "round",
+    "ravel", "transpose", "squeeze", "take", "repeat", "searchsorted", "any", "all", "nonzero", "swapaxes",
+    "diagonal", "trace",
+}  # fmt: skip
 
 
 class Tracer:
@@ -84,7 +85,7 @@ class Traced:
         return math.prod(self.shape)
 
     @property
-    def T(self) -> Any:
+    def T(self) -> Any:  # noqa: N802 - numpy's name
         """The transposed array."""
         return FUNCTIONS[np.transpose](self)
 
@@ -216,13 +217,23 @@ class Traced:
         kind = "line" if self.affine else "power"
         return f"<traced {kind} of shape {self.shape} at rho = {self.tracer.rho!r}>"
 
+    def __matmul__(self, other: Any) -> Any:
+        return UFUNCS[np.matmul](self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return UFUNCS[np.matmul](other, self)
+
+    def __divmod__(self, other: Any) -> Any:
+        return UFUNCS[np.floor_divide](self, other), UFUNCS[np.remainder](self, other)
+
     # -- numpy's protocols ---------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
+        rule = UFUNCS.get(ufunc) if method == "__call__" and not options else None
+        if rule is not None and out is None:
+            return rule(*inputs)
         if method == "reduce":
             rule, options = _REDUCTIONS.get(ufunc), {"axis": 0} | options
-        else:
-            rule = UFUNCS.get(ufunc) if method == "__call__" and not options else None
         if rule is None:
             name = ufunc.__name__ + ("" if method == "__call__" else f".{method}")
             raise TracingError(f"np.{name} of a value that depends on rho is not traced: {HELP}")
