@@ -18,6 +18,7 @@ from .families import RankMix as RankMix
 from .families import SecondPrice as SecondPrice
 from .families import Seeding as Seeding
 from .families import Threshold as Threshold
+from .families import traced as traced
 from .fitting import Fit as Fit
 from .fitting import fit as fit
 from .functions import PiecewiseConstant as PiecewiseConstant

@@ -71,6 +71,8 @@ def check_problem(problem: Any, n_points: int = 50, seed: int = 0, tolerance: fl
     n_points
         Number of parameters that are tried: a third anywhere in the space, a third in random pieces of the
         loss function, so that narrow pieces are tried too, and a third right beside the edges of pieces.
+        The feedback in the middle of each piece is compared with the loss function, for up to 8 times as
+        many pieces; of more, for random ones.
     seed
         Seed of these points.
     tolerance
@@ -100,8 +102,8 @@ def check_problem(problem: Any, n_points: int = 50, seed: int = 0, tolerance: fl
 def check_losses(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float | None = None) -> None:
     """Check that `losses` covers the whole space and agrees with `loss`, and with all that `reveal` shows.
 
-    The functions that `reveal` and `losses` return are compared piece by piece: an end of a feedback set that
-    differs from the edge of `losses` by more than twice the tolerance is found.
+    The functions that `reveal` and `losses` return are compared in all pieces, or in 8 · n_points random ones: an
+    end of a feedback set that differs from the edge of `losses` by more than twice the tolerance is found.
     """
     it = _Subject(problem, n_points, seed, tolerance)
     whole = tuple(Stretch(row, it.line.lo, it.line.hi) for row in range(it.line.n_rows))
@@ -111,6 +113,7 @@ def check_losses(problem: Any, n_points: int = 50, seed: int = 0, tolerance: flo
         it.require_in_range(f"losses()({x!r})", float(it.losses(x)))
     for point in it.points:
         it.require_loss(f"losses() at {point}", it.value(it.losses, point), point)
+    for point in it.points + it.middles(8 * n_points):
         it.require_same_function(point, it.reveal(point))
 
 
@@ -184,6 +187,16 @@ class _Subject:
         drawn = np.choose(np.arange(n_points) % 3, [anywhere, in_pieces, beside_edges])
         points = map(self.point, rows[piece].tolist(), drawn.tolist())
         return [point for point in points if self.is_inside(point.rho) and self.is_clear(point)]
+
+    def middles(self, most: int) -> list[Point]:
+        """Return the middle of each piece that is wide enough; of more pieces than `most`, of random ones."""
+        found = [
+            self.point(row, 0.5 * lo + 0.5 * hi)
+            for row, edges in enumerate(self.edges)
+            for lo, hi in pairwise(edges.tolist())
+        ]
+        chosen = self.random.permutation(len(found))[:most].tolist()
+        return [found[i] for i in sorted(chosen) if self.is_clear(found[i])]
 
     # -- playing ---------------------------------------------------------------------------------
 

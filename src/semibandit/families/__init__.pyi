@@ -12,3 +12,4 @@ from .sales import PostedPrice as PostedPrice
 from .sales import SecondPrice as SecondPrice
 from .seeding import Seeding as Seeding
 from .threshold import Threshold as Threshold
+from .tracing import traced as traced

@@ -1,0 +1,36 @@
+"""Errors that name the line of the user's code."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from pathlib import Path
+
+import numpy as np
+
+__all__ = ["TracingError"]
+
+_OURS = (str(Path(__file__).parents[2]), str(Path(np.__file__).parent))
+
+
+class TracingError(TypeError):
+    """Raised where a traced function computes something that is neither affine in ρ nor a power.
+
+    The message names the line of the function and what to write instead.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(_place() + message)
+
+
+def _place() -> str:
+    """Return file, line and code of the innermost frame outside of this package and numpy."""
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
+        frame = frame.f_back  # type: ignore[assignment]
+    if frame is None:
+        return ""
+    name, line = frame.f_code.co_filename, frame.f_lineno
+    code = linecache.getline(name, line).strip()
+    shown = f" ({code})" if code else ""
+    return f"{Path(name).name}, line {line}{shown}: "

@@ -1,0 +1,317 @@
+"""Arithmetic and comparisons of traced values: numpy's universal functions and Python's operators."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from semibandit.families.tracing.errors import TracingError
+from semibandit.families.tracing.values import (
+    HELP,
+    ONE,
+    UFUNCS,
+    Traced,
+    common_shape,
+    compare,
+    compare_at,
+    number,
+    plain,
+    shape_of,
+    unify,
+)
+
+__all__ = ["select"]
+
+
+def _times(u: Any, v: Any) -> Any:
+    """Return u·v; factors of exactly 1.0 and a scalar 0.0 cost nothing."""
+    if type(u) is float:
+        if u == 1.0:
+            return v
+        if u == 0.0:
+            return u
+    if type(v) is float and v == 1.0:
+        return u
+    return u * v
+
+
+def _plus(u: Any, v: Any) -> Any:
+    if type(u) is float and u == 0.0:
+        return v
+    if type(v) is float and v == 0.0:
+        return u
+    return u + v
+
+
+def _over(u: Any, v: Any) -> Any:
+    return u if type(u) is float and u == 0.0 else u / v
+
+
+def _minus(u: Any) -> Any:
+    return u if type(u) is float and u == 0.0 else -u
+
+
+def _of(value: Any, parts: tuple[Any, ...], shape: Any) -> Traced:
+    return Traced(value.tracer, parts, shape)
+
+
+# -- arithmetic --------------------------------------------------------------------------------------
+
+
+def _add(x: Any, y: Any) -> Any:
+    if not isinstance(x, Traced):
+        x, y = y, x
+    if x.affine and not isinstance(y, Traced):
+        y = number(y)
+        return _of(x, (_plus(x.parts[0], y), x.parts[1]), common_shape(x.shape, shape_of(y)))
+    x, y = (each if isinstance(each, Traced) and each.affine else plain(each) for each in (x, y))
+    if not (isinstance(x, Traced) or isinstance(y, Traced)):
+        return x + y
+    x, y = unify(x, y)
+    if not x.affine:
+        raise TracingError(f"a sum of powers of rho is neither a line nor a power: {HELP}")
+    parts = _plus(x.parts[0], y.parts[0]), _plus(x.parts[1], y.parts[1])
+    return _of(x, parts, common_shape(x.shape, y.shape))
+
+
+def _negative(x: Any) -> Any:
+    if x.affine:
+        return Traced(x.tracer, (_minus(x.parts[0]), _minus(x.parts[1])), x.shape)
+    return Traced(x.tracer, (-x.parts[0], *x.parts[1:]), x.shape)
+
+
+def _subtract(x: Any, y: Any) -> Any:
+    return _add(x, _negative(y) if isinstance(y, Traced) else -number(y))
+
+
+def _multiply(x: Any, y: Any) -> Any:
+    if not isinstance(x, Traced):
+        x, y = y, x
+    if not isinstance(y, Traced):
+        y = number(y)
+        shape = common_shape(x.shape, shape_of(y))
+        if x.affine:
+            return Traced(x.tracer, (_times(x.parts[0], y), _times(x.parts[1], y)), shape)
+        return Traced(x.tracer, (_times(x.parts[0], y), *x.parts[1:]), shape)
+    if x.affine or y.affine:
+        x, y = plain(x), plain(y)
+        if isinstance(x, Traced) and isinstance(y, Traced):
+            raise TracingError(f"a product of two values that depend on rho is not a line: {HELP}")
+        return x * y
+    x, y = unify(x, y)
+    (k, p, q, a, b), (l, r, s, c, d) = x.parts, y.parts
+    product = (_times(k, l), _times(p, r), _times(q, s), _plus(a, c), _plus(b, d))
+    return _of(x, product, common_shape(x.shape, y.shape))
+
+
+def _divide(x: Any, y: Any) -> Any:
+    if not isinstance(y, Traced):
+        y = number(y)
+        shape = common_shape(x.shape, shape_of(y))
+        if x.affine:
+            return _of(x, (_over(x.parts[0], y), _over(x.parts[1], y)), shape)
+        return _of(x, (x.parts[0] / y, *x.parts[1:]), shape)
+    if y.affine:
+        y = plain(y)
+        if isinstance(y, Traced):
+            raise TracingError(f"a quotient by a line in rho is neither a line nor a power: {HELP}")
+        return x / y
+    if isinstance(x, Traced):
+        return _multiply(x, _divide(1.0, y))
+    x, (k, p, q, a, b) = number(x), y.parts
+    return _of(y, (x if type(k) is float and k == 1.0 else x / k, q, p, _minus(a), _minus(b)),
+               common_shape(y.shape, shape_of(x)))  # fmt: skip
+
+
+def _power(x: Any, y: Any) -> Any:
+    if isinstance(y, Traced):
+        x, y = plain(x), plain(y)
+        if not isinstance(y, Traced):
+            return x**y
+        if isinstance(x, Traced) or not y.affine:
+            raise TracingError(f"a power whose base and exponent depend on rho is not traced: {HELP}")
+        return _exponential(number(x), y)
+    y = number(y)
+    if x.affine:
+        x = plain(x)
+        if isinstance(x, Traced) and np.all(np.equal(y, 1)):
+            return x
+        if isinstance(x, Traced):
+            raise TracingError(f"a power of a line in rho is not a line: {HELP}")
+        return x**y
+    k, p, q, a, b = x.parts
+    if np.any(np.less_equal(k, 0.0)):
+        raise TracingError("a power of a value that depends on rho needs positive values: use np.abs")
+    slope = _plus(b, np.log(p) - np.log(q))
+    return _of(x, (_of_one(k, y), 1.0, 1.0, a * y, slope * y), common_shape(x.shape, shape_of(y)))
+
+
+def _of_one(k: Any, y: Any) -> Any:
+    return k if type(k) is float and k == 1.0 else k**y
+
+
+def _exponential(base: Any, y: Traced) -> Traced:
+    """Return base**y for a line y; the base is kept as it is for the exponents ρ + c and c - ρ."""
+    if np.size(base) and not (base.min() if isinstance(base, np.ndarray) else base) > 0.0:
+        raise TracingError("a power of rho needs a positive base: leave out what is 0 or negative")
+    a, b = y.parts
+    shape = common_shape(shape_of(base), y.shape)
+    if np.ndim(b) == 0 and abs(b) == 1.0:
+        k = 1.0 if type(a) is float and a == 0.0 else base**a
+        return _of(y, (k, base, 1.0, 0.0, 0.0) if b > 0.0 else (k, 1.0, base, 0.0, 0.0), shape)
+    log = np.log(base)
+    return _of(y, (1.0, 1.0, 1.0, _times(a, log), b * log), shape)
+
+
+def _exp(x: Any) -> Any:
+    if not x.affine:
+        raise TracingError(f"the exponential of a power of rho is not traced: {HELP}")
+    return _of(x, (*ONE[:3], *x.parts), x.shape)
+
+
+def _log(x: Any) -> Any:
+    if x.affine:
+        found = plain(x)
+        if isinstance(found, Traced):
+            raise TracingError("the logarithm of a line in rho is not a line: compare the values themselves")
+        return np.log(found)
+    k, p, q, a, b = x.parts
+    if np.any(np.less_equal(k, 0.0)):
+        raise TracingError("the logarithm of a value that depends on rho needs positive values: use np.abs")
+    return _of(x, (_plus(a, np.log(k)), _plus(b, np.log(p) - np.log(q))), x.shape)
+
+
+# -- decisions ---------------------------------------------------------------------------------------
+
+
+def _relation(test: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def relation(x: Any, y: Any) -> Any:
+        found = test(compare(x, y), 0.0)
+        return found if found.ndim else bool(found)
+
+    return relation
+
+
+def _equality(test: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    relation = _relation(test)
+
+    def equality(x: Any, y: Any) -> Any:
+        try:
+            return relation(x, y)
+        except (TracingError, ValueError, TypeError):
+            if isinstance(x, Traced) and (y is None or isinstance(y, str)):
+                return test(0.0, 1.0)
+            raise
+
+    return equality
+
+
+def select(chosen: Any, x: Any, y: Any) -> Any:
+    """Return x where `chosen`, else y."""
+    if isinstance(chosen, Traced):
+        chosen = compare(chosen, 0.0) != 0.0
+    if not (isinstance(x, Traced) or isinstance(y, Traced)):
+        return np.where(chosen, x, y)
+    x, y = unify(x, y)
+    parts = tuple(
+        u if type(u) is float and type(v) is float and u == v else np.where(chosen, u, v)
+        for u, v in zip(x.parts, y.parts, strict=True)
+    )
+    return _of(x, parts, common_shape(common_shape(x.shape, y.shape), np.shape(chosen)))
+
+
+def _minimum(x: Any, y: Any) -> Any:
+    return select(compare(x, y) <= 0.0, x, y)
+
+
+def _maximum(x: Any, y: Any) -> Any:
+    return select(compare(x, y) >= 0.0, x, y)
+
+
+def _absolute(x: Any) -> Any:
+    return select(compare(x, 0.0) < 0.0, _negative(x), x)
+
+
+def _clip(x: Any, a_min: Any = None, a_max: Any = None, **options: Any) -> Any:
+    low, high = options.get("min", a_min), options.get("max", a_max)
+    x = x if low is None else np.maximum(x, low)
+    return x if high is None else np.minimum(x, high)
+
+
+def _value(x: Traced) -> Any:
+    """Return the values at ρ, with rounding errors."""
+    if x.affine:
+        return x.parts[0] + x.tracer.rho * x.parts[1]
+    k, p, q, a, b = x.parts
+    return k * np.exp(a + x.tracer.rho * (b + np.log(p) - np.log(q)))
+
+
+def _floor(x: Any) -> Any:
+    """Return the largest integers at most x just right of ρ."""
+    found = np.broadcast_to(np.floor(_value(x)), x.shape)
+    found = found - (compare_at(x, found) < 0.0)  # rounding moves the guess by at most one
+    found = found + (compare_at(x, found + 1.0) >= 0.0)
+    compare(x, found)
+    compare(x, found + 1.0)
+    return found[()]
+
+
+def _trunc(x: Any) -> Any:
+    negative = compare(x, 0.0) < 0.0
+    return (np.where(negative, -1.0, 1.0) * _floor(select(negative, _negative(x), x)))[()]
+
+
+def _rint(x: Any) -> Any:
+    """Return the nearest integers; only constants can lie halfway between two, and go to the even one."""
+    if not x.affine:
+        low = _floor(x)
+        return low + (compare(x, low + 0.5) >= 0.0)
+    constant = np.broadcast_to(np.equal(x.parts[1], 0.0), x.shape)
+    return np.where(constant, np.rint(x.parts[0]), _floor(_add(x, 0.5)))[()]
+
+
+def _remainder(x: Any, y: Any) -> Any:
+    return x - y * np.floor(x / y)
+
+
+UFUNCS |= {
+    np.add: _add, np.subtract: _subtract, np.multiply: _multiply, np.true_divide: _divide,
+    np.negative: _negative, np.positive: lambda x: x.copy(), np.power: _power, np.float_power: _power,
+    np.sqrt: lambda x: _power(x, 0.5), np.square: lambda x: _power(x, 2.0),
+    np.reciprocal: lambda x: _divide(1.0, x), np.exp: _exp, np.exp2: lambda x: _power(2.0, x), np.log: _log,
+    np.log2: lambda x: _log(x) / np.log(2.0), np.log10: lambda x: _log(x) / np.log(10.0),
+    np.less: _relation(operator.lt), np.less_equal: _relation(operator.le),
+    np.greater: _relation(operator.gt), np.greater_equal: _relation(operator.ge),
+    np.equal: _equality(operator.eq), np.not_equal: _equality(operator.ne),
+    np.minimum: _minimum, np.maximum: _maximum, np.fmin: _minimum, np.fmax: _maximum, np.clip: _clip,
+    np.absolute: _absolute, np.fabs: _absolute, np.sign: lambda x: compare(x, 0.0)[()],
+    np.logical_not: lambda x: compare(x, 0.0) == 0.0,
+    np.floor: _floor, np.ceil: lambda x: -_floor(_negative(x)), np.trunc: _trunc, np.rint: _rint,
+    np.floor_divide: lambda x, y: np.floor(x / y), np.remainder: _remainder,
+    np.isnan: lambda x: np.isnan(x.full()).any(0), np.isfinite: lambda x: np.isfinite(x.full()).all(0),
+    np.isinf: lambda x: np.isinf(x.full()).any(0),
+}  # fmt: skip
+
+
+# -- Python's operators ------------------------------------------------------------------------------
+
+
+def _reflected(rule: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda x, y: rule(y, x)
+
+
+_BINARY: dict[str, Any] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "pow": np.power,
+    "floordiv": np.floor_divide, "mod": np.remainder,
+}  # fmt: skip
+_OTHER: dict[str, Any] = {
+    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal,
+    "ne": np.not_equal, "neg": np.negative, "pos": np.positive, "abs": np.absolute,
+}  # fmt: skip
+for _name, _ufunc in (_BINARY | _OTHER).items():
+    setattr(Traced, f"__{_name}__", UFUNCS[_ufunc])
+for _name, _ufunc in _BINARY.items():
+    setattr(Traced, f"__r{_name}__", _reflected(UFUNCS[_ufunc]))
