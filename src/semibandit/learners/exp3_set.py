@@ -22,7 +22,7 @@ from semibandit.learners.rates import AdaptiveRate, Rate, as_rate
 from semibandit.learners.recommendation import Recommendation, at_the_minimum, by_mass
 from semibandit.learners.statistics import Evidence, PlayStats
 from semibandit.learners.trials import Epoch, Trial
-from semibandit.spaces import Line, Space
+from semibandit.spaces import Choice, Integer, Line, Real, Space, as_space
 from semibandit.weights import (
     Cells,
     Feedback,
@@ -57,7 +57,8 @@ class Exp3Set(Learner):
     Parameters
     ----------
     space
-        Space of the parameter. On `Strips`, feedback is a function on the line of its rows.
+        Space of the parameter. On `Strips`, feedback is a function on the line of its rows. A `Real` or an
+        `Integer` alone is the knob `rho`, a `Choice` alone the knob `choice` (see `trial.values`).
     rate
         A number, a `TheoremRate`, or an `AdaptiveRate` (default), which needs neither T nor M. Numbers and
         `TheoremRate` are for losses in units of `high` (1 if not given).
@@ -107,7 +108,7 @@ class Exp3Set(Learner):
 
     def __init__(
         self,
-        space: Space,
+        space: Space | Real | Integer | Choice,
         *,
         rate: float | Rate | None = None,
         horizon: int | None = None,
@@ -120,8 +121,7 @@ class Exp3Set(Learner):
         max_pieces: int | None = None,
         seed: int | None = None,
     ) -> None:
-        if not isinstance(space, Space):
-            raise TypeError(f"space must be an Interval, Strips or Knobs, got {space!r}")
+        space = as_space(space)
         super().__init__(space, self._lay_out(space), seed)
         self._check_line()
         if not isinstance(baseline, str | None) or baseline not in self.baselines:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from semibandit.spaces.boxes import Boxes
 from semibandit.spaces.interval import Interval
-from semibandit.spaces.kinds import Choice, Integer, Real
+from semibandit.spaces.kinds import Choice, Integer, Kind, Real
 from semibandit.spaces.knobs import Knobs
 from semibandit.spaces.line import Axis, Line
 from semibandit.spaces.parameters import Parameters, call, parameters_of, values_of
@@ -29,6 +29,7 @@ __all__ = [
     "Real",
     "Space",
     "Strips",
+    "as_space",
     "call",
     "parameters_of",
     "restore",
@@ -80,6 +81,19 @@ class Space(Protocol):
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for `restore`."""
         ...
+
+
+def as_space(space: Any) -> Space:
+    """Return a space; a `Real` or an `Integer` alone is the knob `rho`, a `Choice` alone the knob `choice`.
+
+    >>> as_space(Choice("fast", "good"))
+    Knobs(choice=Choice('fast', 'good'))
+    """
+    if isinstance(space, Kind):
+        return Knobs(rho=space) if space.ordered else Knobs(choice=space)
+    if not isinstance(space, Space):
+        raise TypeError(f"space must be an Interval, Strips, Knobs or a single knob, got {space!r}")
+    return space
 
 
 def restore(data: dict[str, Any]) -> Space:

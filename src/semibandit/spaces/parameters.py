@@ -22,16 +22,16 @@ def call(method: Callable[..., Any], parameters: Parameters) -> Any:
 
 def parameters_of(names: tuple[str, ...], rho: Any, alpha: Any) -> Parameters:
     """Return the arguments of a problem's methods; `names` are those of `Knobs`, () for other spaces."""
-    if names:
-        return dict(zip(names, (rho, *(alpha or ())), strict=True))
+    if names:  # without rho if nothing runs along the rows of the knobs
+        return dict(zip(names, (rho, *(alpha or ()))[-len(names) :], strict=True))
     return (rho,) if alpha is None else (rho, alpha)
 
 
 def values_of(names: tuple[str, ...], rho: Any, alpha: Any) -> dict[str, Any]:
     """Return the parameters by name, for every space.
 
-    >>> values_of((), 0.3, None), values_of(("alpha", "depth"), 0.3, (2,))
-    ({'rho': 0.3}, {'alpha': 0.3, 'depth': 2})
+    >>> values_of((), 0.3, None), values_of(("alpha", "depth"), 0.3, (2,)), values_of(("mode",), 0, ("fast",))
+    ({'rho': 0.3}, {'alpha': 0.3, 'depth': 2}, {'mode': 'fast'})
     """
     parameters = parameters_of(names, rho, alpha)
     if isinstance(parameters, dict):
