@@ -53,7 +53,8 @@ def _result_rows(tuner: Tuner, summary: Summary) -> Iterator[tuple[str, str]]:
     yield f"mean {word}", f"{summary.mean_loss:.6g}"
     for name, value in knobs.items():
         yield f"{name} to deploy", f"[bold]{plain(_shown(value))}[/bold]"
-    yield "which stands for", "{:.6g} to {:.6g}".format(*best.interval)
+    if best.along:
+        yield "which stands for", "{:.6g} to {:.6g}".format(*best.interval)
     yield f"mean {word} there", str(best.evidence)
     if (pair := summary.comparison) is not None:
         difference = f"{pair.learner - pair.default:+.3g} ± {pair.error:.2g}"

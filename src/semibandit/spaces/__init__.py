@@ -13,7 +13,7 @@ from semibandit.spaces.interval import Interval
 from semibandit.spaces.kinds import Choice, Integer, Kind, Real
 from semibandit.spaces.knobs import Knobs
 from semibandit.spaces.line import Axis, Line
-from semibandit.spaces.parameters import Parameters, call, parameters_of, values_of
+from semibandit.spaces.parameters import Parameters, call, name_along, parameters_of, values_of
 from semibandit.spaces.strips import Alpha, Strips
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "Strips",
     "as_space",
     "call",
+    "name_along",
     "parameters_of",
     "restore",
     "values_of",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Parameters", "call", "parameters_of", "values_of"]
+__all__ = ["Parameters", "call", "name_along", "parameters_of", "values_of"]
 
 # Arguments of a problem's methods: (rho,), (rho, alpha), or the values by name.
 Parameters = tuple[Any, ...] | dict[str, Any]
@@ -37,3 +37,14 @@ def values_of(names: tuple[str, ...], rho: Any, alpha: Any) -> dict[str, Any]:
     if isinstance(parameters, dict):
         return parameters
     return dict(zip(("rho", "alpha"), parameters, strict=False))
+
+
+def name_along(names: tuple[str, ...], alpha: Any) -> str | None:
+    """Return the name of rho; None if all knobs are choices, which are in alpha.
+
+    >>> name_along((), None), name_along(("alpha", "depth"), (2,)), name_along(("mode",), ("fast",))
+    ('rho', 'alpha', None)
+    """
+    if not names:
+        return "rho"
+    return names[0] if len(names) > len(alpha or ()) else None

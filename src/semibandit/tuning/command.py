@@ -86,9 +86,9 @@ class Command:
     names
         Placeholders of the knobs, which the template must contain; by default {rho}.
     shell
-        Run the template in a shell. {instance} must not be inside quotes: the shell gets the name as a
-        positional parameter, which it does not expand. The run fails if any part of a pipe fails, except by
-        SIGPIPE (`| head -1`).
+        Run the template in a shell. {instance} and knobs must not be inside quotes: the shell gets the name
+        as a positional parameter, which it does not expand, and the values quoted. The run fails if any part
+        of a pipe fails, except by SIGPIPE (`| head -1`).
 
     Raises
     ------
@@ -130,7 +130,7 @@ class Command:
         self.timeout = None if timeout is None else _validate.number("timeout", timeout, low=0.0, open=True)
         self.ok_status = frozenset(_validate.integer("ok_status", each, low=0) for each in ok_status)
         self.integer = _validate.boolean("integer", integer)
-        self._words = _for_shell(template) if shell else _split(template, self._placeholder)
+        self._words = (_for_shell if shell else _split)(template, self._placeholder)
 
     def run(self, instance: str, rho: Point) -> Outcome:
         """Run the command once, with rho or the values of its knobs."""
@@ -235,10 +235,11 @@ def _split(template: str, placeholder: re.Pattern[str]) -> list[str]:
     return words
 
 
-def _for_shell(template: str) -> list[str]:
+def _for_shell(template: str, placeholder: re.Pattern[str]) -> list[str]:
     """Return the words that run a template in a shell, with the instance as the parameter $1."""
-    if quoted := next((word for word in _QUOTED.findall(template) if "{instance}" in word), None):
-        raise ValueError(f"{{instance}} must not be inside quotes, as it is quoted already, got {quoted}")
+    for quoted in _QUOTED.findall(template):
+        if found := placeholder.search(quoted):
+            raise ValueError(f"{found[0]} must not be inside quotes, as it is quoted already, got {quoted}")
     script = template.replace("{instance}", '"$1"')
     return [*_shell(), "-c", script, "/bin/sh", "{instance}"]
 
