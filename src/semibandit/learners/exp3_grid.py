@@ -107,6 +107,11 @@ class Exp3Grid(Exp3Set):
         rho = line.lo + (line.hi - line.lo) * (x / self._line.hi)
         return min(max(rho, line.lo), line.hi)
 
+    def _own_position(self, x: float) -> float:
+        line = self.space.line
+        row, rho = line.read(x)
+        return self._line.at(row, (rho - line.lo) / (line.hi - line.lo) * self._line.hi)
+
     def _cell(self, position: float) -> float:
         """Return the left end of the cell of a point of the line."""
         return float(min(int(position), self.n_arms - 1))

@@ -75,6 +75,10 @@ class Space(Protocol):
         """Return the point of the line of functions for the parameters."""
         ...
 
+    def coordinates(self, *args: Any, **values: Any) -> tuple[Any, Any]:
+        """Return rho and alpha of the parameters, checked."""
+        ...
+
     def describe(self) -> str:
         """Return the description that must be the same for a learner and its problems."""
         ...

@@ -34,6 +34,7 @@ _QUOTED = re.compile(r"""\\. | '[^']*' | "(?:\\.|[^"\\])*" """, re.VERBOSE | re.
 _PAUSES = (0.1, 0.3, 1.0, 3.0)
 _SHELL_CANNOT_START = (126, 127)
 _SHELL_SIGPIPE = 128 + 13  # status of a shell if SIGPIPE has ended a part of the pipe
+_SAT_STATUS = (10, 20)  # satisfiable, unsatisfiable
 _MAX_FAILURE = 200
 
 
@@ -199,7 +200,8 @@ class Command:
         if self.loss_from == "exit" or status in self.ok_status or (self.shell and status == _SHELL_SIGPIPE):
             return
         last = done.complaints.last_line
-        raise _FailureError(f"exit status {status}" + (f": {last}" if last else ""))
+        hint = " (a result of SAT solvers: --ok-status 10,20)" if status in _SAT_STATUS else ""
+        raise _FailureError(f"exit status {status}{hint}" + (f": {last}" if last else ""))
 
     def _read_loss(self, done: Finished, instance: str, rho: Point) -> float:
         if self.loss_from == "output":

@@ -105,6 +105,7 @@ ENDPOINTS: list[tuple[Endpoint, Handler]] = [
     (Endpoint("GET", "/api/studies", "Return all studies.", list[api.StudyInfo]), list_studies),
     (Endpoint("POST", "/api/studies", "Create a study, or join it.", api.StudyInfo, api.Begin), begin),
     _reading("", "Return the state of a study.", api.StudyInfo, lambda study, _: study_info(study)),
+    _operation("Let the next ask play these values.", operations.Enqueue),
     _operation("Give up a trial.", operations.Forget),
     _operation("Renew the lease of a trial.", operations.Renew),
     _operation("Change the default lease or the note.", operations.Change),
