@@ -161,7 +161,6 @@ def test_integers_are_shown_as_integers(folder, how):
     ranges = re.search(r"which stands for +(\S+) to (\S+)", result.output)
     assert all(text.isdigit() for text in ranges.groups())
     assert re.search(r"against ρ = 13\b", result.output)
-    assert "--default must be an integer" in tune("--integer", "--default", "13.5", space="1:26").output
 
 
 def test_losses_are_read_from_status_file_or_time(folder):
@@ -257,6 +256,7 @@ MISTAKES = [
     (["--high", "much"], "--high must be a number or auto, got 'much'"),
     (["--failed", "no"], "--failed must be a number or skip or high, got 'no'"),
     (["--ok-status", "ten"], "--ok-status must be integers, such as 10,20, got 'ten'"),
+    (["--integer", "--default", "0.5"], "--default must be an integer or `middle`"),
     (["--integer", "--space", "0:2.5"], "--space must be two integers, the lower one first, got '0:2.5'"),
 ]
 

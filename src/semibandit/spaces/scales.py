@@ -114,7 +114,7 @@ class DiscreteScale:
     def first(self, edge: float) -> int:
         """Return the index of the first value >= `edge`; `count` if there is none."""
         guess = (edge - self.lo) / (self.span[1] - self.lo) * self.count
-        i = min(max(math.ceil(guess), 0), self.count)
+        i: int = min(max(math.ceil(guess), 0), self.count)
         while i > 0 and self.at(i - 1) >= edge:  # rounding, as above
             i -= 1
         while i < self.count and self.at(i) < edge:

@@ -240,8 +240,11 @@ def _split(template: str, placeholder: re.Pattern[str]) -> list[str]:
 def _for_shell(template: str, placeholder: re.Pattern[str]) -> list[str]:
     """Return the words that run a template in a shell, with the instance as the parameter $1."""
     for quoted in _QUOTED.findall(template):
-        if found := placeholder.search(quoted):
-            raise ValueError(f"{found[0]} must not be inside quotes, as it is quoted already, got {quoted}")
+        for name in placeholder.findall(quoted):
+            if name != "rho":  # a number, which is not quoted
+                raise ValueError(
+                    f"{{{name}}} must not be inside quotes, as it is quoted already, got {quoted}"
+                )
     script = template.replace("{instance}", '"$1"')
     return [*_shell(), "-c", script, "/bin/sh", "{instance}"]
 
