@@ -203,6 +203,8 @@ class Study:
     def enqueue(self, values: dict[str, Any], *, key: str | None = None) -> bool:
         """Let the next ask of any worker play a parameter of one's own; see `Exp3Set.ask`.
 
+        If that trial is forgotten, the values wait again.
+
         Parameters
         ----------
         values

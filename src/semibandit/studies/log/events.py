@@ -70,7 +70,8 @@ class Asked(_Event, frozen=True):
     """A trial was drawn at `position` for a worker; its lease ends at `until` (None: never).
 
     `probes` are the positions of further parameters. `key` identifies the request: a repeated request with
-    the same key returns the same trial. `own`: rho and alpha were given by the user, not drawn.
+    the same key returns the same trial. `own`: rho and alpha were given by the user, not drawn;
+    `enqueued` is the key of the request if they have waited in the queue.
     """
 
     trial: int
@@ -83,6 +84,7 @@ class Asked(_Event, frozen=True):
     key: str | None = None
     info: Info | None = None
     own: bool = False
+    enqueued: str | None = None
 
     def given(self, names: tuple[str, ...]) -> dict[str, Any] | None:
         """Return the user's own values by name; None if the trial was drawn."""

@@ -103,9 +103,8 @@ class Ask(Operation, frozen=True):
         if self.key is not None and self.key in replica.keys:
             return replica.trials[replica.keys[self.key]]
         at = _time(replica, turn)
-        values = self.values
-        if values is None and replica.queue:
-            values = replica.queue[0].values
+        queued = replica.queue[0] if self.values is None and replica.queue else None
+        values = self.values if queued is None else queued.values
         if values is None:
             trial = replica.learner.ask(probes=int(self.probes))
         else:
@@ -125,6 +124,7 @@ class Ask(Operation, frozen=True):
             key=self.key,
             info=self.info,
             own=trial.own,
+            enqueued=None if queued is None else queued.key,
         )
         _append(replica, turn, event)
         return trial

@@ -118,8 +118,7 @@ class Replica:
                 if event.key is not None:
                     self.keys[event.key] = event.trial
                 self._lease(event)
-                if self.queue and event.given(self.learner.space.names) == self.queue[0].values:
-                    del self.queue[0]
+                self.queue = [each for each in self.queue if each.key != event.enqueued]
             case Enqueued():
                 self.queue.append(event)
                 self.counts.enqueued.add(event.key)
@@ -130,6 +129,10 @@ class Replica:
                 self._release(event.trial)
                 self.counts.add_failed(event)
             case events.Forgotten():
+                asked = self.leases[event.trial]
+                if asked.enqueued is not None:  # the values wait again
+                    values = asked.given(self.learner.space.names) or {}
+                    self.queue.insert(0, Enqueued(asked.at, values, asked.enqueued))
                 self._release(event.trial)
                 self.counts.forgotten.add(event.trial)
             case events.Renewed():
