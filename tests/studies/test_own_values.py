@@ -53,7 +53,7 @@ def test_enqueued_values_are_played_once_by_the_next_ask(opened):
     assert study.enqueue(OWN, key="one")
     assert not study.enqueue(OWN, key="one"), "a repeated request"
     assert study.enqueue(other)
-    with pytest.raises(ValueError, match="these values wait already: .*77"):
+    with pytest.raises(ValueError, match=r"these values wait already: .*77"):
         study.enqueue({**OWN, "depth": 77.0})
     assert study.queue == [OWN, other]
     explicit = study.ask(values=other)
@@ -92,7 +92,7 @@ def test_bad_values_change_nothing(opened, values, error, message):
 
 
 def test_a_race_takes_no_values(tmp_path):
-    study = sb.Study(f"sqlite:///{tmp_path}/a.db", "race", space=sb.Interval(0, 1), learner="Race")
+    study = sb.Study(f"sqlite:///{tmp_path}/a.db", "race", space=sb.Interval(0, 1), learner="Race", seed=0)
     for method in (study.enqueue, lambda values: study.ask(values=values)):
         with pytest.raises(ValueError, match="a race chooses its own values"):
             method({"rho": 0.5})
