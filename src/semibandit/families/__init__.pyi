@@ -1,10 +1,14 @@
 from .black_box import BlackBox as BlackBox
+from .dispatch import Dispatch as Dispatch
 from .greedy.independent_set import IndependentSet as IndependentSet
 from .greedy.knapsack import Knapsack as Knapsack
 from .linkage.linkage import Linkage as Linkage
 from .linkage.metric import MetricLinkage as MetricLinkage
+from .max_cut import MaxCut as MaxCut
 from .problem import Explicit as Explicit
 from .problem import Problem as Problem
+from .rank_mix import RankMix as RankMix
 from .sales import PostedPrice as PostedPrice
 from .sales import SecondPrice as SecondPrice
 from .seeding import Seeding as Seeding
+from .threshold import Threshold as Threshold

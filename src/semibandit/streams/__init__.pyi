@@ -1,9 +1,13 @@
+from .alarms import threshold as threshold
 from .clustering_files import read_clusterings as read_clusterings
 from .clustering_instances import clustering as clustering
 from .graphs import independent_set as independent_set
+from .graphs import max_cut as max_cut
+from .jobs import dispatch as dispatch
 from .knapsack_files import read_knapsacks as read_knapsacks
 from .knapsack_instances import knapsack as knapsack
 from .point_sets import seeding as seeding
+from .rankings import rank_mix as rank_mix
 from .sales import posted_price as posted_price
 from .sales import second_price as second_price
 from .step_functions import concentrated as concentrated

@@ -53,12 +53,11 @@ def critical(vi: float, si: float, vj: float, sj: float) -> float:
         return 0.0
     rough = _log_ratio(vi, vj) / _log_ratio(si, sj)
     error = abs(rough) * _QUOTIENT_ERROR
-    below, above = _round(rough - error), _round(rough + error)
+    below, above = rounded(rough - error), rounded(rough + error)
     if below == above:
         return below
     high, low = dd.divide(*_log_ratio_exact(vi, vj), *_log_ratio_exact(si, sj))
-    boundary = 0.5 * (below + above)
-    return above if (high - boundary) + low > 0.0 else below
+    return nearer(high, low, below, above)
 
 
 @inner
@@ -77,7 +76,13 @@ def before(items: FloatArray, i: int, j: int, rho: float) -> bool:
 
 
 @inner
-def _round(c: float) -> float:
+def nearer(high: float, low: float, below: float, above: float) -> float:
+    """Return the one of two neighbours of 43 bits that is nearer to the double-double high + low."""
+    return above if (high - 0.5 * (below + above)) + low > 0.0 else below
+
+
+@inner
+def rounded(c: float) -> float:
     """Round c to 43 significant bits, to nearest."""
     shifted = c * _SPLITTER
     return shifted - (shifted - c)

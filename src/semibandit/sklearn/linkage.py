@@ -1,7 +1,4 @@
-"""ρ-linkage as scikit-learn clusterers, with a fixed ρ or with one that is learned online.
-
-Needs the `sklearn` extra.
-"""
+"""ρ-linkage as clusterers, with a fixed ρ or with one that is learned online."""
 
 from __future__ import annotations
 
@@ -24,6 +21,7 @@ from semibandit.clustering.prunings import check_clusters
 from semibandit.clustering.target import MOST_LABELS
 from semibandit.families.linkage.linkage import Linkage
 from semibandit.learners.exp3_set import Exp3Set
+from semibandit.sklearn.seeds import seed_of
 from semibandit.spaces.interval import Interval
 
 with needed("semibandit.sklearn", "sklearn"):
@@ -225,7 +223,7 @@ class OnlineRhoLinkage(_Clusterer):
         cost, k = self._cost(y, len(X))
         problem = self._problem(X, cost)
         if first:
-            self.learner_ = Exp3Set(Interval(0.0, 1.0), seed=self._seed())
+            self.learner_ = Exp3Set(Interval(0.0, 1.0), seed=seed_of(self.random_state))
         trial = self.learner_.ask()
         try:
             seen = problem.reveal(trial.rho)
@@ -250,11 +248,6 @@ class OnlineRhoLinkage(_Clusterer):
         """Cluster the points of X with the recommended ρ, without learning."""
         check_is_fitted(self, "learner_")
         return self._predicted(X, self.rho_, self.n_clusters or int(self.labels_.max()) + 1)
-
-    def _seed(self) -> Any:
-        if isinstance(self.random_state, np.random.RandomState):
-            return int(self.random_state.randint(2**31 - 1))
-        return self.random_state
 
     def _cost(self, y: Any, n_points: int) -> tuple[TreeCost | Callable[..., float], int]:
         """Return the cost of the tree of a data set, and the number of clusters."""

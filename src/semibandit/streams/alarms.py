@@ -1,0 +1,80 @@
+"""Streams of scored items for a threshold."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from semibandit import _validate
+from semibandit._extras import needed
+from semibandit._validate import FloatArray
+from semibandit.families.threshold import Threshold
+from semibandit.streams.stream import Stream, pickled_as_call
+
+__all__ = ["threshold"]
+
+
+@pickled_as_call
+def threshold(
+    kind: str = "normal",
+    rounds: int = 1000,
+    *,
+    false_alarm: float = 1.0,
+    miss: float = 4.0,
+    seed: int = 0,
+) -> Stream[Threshold]:
+    """Return items with a score and a label, one a round, of which only flagged ones show the label.
+
+    The loss of an item that is flagged is 0 for a positive and 1 for a negative; of one that is not, the
+    constant miss / (false_alarm + miss). Up to a term that no threshold changes this is the cost of errors,
+    divided by false_alarm + miss.
+
+    Parameters
+    ----------
+    kind
+        "normal": 20 % positives, scores Φ(x) with x normal around 1 for positives and -1 for negatives, of
+        deviation 1. "breast-cancer": tumours of scikit-learn's data set, in random order with repetition; the
+        score is the rank of the mean texture among all, which is a weak predictor.
+    rounds
+        Number of items.
+    false_alarm, miss
+        Cost of a negative that is flagged, and of a positive that is not.
+    seed
+        Seed of the stream.
+
+    Examples
+    --------
+    >>> threshold(rounds=2, seed=0)[1]
+    Threshold(1 items, Interval(lo=0.0, hi=1.0, margin=0.0))
+    """
+    _validate.choice("kind", kind, ("normal", "breast-cancer"))
+    false_alarm = _validate.number("false_alarm", false_alarm, low=0.0, high=1e100, open=True)
+    miss = _validate.number("miss", miss, low=0.0, high=1e100, open=True)
+    quiet = miss / (false_alarm + miss)
+
+    def make(t: int, rng: np.random.Generator) -> Threshold:
+        if kind == "normal":
+            from scipy.special import ndtr
+
+            positive = bool(rng.random() < 0.2)
+            score = float(ndtr(rng.normal(1.0 if positive else -1.0)))
+        else:
+            scores, labels = _tumours()
+            i = int(rng.integers(scores.size))
+            score, positive = float(scores[i]), bool(labels[i])
+        return Threshold(score, 0.0 if positive else 1.0, quiet)
+
+    return Stream(make, rounds, seed)
+
+
+@cache
+def _tumours() -> tuple[FloatArray, FloatArray]:
+    """Return the relative rank of the mean texture of each tumour, and whether it is malignant."""
+    with needed('kind="breast-cancer"', "sklearn"):
+        from sklearn.datasets import load_breast_cancer
+
+    data, target = load_breast_cancer(return_X_y=True)
+    texture = data[:, 1]
+    ranks = np.searchsorted(np.sort(texture), texture, side="left") / texture.size
+    return ranks, np.asarray(target == 0, np.float64)
