@@ -87,9 +87,10 @@ def _knobs(histories: Mapping[str, History], shown: History, beside: dict[str, A
     rows.across(shown, axes[0, 1])
     if knob(shown.space):
         rows.along(shown, axes[1, 0])
-    else:
-        axes[1, 0].set_axis_off()
-    games.widths(shown, axes[1, 1])
+        games.widths(shown, axes[1, 1])
+    else:  # choices alone have no interval
+        for ax in axes[1]:
+            ax.set_axis_off()
     return figure
 
 
