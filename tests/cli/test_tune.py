@@ -1,4 +1,5 @@
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -149,6 +150,19 @@ def test_ok_status_and_integer_are_passed_on(folder):
     assert (parse_space("2:3", True).lo, parse_space("2:3", True).hi) == pytest.approx((1.5, 3.5))
 
 
+@pytest.mark.parametrize("how", [("--race", "--runs", "60"), ("--online",)])
+def test_integers_are_shown_as_integers(folder, how):
+    (folder / "near.sh").write_text("case $1 in *.*) exit 1;; esac; echo $(( ($1 - 9) * ($1 - 9) ))")
+    options = (*how, "--integer", "--high", "400", "--default", "middle")
+    result = tune(*options, space="1:26", command="/bin/sh near.sh {rho} {instance}")
+    assert result.exit_code == 0, result.output
+    assert not re.search(r"\b\d+\.5\b", result.output.split("mean loss")[0])
+    assert "13.5" not in result.output
+    ranges = re.search(r"which stands for +(\S+) to (\S+)", result.output)
+    assert all(text.isdigit() for text in ranges.groups())
+    assert re.search(r"against ρ = 13\b", result.output)
+
+
 def test_losses_are_read_from_status_file_or_time(folder):
     assert (
         tune("--loss-from", "exit", "--high", "7", command="/bin/sh -c 'exit 5' {rho} {instance}").exit_code
@@ -242,6 +256,7 @@ MISTAKES = [
     (["--high", "much"], "--high must be a number or auto, got 'much'"),
     (["--failed", "no"], "--failed must be a number or skip or high, got 'no'"),
     (["--ok-status", "ten"], "--ok-status must be integers, such as 10,20, got 'ten'"),
+    (["--integer", "--default", "0.5"], "--default must be an integer or `middle`"),
     (["--integer", "--space", "0:2.5"], "--space must be two integers, the lower one first, got '0:2.5'"),
 ]
 

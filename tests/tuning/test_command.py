@@ -101,6 +101,12 @@ def test_ok_status_lists_the_statuses_of_success():
     assert [command.run(status, 0.5).loss for status in ("10", "20", "0", "1")] == [0.5, 0.5, None, None]
 
 
+@pytest.mark.parametrize("status", [10, 20])
+def test_statuses_of_sat_solvers_hint_at_ok_status(status):
+    failure = sh(f"exit {status}").run("x", 0.5).failure
+    assert failure == f"exit status {status} (a result of SAT solvers: --ok-status 10,20)"
+
+
 def test_integers_are_written_as_such():
     command = sh("echo $1 >&2; test $1 = 14 && echo 0.5", integer=True)
     assert command.run("x", 14.49).loss == 0.5
@@ -280,6 +286,11 @@ def test_outputs_are_compared(tmp_path):
         ("echo {rho} {instance}", {"ok_status": [-1]}, "ok_status must be at least 0"),
         ('wc -c "{instance}"; echo {rho}', {"shell": True}, "must not be inside quotes"),
         ("wc -c '{instance}'; echo {rho}", {"shell": True}, "must not be inside quotes"),
+        (
+            "echo '-m{mode}' {instance}",
+            {"shell": True, "names": ["mode"]},
+            "{mode} must not be inside quotes",
+        ),
     ],
 )
 def test_bad_arguments_are_named(template, options, message):

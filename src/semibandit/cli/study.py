@@ -53,6 +53,7 @@ def list_all(
 @app.command()
 def show(name: Name, storage: Storage) -> None:
     """Show the state of a study."""
+    from semibandit.spaces import values_of
     from semibandit.studies.settings import read_space
 
     with _open(storage, name) as study:
@@ -69,12 +70,14 @@ def show(name: Name, storage: Storage) -> None:
     if counts.n_losses:
         rows.append(("mean loss", f"{counts.loss / counts.n_losses:.6g}"))
         for i, (knob, value) in enumerate(zip(best.names or "ρα", best.values.values(), strict=False)):
-            interval = " (interval {:.6g} to {:.6g})".format(*best.interval) if i == 0 else ""
+            interval = " (interval {:.6g} to {:.6g})".format(*best.interval) if i == 0 and best.along else ""
             rows.append((f"{knob} to deploy", _shown(value) + interval))
     for failure, count in sorted(counts.failures.items(), key=lambda item: -item[1])[:5]:
         rows.append(("failed", f"{count} times: {failure}"))
     for lease in pending[:10]:
-        what = f"trial {lease.trial}, ρ = {lease.rho:.6g}, {lease.worker}, since {_time(lease.at)}"
+        values = zip(best.names or "ρα", values_of(best.names, lease.rho, lease.alpha).values(), strict=False)
+        played = ", ".join(f"{knob} = {_shown(value)}" for knob, value in values)
+        what = f"trial {lease.trial}, {played}, {lease.worker}, since {_time(lease.at)}"
         rows.append(("pending", what))
     _print([*rows, ("note", counts.note)] if counts.note else rows)
 

@@ -180,7 +180,7 @@ class Options:
         shared: dict[str, Any] = {
             "jobs": self.jobs,
             "maximize": self.maximize,
-            "default": parse_default(self.default, space),
+            "default": parse_default(self.default, space, self.integer),
             "high": parse_loss("--high", high, "auto"),
             "failed": parse_loss("--failed", self.failed, "skip", "high"),
             "seed": self.seed,
@@ -321,8 +321,8 @@ def parse_loss(option: str, text: str, *words: str) -> float | str:
         raise ValueError(f"{option} must be a number or {' or '.join(words)}, got {text!r}") from None
 
 
-def parse_default(text: str | None, space: Any) -> Any:
-    """Return a value of ρ, the middle of the space, or the values of all knobs."""
+def parse_default(text: str | None, space: Any, integer: bool = False) -> Any:
+    """Return a value of ρ, the middle of the space (of two, the lower), or the values of all knobs."""
     from semibandit.tuning.knob_syntax import parse_values
 
     if text is None:
@@ -330,11 +330,15 @@ def parse_default(text: str | None, space: Any) -> Any:
     if space.names:
         return parse_values(text, space)
     if text == "middle":
-        return 0.5 * space.lo + 0.5 * space.hi
+        middle = 0.5 * space.lo + 0.5 * space.hi
+        return float(math.floor(middle)) if integer else middle
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
         raise ValueError(f"--default must be a number or `middle`, got {text!r}") from None
+    if integer and not value.is_integer():
+        raise ValueError(f"--default must be an integer or `middle`, as --integer is given, got {text!r}")
+    return value
 
 
 def expand(instances: list[str]) -> list[str]:

@@ -46,14 +46,15 @@ def _result_rows(tuner: Tuner, summary: Summary) -> Iterator[tuple[str, str]]:
     runs = f"a race, {summary.n_runs} runs" if tuner.race else _rounds_and_runs(summary)
     yield "done", runs + (f", {summary.n_failed} rounds failed" if summary.n_failed else "")
     best = tuner.learner.recommend()
-    knobs = best.values if best.names else {"ρ": best.rho}
+    knobs = best.values if best.names else {"ρ": tuner.command.value(best.rho)}
     if tuner.learner.n_told == 0:
         yield f"{', '.join(knobs)} to deploy", "nothing was learned yet"
         return
     yield f"mean {word}", f"{summary.mean_loss:.6g}"
     for name, value in knobs.items():
         yield f"{name} to deploy", f"[bold]{plain(_shown(value))}[/bold]"
-    yield "which stands for", "{:.6g} to {:.6g}".format(*best.interval)
+    if best.along:
+        yield "which stands for", "{:.6g} to {:.6g}".format(*_ends(tuner, *best.interval))
     yield f"mean {word} there", str(best.evidence)
     if (pair := summary.comparison) is not None:
         difference = f"{pair.learner - pair.default:+.3g} ± {pair.error:.2g}"
@@ -77,7 +78,8 @@ def _verdict_rows(tuner: Tuner) -> Iterator[tuple[str, str]]:
         yield name, "cannot tell: no instance was run with both"
         return
     error = "" if math.isnan(found.error) else f" ± {found.error:.2g}"
-    values = "" if found.lo == found.hi else f" (ρ from {found.lo:.4g} to {found.hi:.4g})"
+    lo, hi = _ends(tuner, found.lo, found.hi)
+    values = "" if lo == hi else f" (ρ from {lo:.4g} to {hi:.4g})"
     pairs = _count(found.pairs, "instance")
     yield name, f"[bold]{found.answer}[/bold]"
     yield "difference", f"{found.recommended - found.default:+.3g}{error} on {pairs} run with both{values}"
@@ -93,11 +95,20 @@ def _values(tuner: Tuner) -> Table:
     """Return the values tried online: mean loss, standard error, runs; the default last."""
     rows = []
     for row in tuner.values_tried():
-        name = f"{row.lo:.6g}" if row.lo == row.hi else f"{row.lo:.4g} to {row.hi:.4g}"
+        lo, hi = _ends(tuner, row.lo, row.hi)
+        name = f"{lo:.6g}" if lo == hi else f"{lo:.4g} to {hi:.4g}"
         rows.append((name, *_figures(row)))
     if (other := tuner.default_row()) is not None:
         rows.append((f"default {other.lo:.6g}", *_figures(other)))
     return _columns(("ρ", f"mean {_word(tuner)}", "± error", "runs", "failed"), rows)
+
+
+def _ends(tuner: Tuner, lo: float, hi: float) -> tuple[float, float]:
+    """Return the ends of an interval of ρ; with --integer the first and the last integer in it."""
+    if not tuner.command.integer or lo == hi:
+        return lo, hi
+    first, last = math.ceil(lo), math.ceil(hi) - 1
+    return (first, last) if first <= last else (round(lo), round(lo))
 
 
 def _figures(row: Tried) -> tuple[str, ...]:
@@ -143,7 +154,10 @@ def _remarks(tuner: Tuner, summary: Summary) -> Iterator[str]:
         yield f"{_count(learned, 'failed round')} counted as a loss."
     if summary.n_skipped:
         skipped = _count(summary.n_skipped, "failed round")
-        yield f"{skipped} did not count as a loss; if ρ is the reason, --failed high counts them."
+        if all("--ok-status" in failure for failure in summary.failures):
+            yield f"{skipped} did not count as a loss; with --ok-status and --retry-failed they do."
+        else:
+            yield f"{skipped} did not count as a loss; if ρ is the reason, --failed high counts them."
 
 
 def _count(n: int, what: str) -> str:

@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import Any
 
 from semibandit.functions import Piecewise
-from semibandit.spaces import Boxes, call
+from semibandit.spaces import Boxes, call, name_along
 
 __all__ = ["StoredLosses"]
 
@@ -48,7 +48,8 @@ class StoredLosses:
         space = self.problem.space
         at = call(space.place, parameters)
         played = space.parameters(*space.line.read(at))
-        if any(played[name] != values[name] for name in space.names[1:]):  # no row has these values
+        along = name_along(space.names, space.alphas[0])
+        if any(played[name] != values[name] for name in space.names if name != along):  # no such row
             return float(call(self.problem.loss, parameters))
         return float(space.line.on_rows(self._function)(at))
 

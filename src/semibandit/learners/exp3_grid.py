@@ -15,7 +15,7 @@ from semibandit.learners.certificates import Certificate
 from semibandit.learners.exp3_set import Exp3Set
 from semibandit.learners.rates import Rate
 from semibandit.learners.trials import Trial
-from semibandit.spaces import Alpha, Boxes, Line, Space, call
+from semibandit.spaces import Alpha, Boxes, Choice, Integer, Line, Real, Space, as_space, call
 from semibandit.weights import Cells, Feedback, IntervalTree
 
 __all__ = ["Exp3Grid"]
@@ -49,7 +49,7 @@ class Exp3Grid(Exp3Set):
 
     def __init__(
         self,
-        space: Space,
+        space: Space | Real | Integer | Choice,
         n_arms: int | None = None,
         *,
         rate: float | Rate | None = None,
@@ -60,10 +60,11 @@ class Exp3Grid(Exp3Set):
         exploration: float = 0.0,
         seed: int | None = None,
     ) -> None:
+        space = as_space(space)
         if n_arms is None:
             if horizon is None:
                 raise ValueError("give n_arms, or a horizon to choose it by")
-            rows = len(space.alphas) if isinstance(space, Space) else 1
+            rows = len(space.alphas)
             n_arms = rows * math.ceil((_validate.integer("horizon", horizon, low=1) / rows) ** (1 / 3))
         self.n_arms = _validate.integer("n_arms", n_arms, low=1)
         super().__init__(
@@ -105,6 +106,11 @@ class Exp3Grid(Exp3Set):
         line = self.space.line
         rho = line.lo + (line.hi - line.lo) * (x / self._line.hi)
         return min(max(rho, line.lo), line.hi)
+
+    def _own_position(self, x: float) -> float:
+        line = self.space.line
+        row, rho = line.read(x)
+        return self._line.at(row, (rho - line.lo) / (line.hi - line.lo) * self._line.hi)
 
     def _cell(self, position: float) -> float:
         """Return the left end of the cell of a point of the line."""

@@ -20,9 +20,9 @@ from semibandit.learners.locks import serialized
 from semibandit.learners.ranges import LossRange
 from semibandit.learners.rates import AdaptiveRate, Rate, as_rate
 from semibandit.learners.recommendation import Recommendation, at_the_minimum, by_mass
-from semibandit.learners.statistics import Evidence, PlayStats
+from semibandit.learners.statistics import FEWEST, Evidence, PlayStats
 from semibandit.learners.trials import Epoch, Trial
-from semibandit.spaces import Line, Space
+from semibandit.spaces import Choice, Integer, Line, Real, Space, as_space
 from semibandit.weights import (
     Cells,
     Feedback,
@@ -57,7 +57,8 @@ class Exp3Set(Learner):
     Parameters
     ----------
     space
-        Space of the parameter. On `Strips`, feedback is a function on the line of its rows.
+        Space of the parameter. On `Strips`, feedback is a function on the line of its rows. A `Real` or an
+        `Integer` alone is the knob `rho`, a `Choice` alone the knob `choice` (see `trial.values`).
     rate
         A number, a `TheoremRate`, or an `AdaptiveRate` (default), which needs neither T nor M. Numbers and
         `TheoremRate` are for losses in units of `high` (1 if not given).
@@ -107,7 +108,7 @@ class Exp3Set(Learner):
 
     def __init__(
         self,
-        space: Space,
+        space: Space | Real | Integer | Choice,
         *,
         rate: float | Rate | None = None,
         horizon: int | None = None,
@@ -120,8 +121,7 @@ class Exp3Set(Learner):
         max_pieces: int | None = None,
         seed: int | None = None,
     ) -> None:
-        if not isinstance(space, Space):
-            raise TypeError(f"space must be an Interval, Strips or Knobs, got {space!r}")
+        space = as_space(space)
         super().__init__(space, self._lay_out(space), seed)
         self._check_line()
         if not isinstance(baseline, str | None) or baseline not in self.baselines:
@@ -152,6 +152,7 @@ class Exp3Set(Learner):
         self.n_late = 0
         self.n_partial = 0  # rounds without full information
         self.n_logged = 0  # functions of `learn_from`
+        self.n_own = 0  # rounds with values of the user's own; in n_told only with full information
         self.n_unused = 0  # rounds before the range of the losses is known
         self.gap_sum = 0.0  # of the mixability gaps at the asks, for the rate
         self.regret_sum = 0.0  # of `Update.regret`, for the certificate
@@ -197,7 +198,7 @@ class Exp3Set(Learner):
 
     # -- Algorithm 1 -------------------------------------------------------------------------------
 
-    def ask(self, *, probes: int = 0, position: Any = None) -> Trial:
+    def ask(self, *, probes: int = 0, position: Any = None, values: Any = None) -> Trial:
         """Draw a parameter from the current density. O(log P) on a tree, O(P) with a local baseline.
 
         Parameters
@@ -208,8 +209,18 @@ class Exp3Set(Learner):
         position
             `positions` of a recorded trial: the trial gets these instead of the draws, which are made and
             dropped. A learner that is told the recorded feedback again continues as the recorded one did.
+        values
+            A parameter of one's own, by name, instead of a draw (`{"rho": 0.3}`, or a value for each knob).
+            Its loss is evidence for `recommend`. The density learns nothing from it, unless it is told a
+            whole function, so the estimates stay unbiased.
         """
         with self._lock:
+            if values is not None:
+                if probes or position is not None:
+                    raise ValueError("values go without probes and position")
+                trial = self._own_trial(self.n_asked, values)
+                self._register(trial)
+                return trial
             # Algorithm 1, steps 2(a) and 2(b): sample ρ_t from p_t(ρ) = w_t(ρ) / W_t
             positions = self._draw(probes) if position is None else self._recorded(position)
             trial = self._trial(self.n_asked, positions)
@@ -240,6 +251,9 @@ class Exp3Set(Learner):
                 self.n_failed += 1
                 self._finish(trial, epoch)
                 return
+            if trial.own and not feedback.whole:
+                self._keep_evidence(trial, epoch, feedback.paid)
+                return
             if probability is not None:
                 recorded = np.atleast_1d(_validate.floats("probability", probability))
                 length = feedback.looks.size
@@ -250,10 +264,19 @@ class Exp3Set(Learner):
     def _feedback(self, trial: Trial, seen: Any) -> Feedback | None:
         """Check the feedback of all looks and lay it on the line; None if all are missing."""
         feedback = self._read_looks(trial, seen)
-        if feedback is None or self._losses.rounds or self.baseline != "local":
+        if feedback is None or self._losses.rounds or self.n_own or self.baseline != "local":
             return feedback
         self._scale = self._scale._replace(origin=feedback.paid)  # losses are relative to the first one
         return self._read_looks(trial, seen)
+
+    def _keep_evidence(self, trial: Trial, epoch: Epoch, paid: float) -> None:
+        """Count the loss of a user's own value as evidence; the weights stay as they are."""
+        self._finish(trial, epoch)
+        self.n_own += 1
+        self.last_probabilities = ()
+        self._stats.add_own((trial.rho, trial.alpha), paid)
+        if trial.alpha in self.space.alphas:
+            self._stats.add(trial.position, paid)
 
     def _read_looks(self, trial: Trial, seen: Any) -> Feedback | None:
         """Check the feedback of all looks and lay it on the line; None if all are missing."""
@@ -306,7 +329,10 @@ class Exp3Set(Learner):
             current.n_updates += 1
         self.n_late += late
         self._count(feedback, rule, update)
-        self._restart(feedback)
+        if trial.own:
+            self.n_own += 1
+        else:  # losses of own values are no sign of drift
+            self._restart(feedback)
         self._adjust()
 
     def _rule(self, feedback: Feedback, inner: tuple[float, float, int]) -> Rule:
@@ -474,8 +500,12 @@ class Exp3Set(Learner):
 
         The median of the density, after parts of the line whose losses are worse than the best by two
         standard errors are removed, within the remaining part that has the most mass. If all feedback was
-        whole functions: the middle of the widest interval with the least cumulative loss.
+        whole functions: the middle of the widest interval with the least cumulative loss. A value of the
+        user's own (`ask(values=...)`) is recommended if it is better than this by two standard errors.
         """
+        own = self._best_own()
+        if own is not None and not self.n_told:
+            return own
         choose = by_mass if self.n_partial else at_the_minimum
         row, x, (lo, hi) = choose(self._epoch.weights, self._line, self._stats)
         shift, space = self._line.shift(row), self.space
@@ -483,7 +513,22 @@ class Exp3Set(Learner):
         if self.n_partial:
             rho = space.line.value(self._rho(self._played(x)))
         evidence = self._in_units(self._stats.between(lo + shift, hi + shift))
-        return Recommendation(rho, interval, space.alphas[row], space.names, evidence)
+        best = Recommendation(rho, interval, space.alphas[row], space.names, evidence)
+        if own is None or evidence.rounds >= FEWEST:
+            reference = evidence
+        else:
+            variance = self._loss_squares / max(self.n_told, 1)
+            error = math.sqrt(variance / (self.n_told - 1)) if self.n_told > 1 else math.nan
+            reference = self._in_units(Evidence(self._loss_mean, error, self.n_told))
+        return own if own is not None and own.evidence.beats(reference, self.maximize) else best
+
+    def _best_own(self) -> Recommendation | None:
+        """Return the value of the user's own with the best mean; None if there are none."""
+        found = self._stats.best_own()
+        if found is None:
+            return None
+        (rho, alpha), evidence = found
+        return Recommendation(rho, (rho, rho), alpha, self.space.names, self._in_units(evidence))
 
     def _rho(self, x: float) -> float:
         """Return the parameter at the place x of a row."""
@@ -546,6 +591,8 @@ class Exp3Set(Learner):
 
     def _paid(self) -> float:
         """Return the sum of the losses paid, if the least possible loss is known to be 0; else inf."""
+        if self.n_own:
+            return math.inf
         if self.baseline != "local":
             return self._loss_mean * self.n_told
         if self.high is None:

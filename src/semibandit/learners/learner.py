@@ -52,7 +52,7 @@ class Learner(Locked):
 
     # -- implemented by the algorithm ----------------------------------------------------------------
 
-    def ask(self, *, probes: int = 0, position: Any = None) -> Trial:
+    def ask(self, *, probes: int = 0, position: Any = None, values: Any = None) -> Trial:
         """Draw a parameter."""
         raise NotImplementedError
 
@@ -119,6 +119,27 @@ class Learner(Locked):
         else:
             probes = tuple(x if a is None else (x, a) for x, a in others)
         return Trial(trial_id, rho, self._name, positions, alpha, probes, names)
+
+    def own_values(self, values: Any) -> dict[str, Any]:
+        """Return a parameter of the user's own by name, checked, each value in its own type."""
+        return self._own_trial(-1, values).values
+
+    def _own_trial(self, trial_id: int, values: Any) -> Trial:
+        """Return the trial of a parameter of the user's own, at the nearest place of the line."""
+        space = self.space
+        names = space.names or ("rho", "alpha")[: 1 + (space.alphas != (None,))]
+        if not isinstance(values, dict):
+            raise TypeError(f"values must be a dict with a value for {', '.join(names)}, got {values!r}")
+        if values.keys() != set(names):
+            got = ", ".join(map(str, values)) or "none"
+            raise ValueError(f"values must have a value for {', '.join(names)} each, got {got}")
+        at = space.place(**values)
+        rho, alpha = space.coordinates(**values)
+        return Trial(trial_id, rho, self._name, (self._own_position(at),), alpha, (), space.names, own=True)
+
+    def _own_position(self, x: float) -> float:
+        """Return the point of the line of weights for a point of the space's line."""
+        return x
 
     def _parameters(self, position: float) -> tuple[Any, Any]:
         """Return rho, as its value, and alpha at a place of the line."""

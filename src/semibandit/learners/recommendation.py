@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from semibandit.learners.statistics import NOTHING, Evidence, PlayStats, stretches
-from semibandit.spaces import Alpha, Line, Parameters, parameters_of, values_of
+from semibandit.spaces import Alpha, Line, Parameters, name_along, parameters_of, values_of
 from semibandit.weights import Weights
 
 __all__ = ["Recommendation", "at_the_minimum", "by_mass"]
@@ -60,11 +60,17 @@ class Recommendation(_Deployed):
         """Arguments of a problem's methods: (rho,), (rho, alpha), or the values by name."""
         return parameters_of(self.names, self.rho, self.alpha)
 
+    @property
+    def along(self) -> str | None:
+        """Name of the parameter of the interval; None if all knobs are choices."""
+        return name_along(self.names, self.alpha)
+
     def __repr__(self) -> str:
         alpha = "" if self.alpha is None else f", alpha={self.alpha!r}"
         what = f"rho={self.rho!r}, interval={self.interval!r}{alpha}"
         if self.names:
-            what = f"values={self.values!r}, interval={self.interval!r}"
+            interval = f", interval={self.interval!r}" if self.along else ""
+            what = f"values={self.values!r}{interval}"
         return f"Recommendation({what}): {self.evidence}"
 
 

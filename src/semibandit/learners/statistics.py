@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +13,11 @@ import numpy.typing as npt
 from semibandit._validate import FloatArray, IntArray
 from semibandit.weights import Cells, n_nodes
 
-__all__ = ["NOTHING", "Evidence", "PlayStats", "stretches"]
+__all__ = ["FEWEST", "NOTHING", "Evidence", "PlayStats", "stretches"]
 
 BoolArray = npt.NDArray[np.bool_]
 
-_FEWEST = 4  # rounds for a comparison of means
+FEWEST = 4  # rounds for a comparison of means
 _ROUNDING = 1e-12  # means of equal losses differ by less, relative to their size
 _ERRORS = 2.0  # standard errors by which two means must differ
 
@@ -31,6 +31,21 @@ class Evidence(NamedTuple):
     mean: float
     error: float
     rounds: float  # a fraction if the past is forgotten
+
+    @classmethod
+    def of(cls, n: float, total: float, squares: float) -> Evidence:
+        """Return the evidence of n losses with this sum, and this sum of squares."""
+        if n < 0.5:
+            return NOTHING
+        mean = total / n
+        variance = max(squares / n - mean * mean, 0.0)
+        return cls(mean, math.sqrt(variance / (n - 1.0)) if n > 1.5 else math.nan, n)
+
+    def beats(self, other: Evidence, maximize: bool) -> bool:
+        """Return whether the mean is better than another by two standard errors of each, in four rounds."""
+        gain = self.mean - other.mean if maximize else other.mean - self.mean
+        enough = min(self.rounds, other.rounds) >= FEWEST - 0.5
+        return enough and gain > _ERRORS * (self.error + other.error) + 2.0 * _ROUNDING * abs(other.mean)
 
     def __str__(self) -> str:
         if self.rounds < 0.5:
@@ -61,6 +76,9 @@ class PlayStats:
         self.cells = cells
         self._inner: list[float] = cells.edges[1:-1].tolist()
         self.sums = [[0.0] * cells.leaf.size for _ in range(3)]
+        self.own: dict[
+            Any, tuple[float, float, float]
+        ] = {}  # the same sums, for each value of the user's own
 
     def add(self, position: float, loss: float) -> None:
         """Add a round."""
@@ -70,10 +88,22 @@ class PlayStats:
         total[cell] += loss
         squares[cell] += loss * loss
 
+    def add_own(self, key: Any, loss: float) -> None:
+        """Add a round of a value of the user's own."""
+        n, total, squares = self.own.get(key, (0.0, 0.0, 0.0))
+        self.own[key] = n + 1.0, total + loss, squares + loss * loss
+
+    def best_own(self) -> tuple[Any, Evidence] | None:
+        """Return the own value with the least mean loss, of those with four rounds or else of all."""
+        found = {key: Evidence.of(*sums) for key, sums in self.own.items() if sums[0] >= 0.5}
+        sure = {key: evidence for key, evidence in found.items() if evidence.rounds >= FEWEST - 0.5} or found
+        return min(sure.items(), key=lambda item: item[1].mean, default=None)
+
     def keep(self, part: float) -> None:
         """Multiply all sums, to forget the past."""
         if part < 1.0:
             self.sums = [[part * x for x in row] for row in self.sums]
+            self.own = {key: (part * n, part * s, part * q) for key, (n, s, q) in self.own.items()}
 
     def restore(self, sums: list[list[float]]) -> None:
         """Restore saved sums; ValueError if they do not fit the cells."""
@@ -86,12 +116,7 @@ class PlayStats:
         """Return the evidence of the cells that intersect [lo, hi]."""
         first = bisect_right(self._inner, lo)
         last = max(bisect_right(self._inner, math.nextafter(hi, -math.inf)), first) + 1
-        n, total, squares = (math.fsum(row[first:last]) for row in self.sums)
-        if n < 0.5:
-            return NOTHING
-        mean = total / n
-        variance = max(squares / n - mean * mean, 0.0)
-        return Evidence(mean, math.sqrt(variance / (n - 1.0)) if n > 1.5 else math.nan, n)
+        return Evidence.of(*(math.fsum(row[first:last]) for row in self.sums))
 
     def not_worse(self) -> BoolArray:
         """Return for each cell whether it may be as good as the best, within two standard errors. O(C).
@@ -100,7 +125,7 @@ class PlayStats:
         that is worse makes its descendants worse, unless the mean of a descendant is not worse.
         """
         count, total, squares = self._on_the_tree()
-        played = count >= _FEWEST
+        played = count >= FEWEST
         if not played[1]:
             return np.ones(self.cells.leaf.size, np.bool_)
         # One standard deviation for all nodes: that of few losses is unreliable.

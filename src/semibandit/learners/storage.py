@@ -40,7 +40,7 @@ VERSION = 1
 _COUNTERS = (
     "n_asked", "n_told", "n_failed", "n_late", "n_partial", "n_logged", "n_unused", "gap_sum", "regret_sum",
     "join_error", "clip_most", "explore_sum", "current_rate", "head_start", "_loss_mean", "_loss_squares",
-    "_handicap",
+    "_handicap", "n_own",
 )  # fmt: skip
 
 
@@ -80,6 +80,8 @@ class Saved(msgspec.Struct):
     stats: list[list[float]]
     losses: list[float]  # state of `LossRange`, and the origin of the losses
     drift: list[float] | None  # state of `Drift`
+    own: list[tuple[Any, Any, float, float, float]] = []  # rho, alpha and sums of the user's own values
+    own_pending: list[tuple[int, Any, Any]] = []  # id, rho, alpha
 
 
 def save(learner: Any, path: str | PathLike[str]) -> None:
@@ -193,6 +195,8 @@ def _describe(learner: Exp3Set) -> Saved:
         stats=learner._stats.sums,
         losses=[*learner._losses.state, learner._scale.origin],
         drift=None if learner._drift is None else learner._drift.state,
+        own=[(*key, *sums) for key, sums in learner._stats.own.items()],
+        own_pending=[(t.id, t.rho, t.alpha) for t, _ in learner._pending.values() if t.own],
     )
 
 
@@ -218,7 +222,7 @@ def _restore(saved: Saved) -> Exp3Set:
     if saved.prior is not None:
         learner.prior = PiecewiseConstant.from_dict(saved.prior)
     for name in _COUNTERS:
-        setattr(learner, name, saved.counters[name])
+        setattr(learner, name, saved.counters.get(name, 0) if name == "n_own" else saved.counters[name])
     learner._stats.restore(saved.stats)
     *learner._losses.state, origin = saved.losses
     learner._scale = learner._scale._replace(origin=origin)
@@ -238,9 +242,19 @@ def _restore(saved: Saved) -> Exp3Set:
         epoch.asked_at = OrderedDict(saved_epoch.asked_at)
         epochs.append(epoch)
     learner._epoch = epochs[-1]
+    own = {trial_id: (rho, _alpha(alpha)) for trial_id, rho, alpha in saved.own_pending}
+    learner._stats.own = {(rho, _alpha(alpha)): (n, s, q) for rho, alpha, n, s, q in saved.own}
     for trial_id, positions, place in saved.pending:
-        learner._pending[trial_id] = learner._trial(trial_id, tuple(positions)), epochs[place]
+        if trial_id in own:
+            trial = learner._own_trial(trial_id, spaces.values_of(learner.space.names, *own[trial_id]))
+        else:
+            trial = learner._trial(trial_id, tuple(positions))
+        learner._pending[trial_id] = trial, epochs[place]
     return learner
+
+
+def _alpha(saved: Any) -> Any:
+    return tuple(saved) if isinstance(saved, list) else saved
 
 
 def _checked_path(path: Any) -> str:

@@ -21,7 +21,8 @@ class Trial(msgspec.Struct, frozen=True, gc=False):
 
     On `Knobs`, rho is the knob along the rows and alpha holds the others. `probes` are further parameters to
     evaluate on the same instance without playing them: values of rho, pairs (rho, alpha) on `Strips`, values
-    by name on `Knobs`. `positions` are the places on the line, that of the played parameter first.
+    by name on `Knobs`. `positions` are the places on the line, that of the played parameter first. `own`: the
+    parameter was given by the user (`ask(values=...)`), not drawn.
     """
 
     id: int
@@ -31,6 +32,7 @@ class Trial(msgspec.Struct, frozen=True, gc=False):
     alpha: Alpha | None = None
     probes: tuple[Any, ...] = ()
     names: tuple[str, ...] = ()
+    own: bool = False
 
     @property
     def position(self) -> float:

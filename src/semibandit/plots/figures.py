@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from semibandit._extras import needed
+from semibandit.spaces import name_along
 
 __all__ = [
     "BLUE",
@@ -75,8 +76,8 @@ def names(space: Any) -> str:
 
 
 def knob(space: Any) -> str:
-    """Return the name of the parameter along the rows."""
-    return str(space.names[0]) if space.names else "ρ"
+    """Return the name of the parameter along the rows; "" if all knobs are choices."""
+    return name_along(space.names, space.alphas[0]) or "" if space.names else "ρ"
 
 
 def axis(space: Any, edges: Any) -> tuple[list[float], str]:

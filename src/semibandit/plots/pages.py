@@ -10,7 +10,7 @@ from semibandit import _validate
 from semibandit.functions import Piecewise
 from semibandit.games import History, mean_loss
 from semibandit.plots import games, plane, rows
-from semibandit.plots.figures import new_figure, require_games
+from semibandit.plots.figures import knob, new_figure, require_games
 
 __all__ = ["overview"]
 
@@ -85,8 +85,12 @@ def _knobs(histories: Mapping[str, History], shown: History, beside: dict[str, A
     axes = figure.subplots(2, 2)
     games.regret(histories, axes[0, 0], **beside)
     rows.across(shown, axes[0, 1])
-    rows.along(shown, axes[1, 0])
-    games.widths(shown, axes[1, 1])
+    if knob(shown.space):
+        rows.along(shown, axes[1, 0])
+        games.widths(shown, axes[1, 1])
+    else:  # choices alone have no interval
+        for ax in axes[1]:
+            ax.set_axis_off()
     return figure
 
 

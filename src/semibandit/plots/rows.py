@@ -33,7 +33,7 @@ def across(history: History, ax: Any = None) -> Any:
     shown: list[Any] = list(history.space.alphas[::step])
     labels = [", ".join(map(_short, alpha or ())) for alpha in shown]
     ax.set_yticks(np.arange(0, n, step) + 0.5, labels)
-    others = ", ".join(history.space.names[1:])
+    others = ", ".join(name for name in history.space.names if name != knob(history.space))
     ax.set(title=f"Density over {others} ({history.feedback})", xlabel="round", ylabel=others)
     return ax
 

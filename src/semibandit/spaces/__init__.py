@@ -10,10 +10,10 @@ from typing import Any, Protocol, runtime_checkable
 
 from semibandit.spaces.boxes import Boxes
 from semibandit.spaces.interval import Interval
-from semibandit.spaces.kinds import Choice, Integer, Real
+from semibandit.spaces.kinds import Choice, Integer, Kind, Real
 from semibandit.spaces.knobs import Knobs
 from semibandit.spaces.line import Axis, Line
-from semibandit.spaces.parameters import Parameters, call, parameters_of, values_of
+from semibandit.spaces.parameters import Parameters, call, name_along, parameters_of, values_of
 from semibandit.spaces.strips import Alpha, Strips
 
 __all__ = [
@@ -29,7 +29,9 @@ __all__ = [
     "Real",
     "Space",
     "Strips",
+    "as_space",
     "call",
+    "name_along",
     "parameters_of",
     "restore",
     "values_of",
@@ -73,6 +75,10 @@ class Space(Protocol):
         """Return the point of the line of functions for the parameters."""
         ...
 
+    def coordinates(self, *args: Any, **values: Any) -> tuple[Any, Any]:
+        """Return rho and alpha of the parameters, checked."""
+        ...
+
     def describe(self) -> str:
         """Return the description that must be the same for a learner and its problems."""
         ...
@@ -80,6 +86,19 @@ class Space(Protocol):
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for `restore`."""
         ...
+
+
+def as_space(space: Any) -> Space:
+    """Return a space; a `Real` or an `Integer` alone is the knob `rho`, a `Choice` alone the knob `choice`.
+
+    >>> as_space(Choice("fast", "good"))
+    Knobs(choice=Choice('fast', 'good'))
+    """
+    if isinstance(space, Kind):
+        return Knobs(rho=space) if space.ordered else Knobs(choice=space)
+    if not isinstance(space, Space):
+        raise TypeError(f"space must be an Interval, Strips, Knobs or a single knob, got {space!r}")
+    return space
 
 
 def restore(data: dict[str, Any]) -> Space:

@@ -15,7 +15,9 @@ from semibandit.spaces.boxes import Boxes
 from semibandit.spaces.interval import Interval
 from semibandit.spaces.kinds import Kind, Number, Real, read_kind
 from semibandit.spaces.line import Line
+from semibandit.spaces.parameters import values_of
 from semibandit.spaces.row_grid import make_rows
+from semibandit.spaces.scales import DiscreteScale, Scale
 
 __all__ = ["Knobs"]
 
@@ -27,7 +29,8 @@ class Knobs:
     other knobs make the rows, a fixed grid of up to 64 combinations of their values: every choice, every
     integer if there are few, else values that are evenly spread on the scale. If a grid had less than two
     values per number, the rows are a Latin hypercube. Many choices make up to 1,024 rows; choices with more
-    combinations raise an error. With a single `Real` the space is `Interval(lo, hi)`.
+    combinations raise an error. With a single `Real` the space is `Interval(lo, hi)`. If all knobs are
+    choices, nothing runs along the rows (`along` is None, rho is 0), and each combination is a row.
 
     Problems are called with the values by name, `loss(**values)`. Feedback is a function of the *values* of
     the knob along the rows, for the row that was played, or `Boxes` for several rows.
@@ -58,15 +61,17 @@ class Knobs:
             if not isinstance(kind, Kind):
                 raise TypeError(f"{name} must be a Real, an Integer or a Choice, got {kind!r}")
         self.knobs = dict(knobs)
-        self.along: str = _default_along(knobs) if along is None else along
-        kind_along = knobs.get(self.along) if isinstance(self.along, str) else None
-        if not isinstance(kind_along, Number):
-            numbers = ", ".join(name for name, kind in knobs.items() if kind.ordered)
-            raise ValueError(f"along must be the name of a Real or an Integer ({numbers}), got {along!r}")
-        self.scale = kind_along.scale
-        self.interval = Interval(kind_along.lo, kind_along.hi)
+        self.along = _default_along(knobs) if along is None else along
+        self.scale: Scale = DiscreteScale(0, 0, 1)
+        self.interval = Interval(0, 1)
+        if self.along is not None:
+            kind_along = knobs.get(self.along) if isinstance(self.along, str) else None
+            if not isinstance(kind_along, Number):
+                numbers = ", ".join(name for name, kind in knobs.items() if kind.ordered) or "none"
+                raise ValueError(f"along must be the name of a Real or an Integer ({numbers}), got {along!r}")
+            self.scale, self.interval = kind_along.scale, Interval(kind_along.lo, kind_along.hi)
         self._others = {name: kind for name, kind in knobs.items() if name != self.along}
-        self.names = (self.along, *self._others)
+        self.names = tuple(self._others) if self.along is None else (self.along, *self._others)
         self._rows, self.directions = make_rows(list(self._others.values()))
         # Values of the other knobs in each row; (None,) if there are no other knobs.
         self.alphas: tuple[Any, ...] = self._rows if self._others else (None,)
@@ -88,7 +93,7 @@ class Knobs:
             if name not in self._others:
                 known = ", ".join(self._others) or "none"
                 raise ValueError(f"a box has ranges of the other knobs ({known}), got {name!r}")
-            tests.append((self.names.index(name) - 1, self._others[name].within(name, wanted)))
+            tests.append((list(self._others).index(name), self._others[name].within(name, wanted)))
         return [row for row, values in enumerate(self._rows) if all(test(values[i]) for i, test in tests)]
 
     # -- values ------------------------------------------------------------------------------------
@@ -106,7 +111,8 @@ class Knobs:
     def coordinates(self, **values: Any) -> tuple[Any, tuple[Any, ...] | None]:
         """Return the value of the knob along the rows and those of the other knobs, checked."""
         checked = self.check(**values)
-        return checked[self.along], tuple(checked[name] for name in self._others) or None
+        rho = 0 if self.along is None else checked[self.along]
+        return rho, tuple(checked[name] for name in self._others) or None
 
     def place(self, **values: Any) -> float:
         """Return the point of the line for the values, in the row nearest to those of the other knobs.
@@ -127,7 +133,7 @@ class Knobs:
 
     def parameters(self, row: int, x: float) -> dict[str, Any]:
         """Return the values by name, for position x of a row: the arguments of a problem's methods."""
-        return dict(zip(self.names, (self.scale.value(x), *self._rows[row]), strict=True))
+        return dict(values_of(self.names, self.scale.value(x), self._rows[row]))
 
     def from_rows(self, functions: Sequence[Piecewise]) -> Boxes:
         """Return a function of all knobs, given one function of the values along each row."""
@@ -170,13 +176,11 @@ class Knobs:
         return cls(along=data["along"], **knobs)
 
 
-def _default_along(knobs: dict[str, Kind]) -> str:
-    """Return the name of the first `Real`, or else of the largest `Integer`."""
+def _default_along(knobs: dict[str, Kind]) -> str | None:
+    """Return the name of the first `Real`, or else of the largest `Integer`; None if there are none."""
     numbers = {name: kind.count for name, kind in knobs.items() if kind.ordered}
-    if not numbers:
-        raise ValueError(f"Knobs must have a Real or an Integer, got only choices: {', '.join(knobs)}")
     real = [name for name, kind in knobs.items() if isinstance(kind, Real)]
-    return real[0] if real else max(numbers, key=lambda name: numbers[name])
+    return real[0] if real else max(numbers, key=lambda name: numbers[name], default=None)
 
 
 class KnobLine(Line):

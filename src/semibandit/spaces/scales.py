@@ -8,6 +8,7 @@ the knob may be defined; `count`, the number of values; `size`, an upper bound f
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 __all__ = ["ContinuousScale", "DiscreteScale", "Scale"]
@@ -57,13 +58,14 @@ class DiscreteScale:
 
     All cells have length 1. With `log`, the cell of n is [log(n - 1/2), log(n + 1/2)). An observation on
     [a, b) holds for every value in [a, b), so an edge moves up to the cell of the first value >= edge.
+    Values are rounded once, from the exact sums of the decimals that lo and hi are written as.
 
     Parameters
     ----------
     lo, hi
         First and last value; both int if all values are integers.
     count
-        Number of values.
+        Number of values; 1 only if lo = hi, which are then integers.
     log
         Whether cells have the width of logarithms; requires integers.
 
@@ -72,15 +74,19 @@ class DiscreteScale:
     >>> scale = DiscreteScale(1, 12, 12)
     >>> scale.ends, scale.place(2.3), scale.place(3), scale.value(3.7)
     ((1.0, 13.0), 3.0, 3.0, 3)
-    >>> DiscreteScale(0.0, 1.0, 21).value(3.5)
-    0.15
+    >>> DiscreteScale(0.0, 1.0, 11).value(7.5), DiscreteScale(0.0, 1.0, 11).first(0.7)
+    (0.7, 7)
     """
 
     def __init__(self, lo: float, hi: float, count: int, log: bool = False) -> None:
         self.lo, self.hi, self.count, self.log = lo, hi, count, log
         self._integers = isinstance(lo, int)
         self._origin = float(lo) if self._integers else 0.0
-        self.span = lo, hi + (hi - lo) / (count - 1)
+        first, last = Fraction(repr(lo)), Fraction(repr(hi))
+        step = (last - first) / (count - 1) if count > 1 else Fraction(1)
+        self._divisor = math.lcm(first.denominator, step.denominator)
+        self._start, self._step = (int(part * self._divisor) for part in (first, step))
+        self.span = lo, self.at(count)
         self.ends = self.edge(0), self.edge(count)
         narrowest = self.ends[1] - self.edge(count - 1)
         self.size = (self.ends[1] - self.ends[0]) / narrowest
@@ -89,7 +95,7 @@ class DiscreteScale:
         """Return the i-th value."""
         if self._integers:
             return self.lo + i
-        return self.hi if i == self.count - 1 else self.lo + (self.hi - self.lo) * (i / (self.count - 1))
+        return (self._start + i * self._step) / self._divisor  # of integers: correctly rounded
 
     def edge(self, i: int) -> float:
         """Return the position at which the cell of the i-th value begins."""
@@ -107,8 +113,8 @@ class DiscreteScale:
 
     def first(self, edge: float) -> int:
         """Return the index of the first value >= `edge`; `count` if there is none."""
-        guess = (edge - self.lo) / (self.hi - self.lo) * (self.count - 1)
-        i = min(max(math.ceil(guess), 0), self.count)
+        guess = (edge - self.lo) / (self.span[1] - self.lo) * self.count
+        i: int = min(max(math.ceil(guess), 0), self.count)
         while i > 0 and self.at(i - 1) >= edge:  # rounding, as above
             i -= 1
         while i < self.count and self.at(i) < edge:

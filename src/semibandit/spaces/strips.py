@@ -115,6 +115,10 @@ class Strips:
         """Return the point of the line for (rho, alpha)."""
         return self.line.at(self.row_of(alpha), self.interval.check(rho))
 
+    def coordinates(self, rho: float, alpha: float) -> tuple[float, float]:
+        """Return rho, and the alpha of its row, checked."""
+        return self.interval.check(rho), self.alphas[self.row_of(alpha)]
+
     def parameters(self, row: int, rho: float) -> tuple[Any, ...]:
         """Return the arguments of a problem's methods."""
         return rho, self.alphas[row]

@@ -49,8 +49,7 @@ class StudySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def of(cls, space: Space, learner: str, seed: int | None, options: dict[str, Any]) -> StudySettings:
         """Convert arguments to plain data."""
-        if not isinstance(space, Space):
-            raise TypeError(f"space must be an Interval, Strips or Knobs, got {space!r}")
+        space = spaces.as_space(space)
         _validate.choice("learner", learner, tuple(LEARNERS))
         if seed is not None:
             seed = _validate.seed("seed", seed)

@@ -20,7 +20,17 @@ from semibandit.studies.log import events
 from semibandit.studies.log.events import Asked, Event, Failed, Forgotten, Info, Told
 from semibandit.studies.log.history import AskedEarlierError, StudyRound, rounds
 from semibandit.studies.log.local import LocalBackend
-from semibandit.studies.log.operations import FOREVER, Ask, Change, Forget, Prune, Renew, Tell, check_text
+from semibandit.studies.log.operations import (
+    FOREVER,
+    Ask,
+    Change,
+    Enqueue,
+    Forget,
+    Prune,
+    Renew,
+    Tell,
+    check_text,
+)
 from semibandit.studies.log.replica import Replica
 from semibandit.studies.log.stores import DamagedStudyError, public
 from semibandit.studies.log.summary import StudySummary
@@ -164,6 +174,7 @@ class Study:
         key: str | None = None,
         worker: str | None = None,
         probes: int = 0,
+        values: dict[str, Any] | None = None,
     ) -> Trial:
         """Draw a parameter for this worker.
 
@@ -181,12 +192,29 @@ class Study:
             Name in the log, instead of that of this process.
         probes
             Number of further parameters to evaluate on the same instance (`trial.probes`).
+        values
+            A parameter of one's own, by name, instead of a draw; see `Exp3Set.ask`.
         """
         worker = self.worker if worker is None else worker
-        trial: Trial = self.do(
-            Ask(worker, _seconds(lease), key, info, _validate.integer("probes", probes, low=0))
-        )
+        probes = _validate.integer("probes", probes, low=0)
+        trial: Trial = self.do(Ask(worker, _seconds(lease), key, info, probes, values))
         return trial
+
+    def enqueue(self, values: dict[str, Any], *, key: str | None = None) -> bool:
+        """Let the next ask of any worker play a parameter of one's own; see `Exp3Set.ask`.
+
+        If that trial is forgotten, the values wait again.
+
+        Parameters
+        ----------
+        values
+            The parameter by name: `{"rho": 0.3}`, or a value for each knob. ValueError if the same values
+            wait already.
+        key
+            Identifies the request: repeated with the same key it returns False and changes nothing.
+        """
+        added: bool = self.do(Enqueue(values, key))
+        return added
 
     def tell(
         self, trial: Trial | int, seen: Any, *, failure: str | None = None, info: Info | None = None
@@ -225,7 +253,7 @@ class Study:
         self.do(Renew(*_identity(trial), _seconds(lease)))
 
     def change(self, *, lease: float | None = None, note: str | None = None) -> None:
-        """Change the default lease of all workers, or the note that the page shows."""
+        """Change the default lease of all workers (`math.inf`: none expires), or the note of the page."""
         self.do(Change(_seconds(lease), note))
 
     def prune(self) -> int:
@@ -260,6 +288,11 @@ class Study:
     def n_events(self) -> int:
         """Number of events in the log."""
         return self._backend.inspect(lambda replica: replica.event)
+
+    @property
+    def queue(self) -> list[dict[str, Any]]:
+        """Values of `enqueue` that wait for an ask."""
+        return self._backend.inspect(lambda replica: [each.values for each in replica.queue])
 
     @property
     def pending(self) -> list[Asked]:
@@ -346,7 +379,10 @@ class Study:
         trials: dict[int, Trial] = {}
         for _, event in self._decoded(1):
             if isinstance(event, Asked):
-                trials[event.trial] = learner.ask(position=[event.position, *(event.probes or ())])
+                if event.own:
+                    trials[event.trial] = learner.ask(values=event.given(learner.space.names))
+                else:
+                    trials[event.trial] = learner.ask(position=[event.position, *(event.probes or ())])
             elif isinstance(event, Told):
                 seen = events.unpack(event.seen)
                 learner.tell(trials.pop(event.trial), seen, probability=event.probability)

@@ -34,6 +34,7 @@ _QUOTED = re.compile(r"""\\. | '[^']*' | "(?:\\.|[^"\\])*" """, re.VERBOSE | re.
 _PAUSES = (0.1, 0.3, 1.0, 3.0)
 _SHELL_CANNOT_START = (126, 127)
 _SHELL_SIGPIPE = 128 + 13  # status of a shell if SIGPIPE has ended a part of the pipe
+_SAT_STATUS = (10, 20)  # satisfiable, unsatisfiable
 _MAX_FAILURE = 200
 
 
@@ -86,9 +87,9 @@ class Command:
     names
         Placeholders of the knobs, which the template must contain; by default {rho}.
     shell
-        Run the template in a shell. {instance} must not be inside quotes: the shell gets the name as a
-        positional parameter, which it does not expand. The run fails if any part of a pipe fails, except by
-        SIGPIPE (`| head -1`).
+        Run the template in a shell. {instance} and knobs must not be inside quotes: the shell gets the name
+        as a positional parameter, which it does not expand, and the values quoted. The run fails if any part
+        of a pipe fails, except by SIGPIPE (`| head -1`).
 
     Raises
     ------
@@ -130,7 +131,7 @@ class Command:
         self.timeout = None if timeout is None else _validate.number("timeout", timeout, low=0.0, open=True)
         self.ok_status = frozenset(_validate.integer("ok_status", each, low=0) for each in ok_status)
         self.integer = _validate.boolean("integer", integer)
-        self._words = _for_shell(template) if shell else _split(template, self._placeholder)
+        self._words = (_for_shell if shell else _split)(template, self._placeholder)
 
     def run(self, instance: str, rho: Point) -> Outcome:
         """Run the command once, with rho or the values of its knobs."""
@@ -199,7 +200,8 @@ class Command:
         if self.loss_from == "exit" or status in self.ok_status or (self.shell and status == _SHELL_SIGPIPE):
             return
         last = done.complaints.last_line
-        raise _FailureError(f"exit status {status}" + (f": {last}" if last else ""))
+        hint = " (a result of SAT solvers: --ok-status 10,20)" if status in _SAT_STATUS else ""
+        raise _FailureError(f"exit status {status}{hint}" + (f": {last}" if last else ""))
 
     def _read_loss(self, done: Finished, instance: str, rho: Point) -> float:
         if self.loss_from == "output":
@@ -235,10 +237,14 @@ def _split(template: str, placeholder: re.Pattern[str]) -> list[str]:
     return words
 
 
-def _for_shell(template: str) -> list[str]:
+def _for_shell(template: str, placeholder: re.Pattern[str]) -> list[str]:
     """Return the words that run a template in a shell, with the instance as the parameter $1."""
-    if quoted := next((word for word in _QUOTED.findall(template) if "{instance}" in word), None):
-        raise ValueError(f"{{instance}} must not be inside quotes, as it is quoted already, got {quoted}")
+    for quoted in _QUOTED.findall(template):
+        for name in placeholder.findall(quoted):
+            if name != "rho":  # a number, which is not quoted
+                raise ValueError(
+                    f"{{{name}}} must not be inside quotes, as it is quoted already, got {quoted}"
+                )
     script = template.replace("{instance}", '"$1"')
     return [*_shell(), "-c", script, "/bin/sh", "{instance}"]
 

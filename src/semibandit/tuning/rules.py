@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from semibandit import _validate
 from semibandit.tuning.command import Outcome
-from semibandit.tuning.record import RunRecord
+from semibandit.tuning.record import RunRecord, printable
 
 __all__ = ["AbortRule", "Rules", "range_of"]
 
 _RANGE_FACTOR = 2.0  # an automatic range is this many times the largest loss of the first runs
 
-# Tuning is aborted if this many rounds, on this many instances, all end in the same way from the start.
 _ABORT_ROUNDS = 10
-_ABORT_INSTANCES = 3  # one broken instance alone must not abort a race
+_ABORT_INSTANCES = 3
 
 
 @dataclass(frozen=True)
@@ -89,10 +88,25 @@ def range_of(losses: Iterable[float]) -> float:
 
 
 class AbortRule:
-    """Abort tuning if all rounds from the start failed in the same way, or were above the limit."""
+    """Abort tuning if the first ten rounds failed in the same way, or were above the limit.
 
-    def __init__(self, rules: Rules) -> None:
-        self._rules = rules
+    A race starts with many values on one instance. If the ten rounds have seen fewer than three instances,
+    the last round is made again on others: one broken instance alone must not abort a race.
+
+    Parameters
+    ----------
+    rules
+        Rules of the losses.
+    instances
+        All instances.
+    again
+        Makes a round again on another instance.
+    """
+
+    def __init__(
+        self, rules: Rules, instances: Sequence[str], again: Callable[[RunRecord, str], Outcome]
+    ) -> None:
+        self._rules, self._instances, self._again = rules, instances, again
         self._alike: list[RunRecord] = []
         self._over = False  # a round was different
 
@@ -103,17 +117,22 @@ class AbortRule:
         if self._over:
             return None
         self._alike.append(record)
-        n, instances = len(self._alike), {each.instance for each in self._alike}
-        if n < _ABORT_ROUNDS or len(instances) < _ABORT_INSTANCES:
+        if len(self._alike) < _ABORT_ROUNDS:
             return None
+        self._over = True
+        if first.failure is not None and self._rules.failed != "skip":
+            return None
+        seen = {each.instance for each in self._alike}
+        others = [name for name in dict.fromkeys(self._instances) if printable(name) not in seen]
+        for name in others[: max(_ABORT_INSTANCES - len(seen), 0)]:
+            if _kind(self._again(record, name)) != _kind(first):
+                return None
         if first.failure is None:
-            return f"the first {n} losses were all {first.clipped}. Give --high, or --high auto"
-        if self._rules.failed != "skip":
-            return None
-        return f"the first {n} rounds have failed in the same way: {first.failure}"
+            return f"the first {_ABORT_ROUNDS} losses were all {first.clipped}. Give --high, or --high auto"
+        return f"the first {_ABORT_ROUNDS} rounds have failed in the same way: {first.failure}"
 
 
-def _kind(record: RunRecord) -> list[str] | None:
+def _kind(record: RunRecord | Outcome) -> list[str] | None:
     """Return the first words of a failure, such as "exit status 3"; the rest may depend on the instance."""
     if record.failure is not None:
         return record.failure.replace(":", " ").split()[:3]

@@ -19,10 +19,10 @@ import msgspec
 from semibandit import _validate
 from semibandit.learners import Exp3Set, Trial
 from semibandit.spaces import Interval, Knobs
-from semibandit.studies.log.stores import UnknownStudyError, public
+from semibandit.studies.log.stores import UnknownStudyError, open_store, public
 from semibandit.studies.settings import StudySettings
 from semibandit.studies.study import Study
-from semibandit.tuning.command import Command, StoppedError
+from semibandit.tuning.command import Command, Outcome, StoppedError
 from semibandit.tuning.jobs import play_rounds
 from semibandit.tuning.plans import online_plan, race_plan, release_dead
 from semibandit.tuning.player import RoundPlayer
@@ -51,7 +51,8 @@ class Tuner:
         Range of the parameter, or the `Knobs` of the command by name.
     storage, study
         A state file (an SQLite study), or the address of a store and the name of a study in it. The study is
-        created or continued; its settings must be the same.
+        created or continued; its settings must be the same. A state file that has learned nothing (all runs
+        failed, or none was made) accepts other settings: it is begun again.
     race
         Race values on a fixed set of instances (`semibandit.learners.race`), instead of learning online
         with `Exp3Set`.
@@ -157,15 +158,22 @@ class Tuner:
         return StudySettings.of(self.space, "Race" if self.race else "Exp3Set", self.seed, options)
 
     def _join(self) -> None:
-        """Open the study if it exists; its settings must be the same."""
+        """Open the study if it exists; its settings must be the same, unless it has learned nothing."""
         try:
             study = Study(self._storage, self._name)
         except UnknownStudyError:
             return
+        high = self.rules.high
         if self.auto_high:
             self._set_high(float(study.settings.options.get("high", 1.0)))
         if differences := ", ".join(study.settings.differences(self._settings(self.rules.high))):
+            blank = self.path is not None and _has_learned_nothing(study)
             study.close()
+            if blank:
+                self._set_high(high)
+                with closing(open_store(self._storage)) as store:
+                    store.delete(study.id)
+                return
             raise ValueError(
                 f"{self.where} was begun with other settings: {differences}. "
                 "Use the same settings, or another state file"
@@ -299,13 +307,17 @@ class Tuner:
             plan = race_plan(self.study, instances, runs, retry_failed)
         else:
             plan = online_plan(self.study, self.todo(instances, again, retry_failed), self._probes)
-        abort = AbortRule(self.rules)
+        abort = AbortRule(self.rules, instances, self._again)
         with closing(play_rounds(self.study, plan, self._play, self._jobs)) as rounds:
             for record in rounds:
                 self._require_file()
                 yield record
                 if (reason := abort.reason(record)) is not None:
                     raise StoppedError(reason)
+
+    def _again(self, record: RunRecord, instance: str) -> Outcome:
+        """Make a round again on another instance, outside of the study."""
+        return self.rules.judge(self.command.run(instance, record.values or record.rho))
 
     def _play(self, trial: Trial, instance: str) -> tuple[RunRecord, Any]:
         return self._player.play(trial, instance, self.rules)
@@ -367,12 +379,18 @@ def storage_of(path: str | PathLike[str]) -> str:
 
 
 def learner_of(path: str | PathLike[str]) -> str | None:
-    """Return the kind of learner that a state file was begun with; None if there is no such file yet."""
+    """Return the kind of learner of a state file; None if there is no file, or it has learned nothing."""
     try:
         with Study(storage_of(path), STUDY) as study:
-            return study.settings.learner
+            return None if _has_learned_nothing(study) else study.settings.learner
     except UnknownStudyError:
         return None
+
+
+def _has_learned_nothing(study: Study) -> bool:
+    """Return whether no run has had a loss, and none is under way."""
+    study.do(release_dead)
+    return study.learner.n_told == 0 and not study.pending
 
 
 def _checked_default(space: Interval | Knobs, default: Any) -> Any:

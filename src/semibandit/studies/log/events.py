@@ -13,12 +13,13 @@ import msgspec
 
 from semibandit import _validate
 from semibandit.functions import PiecewiseConstant, PiecewiseLinear
-from semibandit.spaces import Boxes
+from semibandit.spaces import Boxes, values_of
 
 __all__ = [
     "Asked",
     "Changed",
     "Created",
+    "Enqueued",
     "Event",
     "Extended",
     "Failed",
@@ -69,7 +70,8 @@ class Asked(_Event, frozen=True):
     """A trial was drawn at `position` for a worker; its lease ends at `until` (None: never).
 
     `probes` are the positions of further parameters. `key` identifies the request: a repeated request with
-    the same key returns the same trial.
+    the same key returns the same trial. `own`: rho and alpha were given by the user, not drawn;
+    `enqueued` is the key of the request if they have waited in the queue.
     """
 
     trial: int
@@ -81,11 +83,26 @@ class Asked(_Event, frozen=True):
     probes: list[float] | None = None
     key: str | None = None
     info: Info | None = None
+    own: bool = False
+    enqueued: str | None = None
+
+    def given(self, names: tuple[str, ...]) -> dict[str, Any] | None:
+        """Return the user's own values by name; None if the trial was drawn."""
+        alpha = tuple(self.alpha) if isinstance(self.alpha, list) else self.alpha
+        return values_of(names, self.rho, alpha) if self.own else None
+
+
+class Enqueued(_Event, frozen=True):
+    """Values of the user's own wait for the next ask. A repeated request with the same key counts once."""
+
+    values: dict[str, Any]
+    key: str
 
 
 class Told(_Event, frozen=True):
     """Feedback of a trial; `probability` is the divisor of the importance weight, or one for each position.
 
+    It is an empty list for a user's own values from which the density has learned nothing.
     `width` is the width of the observed interval around the played parameter. Loss and width are None if
     the feedback covers the probes only.
     """
@@ -134,7 +151,7 @@ class Extended(_Event, frozen=True):
     retry_failed: bool = False
 
 
-Event = Created | Asked | Told | Failed | Forgotten | Renewed | Changed | Extended
+Event = Created | Enqueued | Asked | Told | Failed | Forgotten | Renewed | Changed | Extended
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Event)

@@ -36,6 +36,7 @@ class StudyRound(msgspec.Struct, frozen=True, omit_defaults=True):
     failure: str | None = None
     forgotten: bool = False
     info: Info | None = None
+    own: bool = False  # the parameter was given by the user, not drawn
 
 
 def rounds(numbered: Iterable[tuple[int, Event]], since: int) -> Iterator[StudyRound]:
@@ -73,5 +74,6 @@ def _round(number: int, trial: Asked, event: Told | Failed | Forgotten) -> Study
         probability=getattr(event, "probability", None),
         failure=getattr(event, "failure", None),
         forgotten=isinstance(event, Forgotten),
+        own=trial.own,
         info={**(trial.info or {}), **(getattr(event, "info", None) or {})} or None,
     )

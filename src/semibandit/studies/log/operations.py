@@ -1,4 +1,4 @@
-"""Operations that change a study: ask, tell, forget, renew, change, prune, extend.
+"""Operations that change a study: ask, enqueue, tell, forget, renew, change, prune, extend.
 
 An operation is plain data. `Study` calls it in a transaction with the replica and the turn of the store;
 `Client` sends it to a service as JSON. A refused operation raises ValueError or TypeError and changes
@@ -27,6 +27,7 @@ __all__ = [
     "FOREVER",
     "Ask",
     "Change",
+    "Enqueue",
     "Extend",
     "Forget",
     "ForgottenError",
@@ -84,11 +85,14 @@ class Ask(Operation, frozen=True):
     key: str | None = None
     info: Info | None = None
     probes: int = 0
+    values: dict[str, Any] | None = None
 
     def repeatable(self) -> Ask:
         return self if self.key is not None else msgspec.structs.replace(self, key=uuid.uuid4().hex)
 
     def check(self) -> None:
+        if self.values is not None and self.probes:
+            raise ValueError("values go without probes")
         _check_lease(self.lease)
         _check_info(self.info)
         check_text("worker", self.worker)
@@ -101,7 +105,13 @@ class Ask(Operation, frozen=True):
         if self.key is not None and self.key in replica.keys:
             return replica.trials[replica.keys[self.key]]
         at = _time(replica, turn)
-        trial = replica.learner.ask(probes=int(self.probes))
+        queued = replica.queue[0] if self.values is None and replica.queue else None
+        values = self.values if queued is None else queued.values
+        if values is None:
+            trial = replica.learner.ask(probes=int(self.probes))
+        else:
+            _require_no_race(replica)
+            trial = replica.learner.ask(values=values)
         replica.changed = True
         replica.trials[trial.id] = trial
         event = events.Asked(
@@ -115,9 +125,38 @@ class Ask(Operation, frozen=True):
             probes=list(trial.positions[1:]) or None,
             key=self.key,
             info=self.info,
+            own=trial.own,
+            enqueued=None if queued is None else queued.key,
         )
         _append(replica, turn, event)
         return trial
+
+
+class Enqueue(Operation, frozen=True):
+    """Let the next ask of any worker play these values."""
+
+    path: ClassVar[str] = "enqueue"
+    values: dict[str, Any]
+    key: str | None = None
+
+    def repeatable(self) -> Enqueue:
+        return self if self.key is not None else msgspec.structs.replace(self, key=uuid.uuid4().hex)
+
+    def check(self) -> None:
+        if self.key is not None:
+            check_text("key", self.key)
+
+    def apply(self, replica: Replica, turn: Turn) -> bool:
+        """Return whether the values were added; False for a repeated request."""
+        if self.key in replica.counts.enqueued:
+            return False
+        _require_no_race(replica)
+        values = replica.learner.own_values(self.values)
+        if any(each.values == values for each in replica.queue):
+            raise ValueError(f"these values wait already: {values!r}")
+        key = self.key or uuid.uuid4().hex
+        _append(replica, turn, events.Enqueued(_time(replica, turn), values, key))
+        return True
 
 
 class TrialOperation(Operation, frozen=True):
@@ -235,8 +274,8 @@ class Change(Operation, frozen=True):
         _check_lease(self.lease)
         if self.note is not None:
             check_text("note", self.note)
-        if (self.lease is None and self.note is None) or (self.lease or 0.0) >= FOREVER:
-            raise ValueError("give a finite lease, or a note, to change")
+        if self.lease is None and self.note is None:
+            raise ValueError("give a lease, or a note, to change")
 
     def apply(self, replica: Replica, turn: Turn) -> bool:
         changed: dict[str, Any] = {} if self.lease is None else {"lease": float(self.lease)}
@@ -324,14 +363,19 @@ def _time(replica: Replica, turn: Turn) -> float:
     return max(turn.now, replica.counts.at)
 
 
+def _require_no_race(replica: Replica) -> None:
+    if replica.settings.learner == "Race":
+        raise ValueError("a race chooses its own values; give it a `default`, or use another learner")
+
+
 def _until(replica: Replica, at: float, lease: float | None) -> float | None:
     seconds = replica.counts.lease if lease is None else float(lease)
     return None if seconds >= FOREVER else at + seconds
 
 
 def _check_lease(lease: float | None) -> None:
-    if lease is not None:
-        _validate.number("lease", lease, low=0.0, open=True)
+    if lease is not None and _validate.number("lease", lease) <= 0.0:
+        raise ValueError(f"lease must be above 0 seconds (math.inf: it never expires), got {lease!r}")
 
 
 def check_text(name: str, text: Any) -> str:

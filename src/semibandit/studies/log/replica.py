@@ -9,7 +9,7 @@ import msgspec
 
 from semibandit.learners import Learner, Trial
 from semibandit.studies.log import events
-from semibandit.studies.log.events import Asked, Created, Event
+from semibandit.studies.log.events import Asked, Created, Enqueued, Event
 from semibandit.studies.log.summary import StudyCounts, StudySummary, summarize
 from semibandit.studies.settings import StudySettings
 
@@ -25,6 +25,7 @@ class _Snapshot(msgspec.Struct):
     counts: StudyCounts
     leases: list[Asked]
     learner: bytes
+    queue: list[Enqueued] = []
 
 
 class Replica:
@@ -32,7 +33,7 @@ class Replica:
 
     `event` is the number of the last event and `last` its text, by which `follows` detects that the log was
     replaced. `leases` are the pending trials, as the events that asked them. `changed` is true while the
-    learner is ahead of the log.
+    learner is ahead of the log. `queue` holds the user's own values that wait for an ask.
     """
 
     def __init__(self, saved: _Snapshot) -> None:
@@ -43,6 +44,7 @@ class Replica:
             saved.counts,
         )
         self.changed = False
+        self.queue = list(saved.queue)  # values of the user's own that wait for an ask
         self.settings = msgspec.convert(saved.created.settings, StudySettings)
         self.learner: Learner = self.settings.kind.loads(saved.learner, "the saved learner")
         self.leases = {lease.trial: lease for lease in saved.leases}
@@ -68,7 +70,7 @@ class Replica:
         learner = self.settings.kind.dumps(self.learner)
         leases = list(self.leases.values())
         return msgspec.msgpack.encode(
-            _Snapshot(self.event, self.last, self.created, self.counts, leases, learner)
+            _Snapshot(self.event, self.last, self.created, self.counts, leases, learner, self.queue)
         )
 
     # -- events ------------------------------------------------------------------------------------
@@ -95,7 +97,10 @@ class Replica:
         self.record(event, line)
 
     def _ask(self, event: Asked) -> None:
-        trial = self.learner.ask(position=[event.position, *(event.probes or ())])
+        if event.own:
+            trial = self.learner.ask(values=event.given(self.learner.space.names))
+        else:
+            trial = self.learner.ask(position=[event.position, *(event.probes or ())])
         if trial.id != event.trial:
             raise ValueError(f"trial {event.trial} was asked where trial {trial.id} comes next")
         self.trials[trial.id] = trial
@@ -113,6 +118,10 @@ class Replica:
                 if event.key is not None:
                     self.keys[event.key] = event.trial
                 self._lease(event)
+                self.queue = [each for each in self.queue if each.key != event.enqueued]
+            case Enqueued():
+                self.queue.append(event)
+                self.counts.enqueued.add(event.key)
             case events.Told():
                 self._release(event.trial)
                 self.counts.add_told(event)
@@ -120,6 +129,10 @@ class Replica:
                 self._release(event.trial)
                 self.counts.add_failed(event)
             case events.Forgotten():
+                asked = self.leases[event.trial]
+                if asked.enqueued is not None:  # the values wait again
+                    values = asked.given(self.learner.space.names) or {}
+                    self.queue.insert(0, Enqueued(asked.at, values, asked.enqueued))
                 self._release(event.trial)
                 self.counts.forgotten.add(event.trial)
             case events.Renewed():

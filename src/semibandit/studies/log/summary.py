@@ -33,6 +33,7 @@ class StudyCounts(msgspec.Struct):
     n_defaults: int = 0
     failures: dict[str, int] = {}
     forgotten: set[int] = set()
+    enqueued: set[str] = set()  # keys of the requests
     learner: str = ""  # name of the learner in its trials
     lease: float = 300.0
     note: str = ""
@@ -83,7 +84,9 @@ def summarize(event: int, counts: StudyCounts, learner: Learner) -> StudySummary
     alpha = best.alpha
     return StudySummary(
         event=event,
-        counts=msgspec.structs.replace(counts, failures=dict(counts.failures), forgotten=set()),
+        counts=msgspec.structs.replace(
+            counts, failures=dict(counts.failures), forgotten=set(), enqueued=set()
+        ),
         rho=best.rho,
         interval=best.interval,
         line=(float(density.edges[0]), float(density.edges[-1])),

@@ -148,6 +148,7 @@ ENDPOINTS: list[tuple[Endpoint, Handler]] = [
     ),
     (Endpoint("POST", "/api/studies", "Create a study, or join it.", api.StudyInfo, api.Begin), begin),
     _reading("", "Return the state of a study.", api.StudyInfo, lambda study, _: study_info(study)),
+    _operation("Let the next ask play these values.", operations.Enqueue),
     _operation("Give up a trial.", operations.Forget),
     _operation("Renew the lease of a trial.", operations.Renew),
     _operation("Change the default lease or the note.", operations.Change),

@@ -10,13 +10,15 @@ function number(x, digits = 5) {
   return Number(x.toPrecision(digits)).toLocaleString("en", { maximumSignificantDigits: digits });
 }
 const mean = (total, n) => (n > 0 ? total / n : null);
-// Knobs have names, that of rho first; other parameters are ρ and α.
+// Knobs have names, that of rho first; if all are choices, rho has no name. Other parameters are ρ and α.
 const rhoName = () => view.names[0] || "ρ";
-function alphaText(alpha, names) {
-  if (alpha === null || alpha === undefined) return "";
-  if (names.length < 2) return ", α = " + [].concat(alpha).map((a) => number(a)).join(", ");
-  return names.slice(1).map((name, i) => ", " + name + " = " + number(alpha[i])).join("");
+function valuesText({ rho, alpha }, names) {
+  const others = [].concat(alpha ?? []);
+  if (!names.length) return number(rho) + (others.length ? ", α = " + others.map((a) => number(a)).join(", ") : "");
+  const values = [rho, ...others].slice(-names.length);
+  return values.map((value, i) => (i ? ", " + names[i] + " = " : "") + number(value)).join("");
 }
+const hasInterval = (alpha) => !view.names.length || [].concat(alpha ?? []).length < view.names.length;
 function ago(seconds) {
   for (const [unit, size] of [["d", 86400], ["h", 3600], ["min", 60]]) {
     if (Math.abs(seconds) >= size) return (seconds / size).toFixed(1) + " " + unit;
@@ -134,7 +136,7 @@ function cells(count) {
 function rows() {
   // Several rows on the line: a tick in the middle of each, labelled by its alpha.
   const n = view.alphas.length;
-  const others = view.names.slice(1).join(", ") || "α";
+  const others = view.names.slice(-[].concat(view.alphas[0] ?? []).length).join(", ") || "α";
   if (n < 2 || n > 12) return { title: { text: n ? "rows of " + others : rhoName() } };
   const [lo, hi] = view.summary.line;
   return {
@@ -153,7 +155,7 @@ function drawHeat(columns) {
     { type: "heatmap", x, y: cells(n), z, zmin: 0, zsmooth: false, showscale: false, hoverinfo: "skip",
       colorscale: [[0, style("--card")], [0.15, style("--faint")], [1, style("--accent")]] },
     { ...line(columns.map((c) => c.told), columns.map((c) => c.place), "recommended", "--warm", { shape: "hv" }),
-      customdata: columns.map((c) => [c.rho, c.event]), hovertemplate: "round %{x}: " + rhoName() + " = %{customdata[0]:.5g}<extra></extra>" },
+      customdata: columns.map((c) => [valuesText(c, view.names), c.event]), hovertemplate: "round %{x}: " + rhoName() + " = %{customdata[0]}<extra></extra>" },
   ], {
     xaxis: { title: { text: "round" }, range: [0, Math.max(1, x[x.length - 1])], showgrid: false },
     yaxis: { ...rows(), range: view.summary.line, showgrid: false },
@@ -202,8 +204,9 @@ function tile(name, value, small) {
 }
 function showTiles(column) {
   const { told, interval } = column;
+  const range = hasInterval(column.alpha) ? number(interval[0]) + " to " + number(interval[1]) : "";
   $("tiles").replaceChildren(
-    tile("Recommended " + rhoName(), told ? number(column.rho) + alphaText(column.alpha, view.names) : "–", told ? number(interval[0]) + " to " + number(interval[1]) : "no rounds yet"),
+    tile("Recommended " + rhoName(), told ? valuesText(column, view.names) : "–", told ? range : "no rounds yet"),
     tile("Rounds", told.toLocaleString("en")),
     tile($("losses-title").textContent, number(column.mean, 4)),
     tile("Per minute", number(view.per_minute, 3), "now"),
@@ -214,7 +217,7 @@ function showTiles(column) {
 function showTables() {
   const left = (lease) => (lease.until == null ? "forever" : lease.until < view.now ? "overdue" : ago(lease.until - view.now));
   fill($("leases").tBodies[0], view.leases.map((lease) => [
-    String(lease.trial), number(lease.rho) + alphaText(lease.alpha, view.names), lease.worker, ago(view.now - lease.at), left(lease),
+    String(lease.trial), valuesText(lease, view.names), lease.worker, ago(view.now - lease.at), left(lease),
   ]), "no pending trials");
   const { failures: kinds, began } = view.summary.counts;
   const failures = Object.entries(kinds).sort((a, b) => b[1] - a[1]);
