@@ -102,8 +102,9 @@ def check_problem(problem: Any, n_points: int = 50, seed: int = 0, tolerance: fl
 def check_losses(problem: Any, n_points: int = 50, seed: int = 0, tolerance: float | None = None) -> None:
     """Check that `losses` covers the whole space and agrees with `loss`, and with all that `reveal` shows.
 
-    The functions that `reveal` and `losses` return are compared in all pieces, or in 8 · n_points random ones: an
-    end of a feedback set that differs from the edge of `losses` by more than twice the tolerance is found.
+    The functions that `reveal` and `losses` return are compared in all pieces, or in 8 · n_points random
+    ones: an end of a feedback set that differs from the edge of `losses` by more than twice the tolerance is
+    found.
     """
     it = _Subject(problem, n_points, seed, tolerance)
     whole = tuple(Stretch(row, it.line.lo, it.line.hi) for row in range(it.line.n_rows))

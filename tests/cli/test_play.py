@@ -91,9 +91,11 @@ def test_bounds_are_shown_where_they_hold():
 def test_each_learner_says_what_is_known_of_it():
     output = " ".join(run("play", "synthetic", "-T", 20).output.split())
     assert "With full and semi-bandit feedback: no regret proof in advance; `certificate`" in output
-    assert "With bandit feedback: single losses, each taken for all of its cell: no regret proof." in output
+    assert (
+        "With bandit feedback: no regret proof, and no certificate: a single loss is taken for all" in output
+    )
     output = " ".join(run("play", "synthetic", "-T", 20, "--drift", "auto").output.split())
-    assert "With full, semi-bandit and bandit feedback: no regret proof, and with drift" in output
+    assert "With full, semi-bandit and bandit feedback: no regret proof, and no certificate: drift" in output
     assert "its certificate" not in output
 
 

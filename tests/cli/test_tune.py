@@ -126,18 +126,16 @@ def test_limits_count_as_the_worst_loss(folder):
     assert [row.loss for row in rounds()] == [0.1]
 
 
-def test_the_range_of_losses_may_be_learned(folder):
+def test_losses_of_any_size_need_no_option(folder):
     command = "/bin/sh -c 'echo 4000' sh {rho} {instance}"
-    result = tune(command=command)
-    assert result.exit_code == 1
-    assert "the first 10 losses were all over 1: 4000.0. Give --high, or --high auto" in result.output
+    result = tune("--default", "0.5", "--default-share", "1", command=command)
+    assert result.exit_code == 0, result.output
+    assert {row.loss for row in rounds()} == {4000.0}
+    assert "assumes differences of at most 1, the range of the" in " ".join(result.output.split())
     os.remove("knob.db")
-    for _ in range(2):
-        result = tune("--high", "auto", instances=["inst/0*.txt"], command=command)
-        assert "Losses are assumed to lie in [0, 8000]" in result.output
-    result = tune("--high", "auto", "--state", "new.db", command="/bin/sh -c 'exit 3' sh {rho} {instance}")
+    result = tune("--high", "1", command=command)
     assert result.exit_code == 1
-    assert "Stopped: no run showed the range of the losses" in result.output
+    assert "the first 10 losses were all over 1: 4000.0. Give a larger --high, or none" in result.output
 
 
 def test_ok_status_and_integer_are_passed_on(folder):
@@ -253,7 +251,7 @@ MISTAKES = [
     (["--timeout", "1e999"], "timeout must be finite and > 0, got inf"),
     (["--state", "/dev/full"], "/dev/full: not a file"),
     (["--probes", "2", "--feedback", "black-box"], "probes go with bandit feedback, got 'black-box'"),
-    (["--high", "much"], "--high must be a number or auto, got 'much'"),
+    (["--high", "0"], "high must be finite and > 0, got 0.0"),
     (["--failed", "no"], "--failed must be a number or skip or high, got 'no'"),
     (["--ok-status", "ten"], "--ok-status must be integers, such as 10,20, got 'ten'"),
     (["--integer", "--default", "0.5"], "--default must be an integer or `middle`"),

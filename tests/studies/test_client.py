@@ -164,5 +164,26 @@ def test_a_race_over_http_names_the_instances(server, storage):
         for trial in trials:
             assert client.tell(trial, abs(trial.rho - 0.3))
         assert client.recommend() == client.learner.recommend()
-        assert [entry.told for entry in client.studies()] == [3]
+        (entry,) = client.studies()
+        assert entry.told == 3
         assert client._backend.get("", StudyInfo).certificate == "a race: no bound on the regret"
+
+
+def test_predictions_and_explore_travel_over_http(server, storage):
+    with (
+        sb.Client(server.url, study="hard", space=SPACE, seed=3) as client,
+        sb.Study(storage, "hard", space=SPACE, seed=3) as study,
+    ):
+        whole = sb.PiecewiseConstant([0, 1], [0.5])
+        for t in range(12):
+            shared = client if t % 2 else study
+            trial = shared.ask(explore=0.5)
+            assert trial.explore == 0.5
+            shared.tell(trial, 0.4 + 0.1 * (t % 3), predicted=whole if t % 4 == 3 else 0.1 * (t % 3))
+        assert study.learner._forecast.rounds == study.learner.n_mixed == 12
+        assert bits(client.learner) == bits(study.learner)
+        with pytest.raises(ValueError, match="explore must be in"):
+            client.ask(explore=2.0)
+        trial = client.ask()
+        with pytest.raises(ValueError, match="predicted must be known on the whole space"):
+            client.tell(trial, 0.5, predicted=sb.PiecewiseConstant([0, 0.5], [0.1]))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import semibandit as sb
-from semibandit.studies.log import local
+from semibandit.studies.log import events, local
 from semibandit.studies.log.operations import Ask, ForgottenError, Tell
 from semibandit.studies.log.stores import UnknownStudyError, open_store
 from semibandit.studies.log.stores.sqlite import SQLiteStore
@@ -394,3 +394,45 @@ def test_a_pickled_study_opens_again(quick):
     copy = pickle.loads(pickle.dumps(quick))
     assert bits(copy.learner) == bits(quick.learner)
     assert repr(copy) == f"Study({quick.storage!r}, 'knob')"
+
+
+def play_hard_instances(study, rounds, seed=0):
+    """Play with `explore`, and predict the hardness of the instances."""
+    rng = np.random.default_rng(seed)
+    for _ in range(rounds):
+        hardness = rng.random()
+        f = sb.PiecewiseConstant([0, 0.3, 1], hardness + rng.random(2) * [0.2, 0.4])
+        trial = study.ask(explore=0.3)
+        study.tell(trial, f.piece(trial.rho), predicted=hardness if rng.random() < 0.5 else f)
+
+
+def test_predictions_and_explore_are_logged_and_replayed(tmp_path):
+    storage = f"sqlite:///{tmp_path}/x.db"
+    space = sb.Interval(0, 1)
+    with sb.Study(storage, "knob", space=space, seed=0) as study:
+        play_hard_instances(study, 40)
+        learner = study.learner
+    assert (learner.n_mixed, learner.n_late, learner._forecast.rounds) == (40, 0, 40)
+    with sb.Study(storage, "knob") as again:  # replays the log
+        assert bits(again.learner) == bits(learner)
+        lines = [line for _, line in again.events()]
+        assert sum('"explore":0.3' in line for line in lines) == 40
+        assert sum('"predicted":' in line for line in lines) == 40
+        other = again.replay(sb.Exp3Set(space, seed=0))
+        assert other._forecast.rounds == 40
+        with pytest.raises(ValueError, match="explore must be above 0"):
+            again.ask(explore=0.0)
+        with pytest.raises(ValueError, match="cannot be combined with probes"):
+            again.ask(explore=0.5, probes=2)
+        trial = again.ask()
+        with pytest.raises(TypeError, match="predicted must be a number or a function"):
+            again.tell(trial, 0.5, predicted=[0.5])
+        with pytest.raises(ValueError, match="predicted must be known on the whole space"):
+            again.tell(trial, 0.5, predicted=sb.PiecewiseConstant([0, 0.5], [0.1]))
+        assert again.tell(trial, 0.5, predicted=0.4)
+
+
+def test_logs_without_the_newer_fields_are_read():
+    asked = events.decode('{"event":"asked","at":1.0,"trial":0,"position":0.5,"rho":0.5,"worker":"w"}')
+    told = events.decode('{"event":"told","at":1.0,"trial":0,"seen":0.5,"loss":0.5,"probability":1.0}')
+    assert (asked.explore, told.predicted) == (1.0, None)

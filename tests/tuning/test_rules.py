@@ -1,13 +1,14 @@
 """Losses of outcomes, the range of losses, and when tuning is aborted."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
 import semibandit as sb
 from commands import Fake, names
 from semibandit.tuning import Outcome, Rules, RunRecord, StoppedError, Tuner
-from semibandit.tuning.rules import AbortRule, range_of
+from semibandit.tuning.rules import AbortRule
 
 SPACE = sb.Interval(0, 1)
 LATE = Outcome(None, None, None, 5.0, late="no end after 5 seconds")
@@ -30,11 +31,39 @@ def read(loss):
         (Rules(2.0, failed="high"), CRASH, 2.0, None),
         (Rules(2.0, maximize=True, failed="high"), CRASH, 0.0, None),
         (Rules(2.0, failed=0.5), CRASH, 0.5, None),
+        (Rules(), read(-1234.5), -1234.5, None),
+        (Rules(seen=(3.0, 5.0)), LATE, 7.0, "no end after 5 seconds"),
+        (Rules(seen=(4.0, 4.0)), LATE, 8.0, "no end after 5 seconds"),
+        (Rules(seen=(0.0, 0.0)), LATE, 1.0, "no end after 5 seconds"),
+        (Rules(maximize=True, seen=(3.0, 5.0)), LATE, 1.0, "no end after 5 seconds"),
+        (Rules(seen=(3.0, 5.0)), replace(LATE, loss=5.0), 5.0, "no end after 5 seconds"),
+        (Rules(seen=(3.0, 5.0), failed="high"), CRASH, 7.0, None),
+        (Rules(failed="high"), CRASH, None, None),
+        (Rules(failed=-7.0), CRASH, -7.0, None),
     ],
 )
 def test_loss_of_an_outcome(rules, outcome, loss, clipped):
     judged = rules.judge(outcome)
     assert (judged.loss, judged.clipped, judged.failure) == (loss, clipped, outcome.failure)
+
+
+def test_runs_without_a_known_worst_loss_fail_and_negative_losses_need_no_bound():
+    assert Rules().judge(LATE).failure == "no end after 5 seconds"
+    assert Rules(2.0).judge(read(-1.0)).failure == "the loss must be at least 0, got -1.0"
+    with pytest.raises(ValueError, match=r"failed must be in \[0, 2\]"):
+        Rules(2.0, failed=3.0)
+
+
+def test_only_losses_that_were_read_extend_the_range():
+    rules = Rules()
+    for record in (
+        RunRecord("a", 0.5, 3.0),
+        RunRecord("b", 0.5, 99.0, clipped="no end after 5 seconds"),
+        RunRecord("c", 0.5, 99.0, failure="exit status 3"),
+        RunRecord("d", 0.5, -2.0),
+    ):
+        rules = rules.after(record)
+    assert rules.seen == (-2.0, 3.0)
 
 
 def slow_on_the_left(instance, rho):
@@ -45,7 +74,7 @@ def slow_on_the_left(instance, rho):
 
 @pytest.mark.parametrize("options", [{}, {"feedback": "black-box"}, {"race": True}])
 def test_values_killed_at_the_timeout_are_avoided(tmp_path, options):
-    with Tuner(Fake(slow_on_the_left), SPACE, tmp_path / "knob", **options) as tuner:
+    with Tuner(Fake(slow_on_the_left), SPACE, tmp_path / "knob", high=1.0, **options) as tuner:
         rows = list(tuner.rounds(names(100)))
         summary = tuner.summary()
         assert tuner.learner.recommend().rho >= 0.5
@@ -54,13 +83,23 @@ def test_values_killed_at_the_timeout_are_avoided(tmp_path, options):
     assert summary.clipped == {"no end": sum(row.rho < 0.5 for row in rows)}
 
 
+@pytest.mark.parametrize("options", [{}, {"feedback": "black-box"}, {"race": True}])
+def test_values_killed_at_the_timeout_are_avoided_without_a_bound(tmp_path, options):
+    with Tuner(Fake(slow_on_the_left), SPACE, tmp_path / "knob", **options) as tuner:
+        rows = list(tuner.rounds(names(100)))
+        assert tuner.learner.recommend().rho >= 0.5
+    assert {row.loss for row in rows if row.failure is None} == {0.4, 0.8}
+    failed = [row.failure is not None for row in rows]
+    assert failed == sorted(failed, reverse=True), "only before the first loss"
+
+
 def test_ten_losses_above_the_limit_from_the_start_abort_tuning(tmp_path):
-    with Tuner(Fake(lambda instance, rho: 4000.0 + rho), SPACE, tmp_path / "knob") as tuner:
-        with pytest.raises(StoppedError, match=r"first 10 losses were all over 1: 400.*--high auto"):
+    with Tuner(Fake(lambda instance, rho: 4000.0 + rho), SPACE, tmp_path / "knob", high=1.0) as tuner:
+        with pytest.raises(StoppedError, match=r"first 10 losses were all over 1: 400.*a larger --high"):
             list(tuner.rounds(names(50)))
         assert len(tuner.finished) == 10
     mixed = itertools.cycle([0.5, 4000.0])
-    with Tuner(Fake(lambda instance, rho: next(mixed)), SPACE, tmp_path / "mixed") as tuner:
+    with Tuner(Fake(lambda instance, rho: next(mixed)), SPACE, tmp_path / "mixed", high=1.0) as tuner:
         assert len(list(tuner.rounds(names(50)))) == 50
 
 
@@ -105,33 +144,17 @@ def test_a_race_stops_after_ten_equal_failures(tmp_path):
         assert len(tuner.finished) == 10
 
 
-def conflicts(instance, rho):
-    if int(instance) % 9 == 8:
-        raise TimeoutError("no end after 5 seconds")
-    return 100.0 * (1 + int(instance) % 5) * (1 + abs(rho - 0.7)) + (10_000 if instance == "30" else 0)
-
-
 @pytest.mark.parametrize("options", [{}, {"feedback": "black-box"}, {"race": True}])
-def test_the_range_is_learned_from_ten_runs_before_the_first_round(tmp_path, options):
-    options = {**options, "high": "auto"}
-    command = Fake(conflicts)
+@pytest.mark.parametrize(("factor", "shift"), [(4000.0, 0.0), (0.01, -5000.0)])
+def test_losses_of_any_size_need_no_bound(tmp_path, options, factor, shift):
+    command = Fake(lambda instance, rho: factor * (abs(rho - 0.7) + 0.1 * (int(instance) % 3)) + shift)
     with Tuner(command, SPACE, tmp_path / "knob", **options) as tuner:
-        assert not (tmp_path / "knob").exists()
-        assert (tuner.finished, tuner.learner.n_told) == ([], 0)
-        rows = list(tuner.rounds(names(60)))
-        high = tuner.rules.high
-    assert high == 2 * max(conflicts(*call) for call in command.calls[:10] if int(call[0]) % 9 != 8)
-    assert {row.loss for row in rows if row.instance == "30" or row.clipped} == {high}
+        assert all(row.failure is None for row in tuner.rounds(names(200)))
+        assert "high" not in tuner.study.settings.options
+        assert 0.4 < tuner.learner.recommend().rho < 1.0
     with Tuner(command, SPACE, tmp_path / "knob", **options) as tuner:
-        assert tuner.rules.high == high
-        assert list(tuner.rounds(names(60))) == []
-    with pytest.raises(ValueError, match=r"knob was begun with other settings: high = 1.0 \(it was "):
-        Tuner(command, SPACE, tmp_path / "knob", race="race" in options)
-
-
-def test_without_any_loss_the_range_is_unknown(tmp_path):
-    with Tuner(Fake(lambda *_: 1 / 0), SPACE, tmp_path / "knob", high="auto") as tuner:
-        with pytest.raises(StoppedError, match=r"no run showed the range .* division by zero"):
-            list(tuner.rounds(names(3)))
-        assert tuner.summary().n_rounds == 0
-    assert (range_of([1.0, 3.0]), range_of([0.0, 0.0])) == (6.0, 1.0)
+        assert list(tuner.rounds(names(200))) == []
+    with pytest.raises(
+        ValueError, match=r"knob was begun with other settings: high = 1.0 \(it was not given"
+    ):
+        Tuner(command, SPACE, tmp_path / "knob", race="race" in options, high=1.0)

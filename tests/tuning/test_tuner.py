@@ -349,7 +349,7 @@ def test_other_settings_are_refused(tmp_path):
     for path, change, message in (
         ("knob", {"seed": 1}, r"seed = 1 \(it was 0\)"),
         ("knob", {"maximize": True}, "maximize = True"),
-        ("knob", {"high": 2}, r"high = 2.0 \(it was 1.0\)"),
+        ("knob", {"high": 2}, r"high = 2.0 \(it was not given\)"),
         ("knob", {"race": True}, r"learner = Race \(it was Exp3Set\)"),
         ("race", {"race": True, "default": 0.8}, r"default = 0.8 \(it was 0.9\)"),
         ("race", {"race": True}, r"default = None \(it was 0.9\)"),
@@ -385,7 +385,7 @@ def test_a_file_that_has_learned_nothing_accepts_other_settings(tmp_path):
     [
         ({"default": 2}, r"default must be in \[0, 1\]"),
         ({"default_share": 1.5}, r"default_share must be in \[0, 1\]"),
-        ({"failed": 3}, r"failed must be in \[0, 1\]"),
+        ({"failed": 3, "high": 1}, r"failed must be in \[0, 1\]"),
         ({"failed": "never"}, "failed must be one of"),
         ({"high": -1}, "high must be finite and > 0"),
         ({"feedback": "full"}, "feedback must be one of"),

@@ -149,12 +149,7 @@ class PlayReport:
         """Yield a sentence on the regret guarantee for each group of learners that share it."""
         known: dict[str, list[str]] = {}
         for feedback, learner in self.learners.items():
-            said = learner.guarantee
-            if self.drift is not None:
-                said = "no regret proof, and with drift no certificate"
-            elif feedback == "bandit" and not self.provable:
-                said = "single losses, each taken for all of its cell: no regret proof"
-            known.setdefault(said, []).append(feedback)
+            known.setdefault(learner.guarantee, []).append(feedback)
         for said, feedbacks in known.items():
             *others, last = feedbacks
             which = f"{', '.join(others)} and {last}" if others else last
@@ -162,14 +157,15 @@ class PlayReport:
 
     def _certificates(self) -> dict[str, Certificate]:
         """Return bounds on the expected regret from the observed losses, if dispersion is measured."""
-        if self.theory is None or self.drift is not None:
+        if self.theory is None:
             return {}
         measured = self.theory.measured
-        return {
+        bounds = {
             feedback: learner.certificate(measured)
             for feedback, learner in self.learners.items()
-            if feedback != "bandit"
+            if feedback != "bandit"  # a certificate of a grid is against the best arm
         }
+        return {feedback: bound for feedback, bound in bounds.items() if not bound.reason}
 
     @property
     def _counted(self) -> bool:

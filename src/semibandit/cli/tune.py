@@ -80,13 +80,11 @@ class Options:
     ] = None
     maximize: Annotated[bool, typer.Option("--maximize", help="Higher values are better.")] = False
     high: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LOSS|auto", help="Largest loss; default 1, or the timeout with --loss-from time."
-        ),
+        float | None,
+        typer.Option(metavar="LOSS", help="Largest loss, if known; the timeout with --loss-from time."),
     ] = None
     failed: Annotated[
-        str, typer.Option(metavar="skip|high|LOSS", help="Loss of a failed run: none, --high, or a number.")
+        str, typer.Option(metavar="skip|high|LOSS", help="Loss of a failed run: none, the worst, a number.")
     ] = "skip"
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Make failed runs again.")] = False
     default: Annotated[
@@ -173,15 +171,12 @@ class Options:
             raise ValueError("--png draws the loss over ρ, and goes with --space")
         if (self.storage is None) != (self.study is None) or (self.state is None) == (self.storage is None):
             raise ValueError("give either --state, or --storage and --study")
-        high = self.high
-        if high is None:
-            timed = self.loss_from == LossFrom.time and self.timeout is not None
-            high = repr(self.timeout) if timed else "1"
+        timed = self.loss_from == LossFrom.time
         shared: dict[str, Any] = {
             "jobs": self.jobs,
             "maximize": self.maximize,
             "default": parse_default(self.default, space, self.integer),
-            "high": parse_loss("--high", high, "auto"),
+            "high": self.timeout if self.high is None and timed else self.high,
             "failed": parse_loss("--failed", self.failed, "skip", "high"),
             "seed": self.seed,
         }

@@ -143,8 +143,11 @@ def _columns(names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table:
 
 def _remarks(tuner: Tuner, summary: Summary) -> Iterator[str]:
     """Yield remarks on the range of losses, on limits and on failures."""
-    if tuner.auto_high and tuner.study is not None:
-        yield f"Losses are assumed to lie in [0, {tuner.rules.high:g}], the range learned at the start."
+    if tuner.default is not None and tuner.rules.high is None and not tuner.space.names:
+        yield (
+            f"The comparison assumes differences of at most {tuner.largest_difference:.4g}, the range of the "
+            "losses so far; --high sets a known bound."
+        )
     for reason, count in summary.clipped.items():
         what = f"over {tuner.rules.high:g}" if reason == "over" else "killed at the timeout"
         yield f"{_count(count, 'round')} {what}: counted as the worst loss."

@@ -19,6 +19,9 @@ class Problem(Protocol):
 
     The feedback sets must form a partition of the space: `reveal` has the same domain at every point of the
     domain of reveal(rho). Otherwise the learner's estimates are biased.
+
+    An instance may have an attribute `predicted`, a prediction of its loss: a number or a function. `play`
+    passes it to `tell`.
     """
 
     @property

@@ -20,7 +20,12 @@ _METHODS = {"full": "losses", "semi-bandit": "reveal", "bandit": "loss"}
 
 
 def rounds(
-    learner: Learner, problems: Iterable[Any], feedback: str = "semi-bandit", *, probes: int = 0
+    learner: Learner,
+    problems: Iterable[Any],
+    feedback: str = "semi-bandit",
+    *,
+    probes: int = 0,
+    explore: float = 1.0,
 ) -> Iterator[GameRound]:
     """Play the game and yield each round after it is played; `play` collects them.
 
@@ -35,8 +40,10 @@ def rounds(
     probes = _validate.integer("probes", probes, low=0)
     if probes and feedback == "full":
         raise ValueError(f"probes must be 0 with full feedback, which shows everything, got {probes}")
+    if probes and explore != 1.0:
+        raise ValueError(f"explore cannot be combined with probes, got probes={probes}")
     problems = _validate.iterable("problems", problems, "a sequence of problems")
-    return _rounds(learner, problems, feedback, probes)
+    return _rounds(learner, problems, feedback, probes, explore)
 
 
 def play(
@@ -45,6 +52,7 @@ def play(
     feedback: str = "semi-bandit",
     *,
     probes: int = 0,
+    explore: float = 1.0,
     progress: bool = False,
 ) -> History:
     """Play a learner against a stream of problems.
@@ -60,6 +68,8 @@ def play(
         (a single loss).
     probes
         Number of further parameters to observe in each round, without playing them. Each is one run.
+    explore
+        Probability of a draw from the density in each round; otherwise the recommended parameter is played.
     progress
         Show a progress bar.
 
@@ -74,7 +84,7 @@ def play(
     arriving = problems if isinstance(problems, Sequence) else _collected(problems, collected)
     played = problems if isinstance(problems, Sequence) else collected
     history = History(played, learner.space, feedback, learner.maximize)
-    game: Iterable[GameRound] = rounds(learner, arriving, feedback, probes=probes)
+    game: Iterable[GameRound] = rounds(learner, arriving, feedback, probes=probes, explore=explore)
     if _validate.boolean("progress", progress):
         from rich.progress import track
 
@@ -91,17 +101,20 @@ def _collected(problems: Iterable[Any], into: list[Any]) -> Iterator[Any]:
         yield problem
 
 
-def _rounds(learner: Learner, problems: Iterable[Any], feedback: str, probes: int) -> Iterator[GameRound]:
+def _rounds(
+    learner: Learner, problems: Iterable[Any], feedback: str, probes: int, explore: float
+) -> Iterator[GameRound]:
     for t, problem in enumerate(problems):
         _require_same_space(learner.space, problem, t)
+        predicted = getattr(problem, "predicted", None) if learner.takes_predictions else None
         start = perf_counter()
-        trial = learner.ask(probes=probes)
+        trial = learner.ask(probes=probes, explore=explore)
         asked = perf_counter()
         try:
             looks = [_look(problem, parameters, feedback) for parameters in trial.looks]
             loss, interval = _played(learner.space, trial, looks[0])
             shown = perf_counter()
-            learner.tell(trial, looks)
+            learner.tell(trial, looks, predicted=predicted)
         except BaseException:
             if trial in learner.pending:
                 learner.forget(trial)

@@ -19,7 +19,8 @@ class Certificate(NamedTuple):
     `learning` is ln(1/π(B))/λ + Σ gaps, for the default with the estimated excess of its losses over those of
     its safe learner. `clips` is what clips and joins added. `dispersion` is T·L·r + f(T, r), for the radius r
     that minimises the sum. π(B) is the initial mass of the least likely ball of radius r: 2r/|C| without a
-    prior. `value` is at most the sum of the losses paid, if losses are known not to be negative.
+    prior. `value` is at most the sum of the losses paid, if losses are known not to be negative. A learner
+    without a valid bound has an infinite `value`, and a `reason`.
     """
 
     value: float
@@ -27,6 +28,15 @@ class Certificate(NamedTuple):
     clips: float
     dispersion: float
     r: float
+    reason: str = ""
+
+    @classmethod
+    def none(cls, reason: str) -> Certificate:
+        """Return the answer of a learner that has no valid finite bound."""
+        return cls(math.inf, math.inf, 0.0, 0.0, 0.0, reason)
+
+    def __str__(self) -> str:
+        return f"none: {self.reason}" if self.reason else f"{self.value:.4g}"
 
 
 class Account(NamedTuple):

@@ -15,6 +15,7 @@ from semibandit.functions import Piecewise, PiecewiseConstant
 from semibandit.learners import reading
 from semibandit.learners.certificates import Account, Certificate, bound_of, certify
 from semibandit.learners.drift import Drift
+from semibandit.learners.forecasts import Forecast
 from semibandit.learners.learner import Learner
 from semibandit.learners.locks import serialized
 from semibandit.learners.ranges import LossRange
@@ -154,6 +155,8 @@ class Exp3Set(Learner):
         self.n_logged = 0  # functions of `learn_from`
         self.n_own = 0  # rounds with values of the user's own; in n_told only with full information
         self.n_unused = 0  # rounds before the range of the losses is known
+        self.n_mixed = 0  # rounds asked with `explore` below 1
+        self.n_averaged = 0  # rounds with a single loss that stands for several parameters
         self.gap_sum = 0.0  # of the mixability gaps at the asks, for the rate
         self.regret_sum = 0.0  # of `Update.regret`, for the certificate
         self.join_error = 0.0
@@ -165,6 +168,7 @@ class Exp3Set(Learner):
         self._loss_squares = 0.0  # Σ (loss - mean)², by Welford's recurrence
         self._handicap = 0.0  # largest amount by which ln(prior) is below that of the uniform density
         self._stats = PlayStats(self._cells)
+        self._forecast = Forecast()
         share = None if isinstance(self.drift, str) else self.drift
         self._drift = None if self.drift is None else Drift(share)
         self.current_rate = self._fixed_rate()
@@ -198,7 +202,9 @@ class Exp3Set(Learner):
 
     # -- Algorithm 1 -------------------------------------------------------------------------------
 
-    def ask(self, *, probes: int = 0, position: Any = None, values: Any = None) -> Trial:
+    def ask(
+        self, *, probes: int = 0, explore: float = 1.0, position: Any = None, values: Any = None
+    ) -> Trial:
         """Draw a parameter from the current density. O(log P) on a tree, O(P) with a local baseline.
 
         Parameters
@@ -206,6 +212,9 @@ class Exp3Set(Learner):
         probes
             Number of further parameters, drawn from the same density, to evaluate on the same instance
             (`trial.probes`).
+        explore
+            Probability of a draw from the density; otherwise the recommended parameter is played. Estimates
+            use the probabilities of this mixture. Cannot be combined with probes.
         position
             `positions` of a recorded trial: the trial gets these instead of the draws, which are made and
             dropped. A learner that is told the recorded feedback again continues as the recorded one did.
@@ -222,12 +231,31 @@ class Exp3Set(Learner):
                 self._register(trial)
                 return trial
             # Algorithm 1, steps 2(a) and 2(b): sample ρ_t from p_t(ρ) = w_t(ρ) / W_t
-            positions = self._draw(probes) if position is None else self._recorded(position)
-            trial = self._trial(self.n_asked, positions)
+            if explore != 1.0:
+                trial = self._mixed_trial(probes, explore, position)
+            else:
+                positions = self._draw(probes) if position is None else self._recorded(position)
+                trial = self._trial(self.n_asked, positions)
             self._register(trial)
             return trial
 
-    def tell(self, trial: Trial, seen: Any, *, probability: Any = None) -> None:
+    def _mixed_trial(self, probes: int, explore: float, position: Any) -> Trial:
+        """Return a trial that plays the recommended parameter, or a draw with probability `explore`."""
+        explore = _validate.number("explore", explore, low=0.0, high=1.0)
+        if explore == 0.0:
+            raise ValueError("explore must be above 0: without draws nothing is learned, got 0.0")
+        if probes:
+            raise ValueError(f"explore cannot be combined with probes, got probes={probes!r}")
+        row, x, best = self._chosen()
+        home = self._line.at(row, x if self.n_partial else self._line.scale.place(best.rho))
+        if position is not None:
+            (at,) = self._recorded(position)
+        else:
+            u = self._random.random()
+            at = self._epoch.weights.draw(u / explore) if u < explore else home
+        return self._trial(self.n_asked, (at,), explore, home)
+
+    def tell(self, trial: Trial, seen: Any, *, predicted: Any = None, probability: Any = None) -> None:
         """Learn from the feedback of a trial; None: the run failed, which is counted and nothing else.
 
         Trials may be told late and in any order: estimates use the probability at the time of the ask. On the
@@ -241,11 +269,17 @@ class Exp3Set(Learner):
         seen
             A function that covers the parameter, or a single loss. For a trial with probes a list with the
             feedback of each look, the played parameter first, None for missing ones.
+        predicted
+            Prediction of the loss of this instance, made without knowledge of the draw: a number, or a
+            function, of which the mean by the density counts. θ·(prediction - mean prediction) is subtracted
+            from the losses of the round, θ in [0, 1] by regression on past rounds. Estimates of differences
+            stay unbiased for every prediction. Requires the local baseline.
         probability
             `last_probabilities` of a recorded tell, to be used again.
         """
         with self._lock:
             epoch = self._epoch_of(trial)
+            forecast = None if predicted is None else self._read_forecast(predicted)
             feedback = self._feedback(trial, seen)
             if feedback is None:
                 self.n_failed += 1
@@ -259,7 +293,18 @@ class Exp3Set(Learner):
                 length = feedback.looks.size
                 recorded = _validate.vector("probability", recorded, length=length, low=0.0)
                 feedback = replace(feedback, recorded=recorded)
-            self._learn(trial, epoch, feedback)
+            self._learn(trial, epoch, feedback, forecast)
+
+    def _read_forecast(self, predicted: Any) -> float:
+        """Check a prediction; return it as one number in the user's units."""
+        if not self.takes_predictions:
+            raise ValueError(f"predicted needs baseline='local', got baseline={self.baseline!r}")
+        return reading.predicted(predicted, self._line, self._epoch.weights.density)
+
+    @property
+    def takes_predictions(self) -> bool:
+        """Whether `tell` takes predictions of the loss: with the local baseline."""
+        return self.baseline == "local"
 
     def _feedback(self, trial: Trial, seen: Any) -> Feedback | None:
         """Check the feedback of all looks and lay it on the line; None if all are missing."""
@@ -300,17 +345,23 @@ class Exp3Set(Learner):
             loss = reading.loss(seen, self._scale)
             share_of = self._epoch.weights.log_shares
             lo, hi = reading.cell_around(position, self._cells, self._line, self.n_told, share_of)
-            return Feedback.step(lo, hi, loss, position, single=True)
+            averaged = lo < self._line.halfway(lo, hi) < hi
+            return replace(Feedback.step(lo, hi, loss, position, single=True), averaged=averaged)
         return reading.function(seen, position, self._line, self._scale, lambda: trial.named(look))
 
-    def _learn(self, trial: Trial, epoch: Epoch, feedback: Feedback) -> None:
+    def _learn(self, trial: Trial, epoch: Epoch, feedback: Feedback, forecast: float | None) -> None:
         """Update weights, statistics and learning rate."""
         current = self._epoch
         late = epoch is not current or epoch.n_updates != epoch.asked_at[trial.id]
-        if late:
-            feedback = replace(feedback, shares_at_ask=partial(epoch.shares_when_asked, trial.id))
-        inner = (*self._losses.inner, self._losses.stage)
+        if late or trial.home is not None:
+            home = feedback.place_inside(trial.home) if trial.home == trial.position else trial.home
+            shares = partial(epoch.shares_when_asked, trial.id, trial.explore, home)
+            feedback = replace(feedback, shares_at_ask=shares)
+        paid, (low, high), stage = feedback.paid, self._losses.inner, self._losses.stage
         self._losses.add_feedback(feedback)
+        if forecast is not None:
+            amount = self._forecast.amount(float(self._scale.losses(forecast)), paid)
+            feedback, low, high = feedback.minus(amount), low - amount, high - amount
         weights = self._weights_for(feedback)
         if self.baseline == "local" and self._hedges(feedback):
             weights = self._with_hedge_rate(weights)
@@ -318,7 +369,7 @@ class Exp3Set(Learner):
             weights = weights.detached()  # other trials were asked of these weights
         # Algorithm 1, steps 2(c) and 2(d): ℓ̂_t(ρ) = 1{ρ ∈ A_t}·ℓ_t(ρ) / p_t(A_t) and
         # w_{t+1}(ρ) = w_t(ρ)·exp(-λ·ℓ̂_t(ρ))
-        rule = self._rule(feedback, inner)
+        rule = self._rule(feedback, (low, high, stage))
         update = weights.learn(feedback, rule)
         self._finish(trial, epoch)
         if update.weights is not current.weights:
@@ -328,7 +379,8 @@ class Exp3Set(Learner):
         else:
             current.n_updates += 1
         self.n_late += late
-        self._count(feedback, rule, update)
+        self.n_mixed += trial.home is not None
+        self._count(feedback, paid, rule, update)
         if trial.own:
             self.n_own += 1
         else:  # losses of own values are no sign of drift
@@ -381,12 +433,13 @@ class Exp3Set(Learner):
         deviation = math.sqrt(self._loss_squares / self.n_told)
         return max(0.0, min(self._loss_mean - 0.5 * deviation, 0.8 * self._loss_mean))
 
-    def _count(self, feedback: Feedback, rule: Rule, update: Update) -> None:
-        """Add a round to the statistics."""
-        paid, mean = feedback.paid, self._loss_mean
+    def _count(self, feedback: Feedback, paid: float, rule: Rule, update: Update) -> None:
+        """Add a round to the statistics; `paid` is the loss without the prediction subtracted."""
+        mean = self._loss_mean
         self.last_probabilities = update.p
         self.n_told += 1
         self.n_partial += not feedback.whole
+        self.n_averaged += feedback.averaged
         self._stats.add(feedback.position, paid)
         self.gap_sum += update.gap
         self.regret_sum += update.regret
@@ -506,16 +559,9 @@ class Exp3Set(Learner):
         own = self._best_own()
         if own is not None and not self.n_told:
             return own
-        choose = by_mass if self.n_partial else at_the_minimum
-        row, x, (lo, hi) = choose(self._epoch.weights, self._line, self._stats)
-        shift, space = self._line.shift(row), self.space
-        rho, interval = space.line.stretch(self._rho(lo), self._rho(hi))
-        if self.n_partial:
-            rho = space.line.value(self._rho(self._played(x)))
-        evidence = self._in_units(self._stats.between(lo + shift, hi + shift))
-        best = Recommendation(rho, interval, space.alphas[row], space.names, evidence)
-        if own is None or evidence.rounds >= FEWEST:
-            reference = evidence
+        best = self._chosen()[2]
+        if own is None or best.evidence.rounds >= FEWEST:
+            reference = best.evidence
         else:
             variance = self._loss_squares / max(self.n_told, 1)
             error = math.sqrt(variance / (self.n_told - 1)) if self.n_told > 1 else math.nan
@@ -529,6 +575,17 @@ class Exp3Set(Learner):
             return None
         (rho, alpha), evidence = found
         return Recommendation(rho, (rho, rho), alpha, self.space.names, self._in_units(evidence))
+
+    def _chosen(self) -> tuple[int, float, Recommendation]:
+        """Return the row and the place in it of the best drawn parameter, and its recommendation."""
+        choose = by_mass if self.n_partial else at_the_minimum
+        row, x, (lo, hi) = choose(self._epoch.weights, self._line, self._stats)
+        shift, space = self._line.shift(row), self.space
+        rho, interval = space.line.stretch(self._rho(lo), self._rho(hi))
+        if self.n_partial:
+            rho = space.line.value(self._rho(self._played(x)))
+        evidence = self._in_units(self._stats.between(lo + shift, hi + shift))
+        return row, x, Recommendation(rho, interval, space.alphas[row], space.names, evidence)
 
     def _rho(self, x: float) -> float:
         """Return the parameter at the place x of a row."""
@@ -551,7 +608,8 @@ class Exp3Set(Learner):
         the theorem for the default, in which λ and the gaps are those of the safe learner. With a prior,
         ln(1/π(B)) for the least likely ball B replaces the first logarithm. Logged instances add their
         largest advantage of one place over another. Late tells are covered if delays do not depend on the
-        parameters drawn.
+        parameters drawn. With drift, and after single losses that stand for a cell of parameters, there is no
+        valid bound: `value` is infinite, and `reason` says why.
 
         Parameters
         ----------
@@ -567,8 +625,8 @@ class Exp3Set(Learner):
                 f"dispersion must be measured on the learner's space, [{line.lo:g}, {line.hi:g}], "
                 f"got one on [{measured.lo:g}, {measured.hi:g}]; measure(problems, space) takes the space"
             )
-        if self.drift is not None:
-            raise ValueError("a learner with drift has no certificate: its rate may rise")
+        if self._uncertified:
+            return Certificate.none(self._uncertified)
         rate, regret, clips = self.current_rate, 0.0, self.clip_most
         own = self._epoch.weights.account()
         if own is not None:
@@ -589,6 +647,15 @@ class Exp3Set(Learner):
         )
         return certify(account, dispersion)
 
+    @property
+    def _uncertified(self) -> str:
+        """Reason why there is no valid bound on the expected regret; empty if there is one."""
+        if self.drift is not None:
+            return "drift moves weight without estimates"
+        if self.n_averaged:
+            return "a single loss is taken for all of its cell"
+        return ""
+
     def _paid(self) -> float:
         """Return the sum of the losses paid, if the least possible loss is known to be 0; else inf."""
         if self.n_own:
@@ -602,11 +669,15 @@ class Exp3Set(Learner):
     @property
     def guarantee(self) -> str:
         """Regret bound of this configuration, in a sentence."""
+        if self._uncertified:
+            return f"no regret proof, and no certificate: {self._uncertified}"
         if self.baseline is not None:
             return "no regret proof in advance; `certificate` bounds the expected regret as the game goes on"
         reservations = [f"against the best of {self._comparator()}", "if the sets told form a partition"]
         if self.n_late:
             reservations.append("up to the delay of late tells, which the theorem does not cover")
+        if self.n_mixed:
+            reservations.append("up to the rounds asked with `explore`, which the theorem does not cover")
         if self.join_error:
             reservations.append(f"up to joins, which moved the log-weights by {self.join_error:.2g} at most")
         return f"{bound_of(self.exploration, self.rate)}, {', '.join(reservations)}"

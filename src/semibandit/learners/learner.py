@@ -52,11 +52,13 @@ class Learner(Locked):
 
     # -- implemented by the algorithm ----------------------------------------------------------------
 
-    def ask(self, *, probes: int = 0, position: Any = None, values: Any = None) -> Trial:
+    def ask(
+        self, *, probes: int = 0, explore: float = 1.0, position: Any = None, values: Any = None
+    ) -> Trial:
         """Draw a parameter."""
         raise NotImplementedError
 
-    def tell(self, trial: Trial, seen: Any, *, probability: Any = None) -> None:
+    def tell(self, trial: Trial, seen: Any, *, predicted: Any = None, probability: Any = None) -> None:
         """Learn from the feedback of a trial."""
         raise NotImplementedError
 
@@ -72,6 +74,11 @@ class Learner(Locked):
     def guarantee(self) -> str:
         """Regret bound of this configuration, in a sentence."""
         raise NotImplementedError
+
+    @property
+    def takes_predictions(self) -> bool:
+        """Whether `tell` takes predictions of the loss."""
+        return False
 
     @property
     def last_probability(self) -> float:
@@ -108,11 +115,13 @@ class Learner(Locked):
         self._random.random(len(positions))
         return positions
 
-    def _trial(self, trial_id: int, positions: tuple[float, ...]) -> Trial:
+    def _trial(
+        self, trial_id: int, positions: tuple[float, ...], explore: float = 1.0, home: float | None = None
+    ) -> Trial:
         rho, alpha = self._parameters(positions[0])
         names = self.space.names
         if len(positions) == 1:
-            return Trial(trial_id, rho, self._name, positions, alpha, (), names)
+            return Trial(trial_id, rho, self._name, positions, alpha, (), names, explore, home)
         others = [self._parameters(position) for position in positions[1:]]
         if names:
             probes = tuple(parameters_of(names, x, a) for x, a in others)

@@ -182,11 +182,13 @@ class Race:
         rho, instance = self._state.waiting[0]
         return rho, self._state.instances[instance]
 
-    def ask(self, *, probes: int = 0, position: Any = None) -> RaceTrial:
+    def ask(self, *, probes: int = 0, explore: float = 1.0, position: Any = None) -> RaceTrial:
         """Return the next run of this stage; `position` is that of a logged trial, to check the log."""
         state = self._state
         if probes:
             raise ValueError(f"probes must be 0 in a race, got {probes!r}")
+        if explore != 1.0:
+            raise ValueError(f"explore must be 1 in a race, got {explore!r}")
         if not state.waiting:
             raise ValueError("no run is due: the race is over, or the stage waits for pending runs")
         if position is not None and list(np.atleast_1d(position)) != [state.waiting[0][0]]:
@@ -196,8 +198,12 @@ class Race:
         state.n_asked += 1
         return self._trial(state.n_asked - 1, run)
 
-    def tell(self, trial: Trial, seen: float | None, *, probability: Any = None) -> None:
+    def tell(
+        self, trial: Trial, seen: float | None, *, predicted: Any = None, probability: Any = None
+    ) -> None:
         """Take the loss of a run, None if it failed; the last run of a stage starts the next stage."""
+        if predicted is not None:
+            raise ValueError(f"a race takes no predictions, got predicted={predicted!r}")
         rho, instance = self._run_of(trial)
         loss = None if seen is None else _validate.number("loss", seen)
         del self._state.pending[trial.id]

@@ -15,7 +15,17 @@ from semibandit.functions import Piecewise, PiecewiseConstant
 from semibandit.spaces import Boxes, Line
 from semibandit.weights import HALVINGS, Cells, Feedback
 
-__all__ = ["Scale", "cell_around", "function", "is_number", "loss", "prior", "step", "whole_function"]
+__all__ = [
+    "Scale",
+    "cell_around",
+    "function",
+    "is_number",
+    "loss",
+    "predicted",
+    "prior",
+    "step",
+    "whole_function",
+]
 
 _VALID, _OUT_OF_RANGE, _NOT_COVERED = 0, 1, 2
 _UNIFORM = 0.01  # part of the uniform density in a prior
@@ -153,6 +163,21 @@ def whole_function(i: int, given: Any, line: Line, scale: Scale) -> Piecewise:
     left, right = laid.ends
     scaled = np.array(scale.losses(left))
     return laid.of_ends(laid.edges, scaled, scaled if left is right else np.array(scale.losses(right)))
+
+
+def predicted(given: Any, line: Line, density: Callable[[], PiecewiseConstant]) -> float:
+    """Return a prediction of the loss; of a function, its mean by the density from which parameters come."""
+    if is_number(given):
+        return _validate.number("predicted", given, low=-_LARGEST, high=_LARGEST)
+    if not isinstance(given, Piecewise | Boxes):
+        raise TypeError(f"predicted must be a number or a piecewise function, got {given!r}")
+    laid, weight = line.lay(given), density()
+    ends = float(laid.edges[0]), float(laid.edges[-1])
+    if not laid.whole or ends != (float(weight.edges[0]), float(weight.edges[-1])):
+        raise ValueError(f"predicted must be known on the whole space, got {given!r}")
+    edges = np.union1d(laid.edges, weight.edges)
+    shares = weight.spread(edges)[0] * np.diff(edges)
+    return float(shares @ (0.5 * np.add(*laid.spread(edges))) / shares.sum())
 
 
 def prior(given: Any, line: Line) -> PiecewiseConstant | None:

@@ -40,7 +40,7 @@ VERSION = 1
 _COUNTERS = (
     "n_asked", "n_told", "n_failed", "n_late", "n_partial", "n_logged", "n_unused", "gap_sum", "regret_sum",
     "join_error", "clip_most", "explore_sum", "current_rate", "head_start", "_loss_mean", "_loss_squares",
-    "_handicap", "n_own",
+    "_handicap", "n_own", "n_mixed", "n_averaged",
 )  # fmt: skip
 
 
@@ -82,6 +82,8 @@ class Saved(msgspec.Struct):
     drift: list[float] | None  # state of `Drift`
     own: list[tuple[Any, Any, float, float, float]] = []  # rho, alpha and sums of the user's own values
     own_pending: list[tuple[int, Any, Any]] = []  # id, rho, alpha
+    forecast: list[float] | None = None  # state of `Forecast`, if there were predictions
+    homes: dict[int, tuple[float, float]] = {}  # pending trial -> `explore` and `home`
 
 
 def save(learner: Any, path: str | PathLike[str]) -> None:
@@ -197,6 +199,8 @@ def _describe(learner: Exp3Set) -> Saved:
         drift=None if learner._drift is None else learner._drift.state,
         own=[(*key, *sums) for key, sums in learner._stats.own.items()],
         own_pending=[(t.id, t.rho, t.alpha) for t, _ in learner._pending.values() if t.own],
+        forecast=learner._forecast.state if learner._forecast.rounds else None,
+        homes={t.id: (t.explore, t.home) for t, _ in learner._pending.values() if t.home is not None},
     )
 
 
@@ -222,12 +226,14 @@ def _restore(saved: Saved) -> Exp3Set:
     if saved.prior is not None:
         learner.prior = PiecewiseConstant.from_dict(saved.prior)
     for name in _COUNTERS:
-        setattr(learner, name, saved.counters.get(name, 0) if name == "n_own" else saved.counters[name])
+        setattr(learner, name, saved.counters[name])
     learner._stats.restore(saved.stats)
     *learner._losses.state, origin = saved.losses
     learner._scale = learner._scale._replace(origin=origin)
     if learner._drift is not None:
         learner._drift.state = saved.drift or []
+    if saved.forecast is not None:
+        learner._forecast.state = saved.forecast
     learner.last_probabilities = tuple(saved.last_probabilities)
     learner._name = saved.name
     learner._random.bit_generator.state = json.loads(saved.random)
@@ -248,7 +254,7 @@ def _restore(saved: Saved) -> Exp3Set:
         if trial_id in own:
             trial = learner._own_trial(trial_id, spaces.values_of(learner.space.names, *own[trial_id]))
         else:
-            trial = learner._trial(trial_id, tuple(positions))
+            trial = learner._trial(trial_id, tuple(positions), *saved.homes.get(trial_id, (1.0, None)))
         learner._pending[trial_id] = trial, epochs[place]
     return learner
 

@@ -22,7 +22,8 @@ class Trial(msgspec.Struct, frozen=True, gc=False):
     On `Knobs`, rho is the knob along the rows and alpha holds the others. `probes` are further parameters to
     evaluate on the same instance without playing them: values of rho, pairs (rho, alpha) on `Strips`, values
     by name on `Knobs`. `positions` are the places on the line, that of the played parameter first. `own`: the
-    parameter was given by the user (`ask(values=...)`), not drawn.
+    parameter was given by the user (`ask(values=...)`), not drawn. `explore` is the probability of a draw
+    from the density; otherwise the recommended place `home` was played.
     """
 
     id: int
@@ -32,6 +33,8 @@ class Trial(msgspec.Struct, frozen=True, gc=False):
     alpha: Alpha | None = None
     probes: tuple[Any, ...] = ()
     names: tuple[str, ...] = ()
+    explore: float = 1.0
+    home: float | None = None
     own: bool = False
 
     @property
@@ -104,8 +107,23 @@ class Epoch:
         needed = next(iter(self.asked_at.values()), self.n_updates)
         del self.updates[: needed - self.offset]
 
-    def shares_when_asked(self, trial_id: int, edges: FloatArray) -> FloatArray:
-        """Return `Weights.shares` between edges at the time of the ask. O(k log P) for k updates since."""
+    def shares_when_asked(
+        self, trial_id: int, explore: float, home: float | None, edges: FloatArray
+    ) -> FloatArray:
+        """Return `Weights.shares` between edges at the time of the ask. O(k log P) for k updates since.
+
+        The first row is of the distribution that was played: with `home`, a mixture of the density, with
+        probability `explore`, and of this one place.
+        """
+        shares = self._shares_of_density(trial_id, edges)
+        if home is not None:
+            shares[0] *= explore
+            piece = int(np.searchsorted(edges, home, side="right")) - 1
+            if 0 <= piece < edges.size - 1:
+                shares[0, piece] += 1.0 - explore
+        return shares
+
+    def _shares_of_density(self, trial_id: int, edges: FloatArray) -> FloatArray:
         missed = self.updates[self.asked_at[trial_id] - self.offset :]
         if not missed:
             return self.weights.shares(edges)

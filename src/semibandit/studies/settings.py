@@ -28,7 +28,7 @@ class LearnerKind(NamedTuple):
     loads: Callable[[bytes, str], Any]
     trial: type[Trial] = Trial
     compiled: bool = True  # its first round compiles kernels
-    certified: bool = True  # it has a certificate, unless there is drift
+    certified: bool = True  # it has a method `certificate`
 
 
 LEARNERS = {
@@ -73,11 +73,6 @@ class StudySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def kind(self) -> LearnerKind:
         """How the learner is created, saved and loaded."""
         return LEARNERS[_validate.choice("learner", self.learner, tuple(LEARNERS))]
-
-    @property
-    def certified(self) -> bool:
-        """Whether the learner has a certificate."""
-        return self.kind.certified and self.options.get("drift") is None
 
     def seeded(self) -> StudySettings:
         """Return the same settings with a seed, drawn if none was given."""

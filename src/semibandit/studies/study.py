@@ -175,6 +175,7 @@ class Study:
         worker: str | None = None,
         probes: int = 0,
         values: dict[str, Any] | None = None,
+        explore: float = 1.0,
     ) -> Trial:
         """Draw a parameter for this worker.
 
@@ -194,10 +195,13 @@ class Study:
             Number of further parameters to evaluate on the same instance (`trial.probes`).
         values
             A parameter of one's own, by name, instead of a draw; see `Exp3Set.ask`.
+        explore
+            Probability of a draw from the density; otherwise the recommended parameter is played.
         """
         worker = self.worker if worker is None else worker
         probes = _validate.integer("probes", probes, low=0)
-        trial: Trial = self.do(Ask(worker, _seconds(lease), key, info, probes, values))
+        explore = _validate.number("explore", explore, low=0.0, high=1.0)
+        trial: Trial = self.do(Ask(worker, _seconds(lease), key, info, probes, values, explore))
         return trial
 
     def enqueue(self, values: dict[str, Any], *, key: str | None = None) -> bool:
@@ -217,7 +221,13 @@ class Study:
         return added
 
     def tell(
-        self, trial: Trial | int, seen: Any, *, failure: str | None = None, info: Info | None = None
+        self,
+        trial: Trial | int,
+        seen: Any,
+        *,
+        predicted: Any = None,
+        failure: str | None = None,
+        info: Info | None = None,
     ) -> bool:
         """Learn from the feedback of a trial; return False if it was told before, which changes nothing.
 
@@ -228,6 +238,8 @@ class Study:
         seen
             A function that covers the parameter, a loss, or None if the run failed. For a trial with probes
             a list of these.
+        predicted
+            Prediction of the loss of this instance, a number or a function; see `Exp3Set.tell`.
         failure
             Reason why the run failed.
         info
@@ -240,7 +252,8 @@ class Study:
             If the trial was given up or its lease has expired; nothing was learned.
         """
         packed = None if seen is None else events.pack(seen)
-        told: bool = self.do(Tell(*_identity(trial), packed, failure, info))
+        forecast = None if predicted is None else events.pack_one(predicted, "predicted")
+        told: bool = self.do(Tell(*_identity(trial), packed, failure, info, forecast))
         return told
 
     def forget(self, trial: Trial | int) -> bool:
@@ -385,7 +398,9 @@ class Study:
                     trials[event.trial] = learner.ask(position=[event.position, *(event.probes or ())])
             elif isinstance(event, Told):
                 seen = events.unpack(event.seen)
-                learner.tell(trials.pop(event.trial), seen, probability=event.probability)
+                predicted = None if event.predicted is None else events.unpack(event.predicted)
+                trial = trials.pop(event.trial)
+                learner.tell(trial, seen, predicted=predicted, probability=event.probability)
             elif isinstance(event, Failed | Forgotten):
                 learner.forget(trials.pop(event.trial))
         return learner

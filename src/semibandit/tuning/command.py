@@ -212,8 +212,6 @@ class Command:
             loss = _parse(_tail(path).last_line, path)
         else:
             loss = done.seconds if self.loss_from == "time" else float(done.status or 0)
-        if loss < 0.0:
-            raise _FailureError(f"the loss must be at least 0, got {loss!r}")
         return loss
 
     def _compared(self, output: Tail, loss: float, instance: str, rho: Point) -> bytes | float:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from semibandit import _validate
 from semibandit.tuning.command import Outcome
 from semibandit.tuning.record import RunRecord, printable
 
-__all__ = ["AbortRule", "Rules", "range_of"]
-
-_RANGE_FACTOR = 2.0  # an automatic range is this many times the largest loss of the first runs
+__all__ = ["AbortRule", "Rules"]
 
 _ABORT_ROUNDS = 10
 _ABORT_INSTANCES = 3
@@ -23,16 +21,19 @@ class Rules:
     """Turn the outcome of a run into a loss.
 
     A loss above `high`, or a run killed at the timeout, counts as the worst loss. A run that failed otherwise
-    teaches nothing, as the parameter may not be the reason, or counts as `failed`.
+    teaches nothing, as the parameter may not be the reason, or counts as `failed`. Without `high`, losses are
+    any finite numbers, and the worst loss is as far beyond the worst one so far as this is from the best one.
 
     Parameters
     ----------
     high
-        Largest loss.
+        Largest loss, if one is known: losses lie in [0, high].
     maximize
-        Higher values are better; the worst is 0.
+        Higher values are better; with `high`, the worst is 0.
     failed
-        "skip" (no loss), "high" (the worst loss), or a loss in [0, high].
+        "skip" (no loss), "high" (the worst loss), or a loss.
+    seen
+        Smallest and largest loss so far.
 
     Examples
     --------
@@ -41,50 +42,71 @@ class Rules:
     20.0
     >>> Rules(20.0).judge(Outcome(30.0, None, b"", 1.0)).clipped
     'over 20: 30.0'
+    >>> Rules(seen=(3.0, 10.0)).judge(late).loss
+    17.0
     """
 
-    high: float
+    high: float | None = None
     maximize: bool = False
     failed: str | float = "skip"
+    seen: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
-        _validate.number("high", self.high, low=0.0, open=True)
+        if self.high is not None:
+            _validate.number("high", self.high, low=0.0, open=True)
         if isinstance(self.failed, str):
             _validate.choice("failed", self.failed, ("skip", "high"))
         else:
-            loss = _validate.number("failed", self.failed, low=0.0, high=self.high)
-            object.__setattr__(self, "failed", loss)
+            low, high = (-math.inf, math.inf) if self.high is None else (0.0, self.high)
+            object.__setattr__(self, "failed", _validate.number("failed", self.failed, low=low, high=high))
 
     @property
-    def worst(self) -> float:
-        """Loss of the worst run."""
-        return 0.0 if self.maximize else self.high
+    def worst(self) -> float | None:
+        """Loss of the worst run; None if it is unknown."""
+        if self.high is not None:
+            return 0.0 if self.maximize else self.high
+        if self.seen is None:
+            return None
+        low, high = self.seen
+        if self.maximize:
+            return low - (high - low or abs(low) or 1.0)
+        return high + (high - low or abs(high) or 1.0)
+
+    def after(self, record: RunRecord) -> Rules:
+        """Return the rules after a round: a loss that was read extends the range of the losses so far."""
+        loss = record.loss
+        if loss is None or record.clipped is not None or record.failure is not None:
+            return self
+        low, high = self.seen or (loss, loss)
+        return replace(self, seen=(min(low, loss), max(high, loss)))
 
     def judge(self, outcome: Outcome) -> Outcome:
         """Return the outcome with the loss that it counts as."""
         if outcome.late is not None:
-            loss = outcome.loss if self.maximize and outcome.loss is not None else self.worst
-            return replace(outcome, loss=min(loss, self.high), clipped=outcome.late)
+            return self._judge_late(outcome, outcome.late)
         if outcome.failure is not None:
             return replace(outcome, loss=self._of_a_failure())
-        assert outcome.loss is not None
-        if outcome.loss <= self.high:
+        loss = outcome.loss
+        assert loss is not None
+        if self.high is None or 0.0 <= loss <= self.high:
             return outcome
-        return replace(outcome, loss=self.high, clipped=f"over {self.high:g}: {outcome.loss!r}")
+        if loss < 0.0:
+            failure = f"the loss must be at least 0, got {loss!r}"
+            return replace(outcome, loss=self._of_a_failure(), failure=failure)
+        return replace(outcome, loss=self.high, clipped=f"over {self.high:g}: {loss!r}")
+
+    def _judge_late(self, outcome: Outcome, reason: str) -> Outcome:
+        """Return the outcome of a run killed at the timeout; it failed if the worst loss is unknown."""
+        known = self.maximize or self.high is None
+        loss = outcome.loss if known and outcome.loss is not None else self.worst
+        if loss is None:
+            return replace(outcome, failure=reason, late=None)
+        return replace(outcome, loss=loss if self.high is None else min(loss, self.high), clipped=reason)
 
     def _of_a_failure(self) -> float | None:
         if isinstance(self.failed, str):
             return None if self.failed == "skip" else self.worst
         return self.failed
-
-
-def range_of(losses: Iterable[float]) -> float:
-    """Return the assumed largest loss: twice the largest of the first ones, 1 if all are 0.
-
-    >>> range_of([3.0, 12.5])
-    25.0
-    """
-    return min(_RANGE_FACTOR * max(losses, default=0.0), math.nextafter(math.inf, 0.0)) or 1.0
 
 
 class AbortRule:
@@ -128,7 +150,7 @@ class AbortRule:
             if _kind(self._again(record, name)) != _kind(first):
                 return None
         if first.failure is None:
-            return f"the first {_ABORT_ROUNDS} losses were all {first.clipped}. Give --high, or --high auto"
+            return f"the first {_ABORT_ROUNDS} losses were all {first.clipped}. Give a larger --high, or none"
         return f"the first {_ABORT_ROUNDS} rounds have failed in the same way: {first.failure}"
 
 

@@ -17,7 +17,7 @@ from urllib.parse import quote
 import msgspec
 
 from semibandit import _validate
-from semibandit.learners import Exp3Set, Trial
+from semibandit.learners import Trial
 from semibandit.spaces import Interval, Knobs
 from semibandit.studies.log.stores import UnknownStudyError, open_store, public
 from semibandit.studies.settings import StudySettings
@@ -27,13 +27,12 @@ from semibandit.tuning.jobs import play_rounds
 from semibandit.tuning.plans import online_plan, race_plan, release_dead
 from semibandit.tuning.player import RoundPlayer
 from semibandit.tuning.record import MAX_TEXT, RunRecord, printable
-from semibandit.tuning.rules import AbortRule, Rules, range_of
+from semibandit.tuning.rules import AbortRule, Rules
 from semibandit.tuning.verdict import Summary, Tried, Verdict, compare, of_default, summarise, tried
 
-__all__ = ["MIN_RUNS", "RANGE_RUNS", "STUDY", "Tuner", "learner_of", "storage_of"]
+__all__ = ["MIN_RUNS", "STUDY", "Tuner", "learner_of", "storage_of"]
 
 MIN_RUNS = 200  # of a race, by default
-RANGE_RUNS = 10  # made to learn the range of the losses
 STUDY = "tune"  # name of the study in a state file
 
 
@@ -70,8 +69,8 @@ class Tuner:
         A parameter to compare with. Online it is run, too, on this share of the instances, chosen at random;
         in a race it takes part to the end.
     high
-        Largest loss. A larger one, or a run killed at the timeout, counts as this. "auto": twice the largest
-        loss of ten runs that are made before the first round.
+        Largest loss, if one is known: a larger one, or a run killed at the timeout, counts as this. By
+        default losses are any finite numbers; see `Rules` for runs that are killed.
     failed
         Loss of a run that failed otherwise: "skip" (none), "high", or a number.
     tolerance
@@ -110,7 +109,7 @@ class Tuner:
         maximize: bool = False,
         default: Any = None,
         default_share: float = 0.25,
-        high: float | str = 1.0,
+        high: float | None = None,
         failed: float | str = "skip",
         tolerance: float | None = None,
         probes: int = 0,
@@ -119,13 +118,8 @@ class Tuner:
         self.command, self.space, self.race = command, space, race
         self.maximize = _validate.boolean("maximize", maximize)
         self.seed = _validate.integer("seed", seed, low=0)
-        self.auto_high = high == "auto"
         self.default = None if default is None else _checked_default(space, default)
-        self.rules = Rules(
-            1.0 if self.auto_high else _validate.number("high", high, low=0.0, open=True),
-            self.maximize,
-            failed,
-        )
+        self.rules = Rules(high, self.maximize, failed)
         self._runs = None if runs is None else _validate.integer("runs", runs, low=1)
         self._jobs = _validate.integer("jobs", jobs, low=1)
         self._probes = _validate.integer("probes", probes, low=0)
@@ -142,70 +136,39 @@ class Tuner:
         self._name = STUDY if study is None else study
         self._records: list[RunRecord] = []
         self._next_event = 1
-        self._fresh = self._settings(self.rules.high).make()  # refuses bad settings before there is a file
-        self.study: Study | None = None
         with self._errors_named():
-            self._join()
-        if self.study is None and not self.auto_high:
-            self._begin(self.rules.high)
+            joined = self._joined()
+        self.study = joined or Study.of_settings(self._storage, self._name, self._settings())
+        self._inode = None if self.path is None else os.stat(self.path)
 
     # -- the study ---------------------------------------------------------------------------------
 
-    def _settings(self, high: float) -> StudySettings:
-        options: dict[str, Any] = {"high": high, "maximize": self.maximize}
+    def _settings(self) -> StudySettings:
+        options: dict[str, Any] = {"maximize": self.maximize}
+        if self.rules.high is not None:
+            options["high"] = float(self.rules.high)
         if self.race:
             options |= {"default": self.default, "integer": self.command.integer}
         return StudySettings.of(self.space, "Race" if self.race else "Exp3Set", self.seed, options)
 
-    def _join(self) -> None:
+    def _joined(self) -> Study | None:
         """Open the study if it exists; its settings must be the same, unless it has learned nothing."""
         try:
             study = Study(self._storage, self._name)
         except UnknownStudyError:
-            return
-        high = self.rules.high
-        if self.auto_high:
-            self._set_high(float(study.settings.options.get("high", 1.0)))
-        if differences := ", ".join(study.settings.differences(self._settings(self.rules.high))):
+            return None
+        if differences := ", ".join(study.settings.differences(self._settings())):
             blank = self.path is not None and _has_learned_nothing(study)
             study.close()
             if blank:
-                self._set_high(high)
                 with closing(open_store(self._storage)) as store:
                     store.delete(study.id)
-                return
+                return None
             raise ValueError(
                 f"{self.where} was begun with other settings: {differences}. "
                 "Use the same settings, or another state file"
             )
-        self._use(study)
-
-    def _begin(self, high: float) -> None:
-        """Create the study, or join it if another process was faster."""
-        self._set_high(high)
-        self._use(Study.of_settings(self._storage, self._name, self._settings(high)))
-
-    def _use(self, study: Study) -> None:
-        self.study = study
-        self._inode = None if self.path is None else os.stat(self.path)
-
-    def _set_high(self, high: float) -> None:
-        self.rules = Rules(high, self.maximize, self.rules.failed)
-
-    def _learn_range(self, instances: Sequence[str]) -> float:
-        """Run the command a few times, at random parameters, to learn the range of the losses."""
-        learner = Exp3Set(self.space, seed=self.seed)
-        outcomes = []
-        for i in range(RANGE_RUNS):
-            trial = learner.ask()
-            outcomes.append(
-                self.command.run(instances[i % len(instances)], trial.values if trial.names else trial.rho)
-            )
-        losses = [outcome.loss for outcome in outcomes if outcome.loss is not None]
-        if not losses:
-            reason = outcomes[-1].failure or outcomes[-1].late
-            raise StoppedError(f"no run showed the range of the losses; the last of {RANGE_RUNS}: {reason}")
-        return range_of(losses)
+        return study
 
     @contextmanager
     def _errors_named(self) -> Iterator[None]:
@@ -234,12 +197,11 @@ class Tuner:
     @property
     def learner(self) -> Any:
         """The learner, or race, after all finished rounds."""
-        return self._fresh if self.study is None else self.study.learner
+        return self.study.learner
 
     def close(self) -> None:
         """Close the study."""
-        if self.study is not None:
-            self.study.close()
+        self.study.close()
 
     def __enter__(self) -> Self:
         return self
@@ -297,9 +259,8 @@ class Tuner:
             _require_storable(name)
         if not instances:
             return
-        if self.study is None:
-            self._begin(self._learn_range(instances))
-        assert self.study is not None
+        for record in self.finished:
+            self.rules = self.rules.after(record)
         self.study.do(release_dead)
         if self.race:
             self.n_todo(instances, again)
@@ -311,6 +272,7 @@ class Tuner:
         with closing(play_rounds(self.study, plan, self._play, self._jobs)) as rounds:
             for record in rounds:
                 self._require_file()
+                self.rules = self.rules.after(record)
                 yield record
                 if (reason := abort.reason(record)) is not None:
                     raise StoppedError(reason)
@@ -327,13 +289,12 @@ class Tuner:
     @property
     def finished(self) -> Sequence[RunRecord]:
         """All finished rounds, those of other processes included."""
-        if self.study is not None:
-            with self._errors_named():
-                rows = self.study.history(self._next_event)
-            for row in rows:
-                self._next_event = row.event + 1
-                if not row.forgotten:
-                    self._records.append(RunRecord.of(row, self.space.names, self.command.value))
+        with self._errors_named():
+            rows = self.study.history(self._next_event)
+        for row in rows:
+            self._next_event = row.event + 1
+            if not row.forgotten:
+                self._records.append(RunRecord.of(row, self.space.names, self.command.value))
         return self._records
 
     @property
@@ -368,7 +329,15 @@ class Tuner:
             return None
         values = self.learner.n_values if self.race else None
         rho = self.learner.recommend().rho
-        return compare(self.paired, rho, self._ends, self.rules.high, self.maximize, values)
+        return compare(self.paired, rho, self._ends, self.largest_difference, self.maximize, values)
+
+    @property
+    def largest_difference(self) -> float:
+        """Bound on the differences of losses: `high`, or the range of all losses so far."""
+        if self.rules.high is not None:
+            return self.rules.high
+        losses = [loss for each in self.paired for loss in (each.loss, each.default_loss) if loss is not None]
+        return max(losses) - min(losses) or 1.0 if losses else 1.0
 
 
 def storage_of(path: str | PathLike[str]) -> str:

@@ -60,23 +60,21 @@ def learn(
 ) -> tuple[float, float, float]:
     """Multiply the weights of the observed pieces by exp(-rate · estimate) (Algorithm 1, steps 2c and 2d).
 
-    `shares` are those of the pieces at the time of the ask, or empty for a prompt tell. Writes the
-    probabilities of the sets to `p` and the logarithms of the factors to `factors`. Returns the mixability
-    gap, its value with the shares now in the logarithm (see `Update.regret`), and the largest amount by which
-    the floor raised an estimate.
+    `shares` are those of the pieces at the time of the ask, in the distribution that was played and by the
+    weights (two rows), or empty for a prompt tell. Writes the probabilities of the sets to `p` and the
+    logarithms of the factors to `factors`. Returns the mixability gap of the weights at the ask, the expected
+    estimate of the play minus the mix loss of the weights now (see `Update.regret`), and the largest amount
+    by which the floor raised an estimate.
     """
     t = tree.opened(nodes)
     prompt = shares.size == 0
-    if prompt:
-        shares = np.zeros(losses.size)
-        share_out(t, edges, sets, shares)
-    set_probabilities(sets, shares, p)
+    now = np.zeros(losses.size)
+    share_out(t, edges, sets, now)
+    played = now if prompt else shares[0]
+    asked = now if prompt else shares[1]
+    set_probabilities(sets, played, p)
     draws = count(looks)
-    now = shares
-    if not prompt:
-        now = np.zeros(losses.size)
-        share_out(t, edges, sets, now)
-    mean = mixed = mixed_now = raised = 0.0
+    paid = mean = mixed = mixed_now = raised = 0.0
     m0, e0 = tree.grand_total(t)
     for i in range(losses.size):
         if sets[i] >= 0:
@@ -84,9 +82,10 @@ def learn(
             estimate = max(exact, rule.floor)
             raised = max(raised, estimate - exact)
             factors[i] = min(max(-rule.rate * estimate, -scaled.LARGEST_LOG), scaled.LARGEST_LOG)
-            mean += shares[i] * estimate
+            paid += played[i] * estimate
+            mean += asked[i] * estimate
             grown = math.expm1(min(factors[i], 700.0))
-            mixed += shares[i] * grown
+            mixed += asked[i] * grown
             mixed_now += now[i] * grown
             tree.update(t, edges[i], edges[i + 1], factors[i])
     log_mixed = math.log1p(max(mixed, 2.0**-53 - 1.0))
@@ -96,4 +95,4 @@ def learn(
         log_now = scaled.log(m1 / m0, e1 - e0)
         if prompt:
             log_mixed = log_now
-    return float(max(mean + log_mixed / rule.rate, 0.0)), mean + log_now / rule.rate, float(raised)
+    return float(max(mean + log_mixed / rule.rate, 0.0)), paid + log_now / rule.rate, float(raised)

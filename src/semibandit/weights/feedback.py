@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,6 +40,8 @@ class Feedback(msgspec.Struct, frozen=True, gc=False):
         The pieces cover the line: full information.
     single
         A single loss, taken to hold on the cell around the parameter.
+    averaged
+        A single loss was told whose cell holds several parameters.
     looks
         For each set, the number of looks of the round (the play and its probes) that fell into it.
     rises
@@ -60,6 +63,7 @@ class Feedback(msgspec.Struct, frozen=True, gc=False):
     rises: FloatArray | None = None
     recorded: FloatArray | None = None
     shares_at_ask: Callable[[FloatArray], FloatArray] | None = None
+    averaged: bool = False
 
     @classmethod
     def step(
@@ -77,6 +81,15 @@ class Feedback(msgspec.Struct, frozen=True, gc=False):
     def late_shares(self, edges: FloatArray) -> FloatArray:
         """Return the shares between edges at the time of the ask; an empty array if the tell is prompt."""
         return _NONE if self.shares_at_ask is None else self.shares_at_ask(edges)
+
+    def minus(self, amount: float) -> Feedback:
+        """Return the feedback with this amount subtracted from all losses."""
+        return replace(self, losses=self.losses - amount, paid=self.paid - amount)
+
+    def place_inside(self, x: float) -> float:
+        """Return the place, or the double before it if it is the closed right end of an observed stretch."""
+        inside = (self.edges[:-1] <= x) & (x < self.edges[1:]) & (self.sets == 0)
+        return x if inside.any() else math.nextafter(x, -math.inf)
 
     def in_steps(self, edges: FloatArray, shares: FloatArray) -> Feedback:
         """Replace lines by their means over pieces, cut at `edges` and halved where the mass is. O(P).
@@ -181,6 +194,7 @@ def combined(observed: list[tuple[float, Feedback]]) -> Feedback:
         single=all(one.single for one in distinct),
         looks=np.array(looks),
         rises=None if steps else right - left,
+        averaged=any(one.averaged for one in distinct),
     )
 
 

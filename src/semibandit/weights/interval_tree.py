@@ -155,7 +155,7 @@ class IntervalTree:
         self._reserve(factors.size)
         gap, regret, raised = learn(
             self._nodes.whole, edges, feedback.losses, feedback.sets, feedback.looks, p,
-            feedback.late_shares(edges)[0], factors, rule,
+            feedback.late_shares(edges)[:2], factors, rule,
         )  # fmt: skip
         if feedback.rises is not None:  # the loss at a place may be below the mean of its piece by half
             observed = feedback.sets >= 0

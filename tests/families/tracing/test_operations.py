@@ -99,7 +99,9 @@ DECISIONS = {
     "min": lambda x, y, v: x.min() + np.max(x) + min(x) + max(x) + np.maximum.reduce(x),
     "min of rows": lambda x, y, v: np.outer(x, v).min(axis=1) + np.max(np.outer(v, x), axis=0, keepdims=True),
     "partition": lambda x, y, v: np.partition(x, 1)[1] + np.sort(np.partition(x, 2)[:2]),
-    "argpartition": lambda x, y, v: x[np.argpartition(x, 1)[:1]] + np.sort(np.log(y[np.argpartition(-y, 2)[:2]])),
+    "argpartition": lambda x, y, v: (
+        x[np.argpartition(x, 1)[:1]] + np.sort(np.log(y[np.argpartition(-y, 2)[:2]]))
+    ),
     "median": lambda x, y, v: np.median(x) + np.median(x[:3]),
     "searchsorted": lambda x, y, v: (np.searchsorted(np.sort(v), x), np.searchsorted(np.sort(x), v, "right")),
     "search a number": lambda x, y, v: np.searchsorted(np.sort(v), x[0]),

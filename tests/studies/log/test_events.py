@@ -60,7 +60,7 @@ def test_each_kind_of_event_is_restored(event):
 def test_feedback_of_probes_is_a_list():
     parts = [PiecewiseConstant([0, 1], [0.5]), 0.25]
     assert events.unpack(events.pack(parts)) == parts
-    with pytest.raises(TypeError, match="a function or a loss"):
+    with pytest.raises(TypeError, match="a number or a function"):
         events.pack([[0.5]])
 
 

@@ -25,9 +25,12 @@ def test_info_counts_rounds_and_gives_the_certificate(tmp_path):
         assert study.summary(event=64) == saved[1]
 
 
-def test_a_learner_without_a_certificate_gives_its_guarantee(tmp_path):
+def test_a_learner_without_a_certificate_gives_the_reason(tmp_path):
     from semibandit.studies.service.info import study_info
 
     with sb.Study(f"sqlite:///{tmp_path}/x.db", "knob", space=SPACE, seed=0, drift=0.01) as study:
         play(study, 10, 0)
-        assert study_info(study).certificate == study.learner.guarantee
+        assert "no bound on the expected regret: drift moves" in study_info(study).certificate
+    with sb.Study(f"sqlite:///{tmp_path}/x.db", "single", space=SPACE, seed=0) as study:
+        study.tell(study.ask(), 0.5)
+        assert "a single loss is taken for all of its cell" in study_info(study).certificate

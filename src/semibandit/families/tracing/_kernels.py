@@ -210,7 +210,7 @@ def extremes(c: FloatArray, n: int, direction: float, bounds: FloatArray) -> Int
 
 @kernel
 def keys(c: FloatArray, rho: float) -> tuple[FloatArray, FloatArray, bool]:
-    """Return the lines, sort keys at rho with rounding errors, and whether the functions have several signs."""
+    """Return the lines, sort keys at rho with rounding errors, and whether there are several signs."""
     x, n = _lines(c), c.shape[1]
     out, mixed = np.empty(n), False
     for i in range(n):

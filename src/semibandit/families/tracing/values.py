@@ -27,9 +27,9 @@ HELP = "take logarithms, multiply out, or use sb.BlackBox"
 ONE = (1.0, 1.0, 1.0, 0.0, 0.0)
 """Coefficients of the power 1."""
 _METHODS = {
-    "sum", "mean", "min", "max", "argmin", "argmax", "argsort", "argpartition", "clip", "cumsum", "dot", "round",
-    "ravel", "transpose", "squeeze", "take", "repeat", "searchsorted", "any", "all", "nonzero", "swapaxes",
-    "diagonal", "trace",
+    "sum", "mean", "min", "max", "argmin", "argmax", "argsort", "argpartition", "clip", "cumsum", "dot",
+    "round", "ravel", "transpose", "squeeze", "take", "repeat", "searchsorted", "any", "all", "nonzero",
+    "swapaxes", "diagonal", "trace",
 }  # fmt: skip
 
 

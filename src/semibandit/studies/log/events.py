@@ -70,8 +70,9 @@ class Asked(_Event, frozen=True):
     """A trial was drawn at `position` for a worker; its lease ends at `until` (None: never).
 
     `probes` are the positions of further parameters. `key` identifies the request: a repeated request with
-    the same key returns the same trial. `own`: rho and alpha were given by the user, not drawn;
-    `enqueued` is the key of the request if they have waited in the queue.
+    the same key returns the same trial. `explore` is the probability of a draw from the density. `own`: rho
+    and alpha were given by the user, not drawn; `enqueued` is the key of the request if they have waited in
+    the queue.
     """
 
     trial: int
@@ -83,6 +84,7 @@ class Asked(_Event, frozen=True):
     probes: list[float] | None = None
     key: str | None = None
     info: Info | None = None
+    explore: float = 1.0
     own: bool = False
     enqueued: str | None = None
 
@@ -104,7 +106,7 @@ class Told(_Event, frozen=True):
 
     It is an empty list for a user's own values from which the density has learned nothing.
     `width` is the width of the observed interval around the played parameter. Loss and width are None if
-    the feedback covers the probes only.
+    the feedback covers the probes only. `predicted` is the prediction of the loss that was given with it.
     """
 
     trial: int
@@ -113,6 +115,7 @@ class Told(_Event, frozen=True):
     probability: float | list[float]
     width: float | None = None
     info: Info | None = None
+    predicted: float | Function | None = None
 
 
 class Failed(_Event, frozen=True):
@@ -176,14 +179,16 @@ def pack(seen: Any) -> LoggedFeedback:
     if isinstance(seen, PiecewiseLinear | Boxes):
         return msgspec.convert(seen.to_dict(), Function)
     if isinstance(seen, list | tuple):
-        return [None if part is None else _pack_one(part) for part in seen]
+        return [None if part is None else pack_one(part, "each entry of seen") for part in seen]
     return _validate.number("seen", seen)
 
 
-def _pack_one(seen: Any) -> float | Function:
-    packed = pack(seen)
-    if isinstance(packed, list):
-        raise TypeError(f"seen must hold a function or a loss for each parameter, got {seen!r}")
+def pack_one(given: Any, name: str) -> float | Function:
+    """Convert a number or a function to the form of the log."""
+    if isinstance(given, list | tuple):
+        raise TypeError(f"{name} must be a number or a function, got {given!r}")
+    packed = pack(given)
+    assert not isinstance(packed, list)
     return packed
 
 

@@ -18,7 +18,7 @@ from semibandit.functions import PiecewiseConstant
 from semibandit.learners import Trial
 from semibandit.spaces import call
 from semibandit.studies.log import events
-from semibandit.studies.log.events import Event, Info, LoggedFeedback
+from semibandit.studies.log.events import Event, Function, Info, LoggedFeedback
 from semibandit.studies.log.replica import Replica
 from semibandit.studies.log.stores import Turn
 from semibandit.studies.settings import StudySettings
@@ -86,6 +86,7 @@ class Ask(Operation, frozen=True):
     info: Info | None = None
     probes: int = 0
     values: dict[str, Any] | None = None
+    explore: float = 1.0
 
     def repeatable(self) -> Ask:
         return self if self.key is not None else msgspec.structs.replace(self, key=uuid.uuid4().hex)
@@ -99,6 +100,7 @@ class Ask(Operation, frozen=True):
         if self.key is not None:
             check_text("key", self.key)
         _validate.integer("probes", self.probes, low=0, high=_MAX_PROBES)
+        _validate.number("explore", self.explore, low=0.0, high=1.0)
 
     def apply(self, replica: Replica, turn: Turn) -> Trial:
         tidy(replica, turn)
@@ -108,7 +110,7 @@ class Ask(Operation, frozen=True):
         queued = replica.queue[0] if self.values is None and replica.queue else None
         values = self.values if queued is None else queued.values
         if values is None:
-            trial = replica.learner.ask(probes=int(self.probes))
+            trial = replica.learner.ask(probes=int(self.probes), explore=float(self.explore))
         else:
             _require_no_race(replica)
             trial = replica.learner.ask(values=values)
@@ -125,6 +127,7 @@ class Ask(Operation, frozen=True):
             probes=list(trial.positions[1:]) or None,
             key=self.key,
             info=self.info,
+            explore=trial.explore,
             own=trial.own,
             enqueued=None if queued is None else queued.key,
         )
@@ -197,12 +200,16 @@ class TrialOperation(Operation, frozen=True):
 
 
 class Tell(TrialOperation, frozen=True):
-    """Tell the feedback of a trial: a loss, a function, or null if the run failed."""
+    """Tell the feedback of a trial: a loss, a function, or null if the run failed.
+
+    `predicted` is a prediction of the loss of this instance, made without knowledge of the trial.
+    """
 
     path: ClassVar[str] = "tell"
     seen: LoggedFeedback | None = None
     failure: str | None = None
     info: Info | None = None
+    predicted: float | Function | None = None
 
     def check(self) -> None:
         if self.failure is not None and self.seen is not None:
@@ -214,19 +221,20 @@ class Tell(TrialOperation, frozen=True):
     def apply(self, replica: Replica, turn: Turn) -> bool:
         """Return whether it was told for the first time."""
         seen = None if self.seen is None else events.unpack(self.seen)
+        predicted = None if self.predicted is None else events.unpack(self.predicted)
         tidy(replica, turn)
         trial = self.pending(replica)
         if trial is None:
             return False
         at = _time(replica, turn)
-        replica.learner.tell(trial, seen)
+        replica.learner.tell(trial, seen, predicted=predicted)
         replica.changed = True
         event: Event = events.Failed(at, trial.id, self.failure or "failed", self.info)
         if self.seen is not None:
             loss, width = _loss_and_width(replica, trial, seen)
             p = replica.learner.last_probabilities
             probability = p[0] if len(p) == 1 else list(p)
-            event = events.Told(at, trial.id, self.seen, loss, probability, width, self.info)
+            event = events.Told(at, trial.id, self.seen, loss, probability, width, self.info, self.predicted)
         _append(replica, turn, event)
         return True
 

@@ -86,8 +86,12 @@ class Replica:
             case Asked():
                 self._ask(event)
             case events.Told():
-                seen = events.unpack(event.seen)
-                self.learner.tell(self._pending(event.trial), seen, probability=event.probability)
+                self.learner.tell(
+                    self._pending(event.trial),
+                    events.unpack(event.seen),
+                    predicted=None if event.predicted is None else events.unpack(event.predicted),
+                    probability=event.probability,
+                )
             case events.Failed():
                 self.learner.tell(self._pending(event.trial), None)
             case events.Forgotten():
@@ -100,7 +104,8 @@ class Replica:
         if event.own:
             trial = self.learner.ask(values=event.given(self.learner.space.names))
         else:
-            trial = self.learner.ask(position=[event.position, *(event.probes or ())])
+            positions = [event.position, *(event.probes or ())]
+            trial = self.learner.ask(explore=event.explore, position=positions)
         if trial.id != event.trial:
             raise ValueError(f"trial {event.trial} was asked where trial {trial.id} comes next")
         self.trials[trial.id] = trial

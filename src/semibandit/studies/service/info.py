@@ -33,12 +33,14 @@ def study_info(study: Study) -> StudyInfo:
         leases=leases[:_MAX_LEASES],
         names=list(learner.space.names),
         alphas=[alpha for alpha in learner.space.alphas if alpha is not None],
-        certificate=_certificate(learner) if study.settings.certified else learner.guarantee,
+        certificate=_certificate(learner) if study.settings.kind.certified else learner.guarantee,
     )
 
 
 def _certificate(learner: Learner) -> str:
     given = learner.certificate()
+    if given.reason:
+        return f"There is no bound on the expected regret: {given.reason}."
     return (
         f"After {learner.n_told} rounds the expected regret is at most {given.value:.4g} against the best "
         f"hundredth of the space: {given.learning:.4g} for learning, {given.clips:.4g} for clipped "
