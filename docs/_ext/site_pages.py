@@ -24,10 +24,13 @@ from semibandit.studies.service import ENDPOINTS
 
 INTERNAL = ("cli", "weights")
 # Members that a class inherits from other packages are documented there.
-FOREIGN = "object, tuple, dict, Struct, Protocol, Sequence, Generic, Exception, BaseEstimator, ClusterMixin"
+FOREIGN = (
+    "object, tuple, dict, Struct, Protocol, Sequence, Generic, Exception, "
+    "BaseEstimator, ClusterMixin, ClassifierMixin"
+)
 OPTIONS = f"""\
    :inherited-members: {FOREIGN}
-   :exclude-members: get_metadata_routing
+   :exclude-members: get_metadata_routing, set_fit_request, set_partial_fit_request, set_score_request
    :show-inheritance:
 """
 # numpy's aliases as they are written in the source.

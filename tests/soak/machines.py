@@ -16,6 +16,7 @@ import semibandit as sb
 from reference.study import ReferenceStudy
 from semibandit.studies.log import local
 from semibandit.studies.log.operations import ForgottenError
+from semibandit.studies.log.stores import sqlite
 from soak.learners import KINDS, check, feedback
 from study_workers import SPACE, bits
 
@@ -106,6 +107,7 @@ class StudyMachine(RuleBasedStateMachine):
         self.now, self.moments = 1000.0, []
         self.patches = [
             mock.patch("time.time", side_effect=lambda: self.now),
+            mock.patch.object(sqlite, "_elapsed", side_effect=lambda: self.now),
             mock.patch.object(local, "snapshot_stride", return_value=16),
         ]
         for patch in self.patches:
