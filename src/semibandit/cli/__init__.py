@@ -1,10 +1,10 @@
-"""The command line: `semibandit play`, `fit`, `tune`, `dispersion`, `study`, `serve`."""
+"""The command line: `semibandit demo`, `play`, `fit`, `tune`, `dispersion`, `study`, `serve`."""
 
 import sys
 
 import typer
 
-from semibandit.cli import dispersion, fit, play, serve, study, tune
+from semibandit.cli import demo, dispersion, fit, play, serve, study, tune
 from semibandit.cli.terminal import adapt_output, plain
 
 app = typer.Typer(
@@ -13,6 +13,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("demo")(demo.demo)
 app.add_typer(play.app, name="play")
 app.add_typer(fit.app, name="fit")
 app.command("tune", cls=tune.TuneCommand)(tune.tune)

@@ -1,0 +1,35 @@
+"""`semibandit demo`: its table and its picture."""
+
+import numpy as np
+import pytest
+
+import semibandit as sb
+from command_line import main
+from semibandit.cli.demo import FAMILIES, _play
+
+
+def test_table_names_all_families_and_the_picture_is_written(tmp_path):
+    done = main("demo", "-T", "8", "--games", "2", "--png", str(tmp_path / "demo.png"))
+    assert done.returncode == 0, done.stderr
+    for name in FAMILIES:
+        assert name in done.stdout
+    assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_regret_is_against_the_exact_best_value():
+    case = FAMILIES["Packing a knapsack"](rounds=30, n=12, seed=3)
+    advanced = []
+    played = _play("packing", case, 2, lambda: advanced.append(1))
+    problems = list(case.stream)
+    best = sb.best_in_hindsight(problems)
+    usual = sum(problem.loss(case.default) for problem in problems)
+    assert played.default_regret[-1] == pytest.approx(usual - 30 * best.mean_loss)
+    history = sb.play(sb.Exp3Set(problems[0].space, seed=1), problems, "semi-bandit")
+    np.testing.assert_allclose(played.regret["semi-bandit"][1], history.regret(), atol=1e-12)
+    assert len(advanced) == 30 * (1 + 2 * 3)
+
+
+def test_a_picture_of_an_unknown_format_is_refused():
+    done = main("demo", "--png", "x.nothing")
+    assert done.returncode == 2
+    assert "must end in .png" in done.stderr
