@@ -17,7 +17,7 @@ from semibandit.cli.terminal import console, drawable, progress_bar, table
 
 __all__ = ["demo"]
 
-FAMILIES = {
+FAMILIES: dict[str, Callable[..., problems.Case]] = {
     "Packing a knapsack": problems.knapsack,
     "Ranking search results": partial(problems.rank_mix, documents=40),
     "Clustering": problems.linkage,
@@ -51,9 +51,8 @@ def demo(
         steps = (1 + games * len(KINDS)) * rounds
         tasks = {name: progress.add_task(name, total=steps, note="") for name in FAMILIES}
         for name, make in FAMILIES.items():
-            case = make(rounds=rounds, seed=seed)
-            advance = progress.update
-            played.append(_play(name, case, games, lambda task=tasks[name]: advance(task, advance=1)))
+            advance = partial(progress.update, tasks[name], advance=1)
+            played.append(_play(name, make(rounds=rounds, seed=seed), games, advance))
     out.print(_table(played, rounds))
     if png is not None:
         _draw(played).savefig(png, dpi=110)
