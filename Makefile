@@ -7,7 +7,7 @@ KERNELS := tests/test_testing.py $(addprefix tests/,functions weights clustering
 
 .PHONY: help demo test quick test-all test-oldest dist check check-bounds soak docs bench figures clean
 help:
-	@echo "make demo         play a game on a stream and draw the regret curves   (demo.png)"
+	@echo "make demo         play four families and draw their regret   (demo.png)"
 	@echo "make test         all tests"
 	@echo "make quick        all tests but those marked slow"
 	@echo "make test-all     all tests on every installed Python; make test-3.12: on one of them"
@@ -21,7 +21,7 @@ help:
 	@echo "make figures      renew the figures of the documentation; ONLY=knapsack for some"
 
 demo: $(VENV)/.demo
-	$(BIN)/semibandit play knapsack --kind spanner --rho-max 2 --rounds 3000 --seed 0 --png demo.png
+	$(BIN)/semibandit demo --png demo.png
 
 test: $(VENV)/.check
 	$(PYTEST)
