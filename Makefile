@@ -14,7 +14,7 @@ help:
 	@echo "make test-oldest  tests of the kernels with the oldest versions that pyproject.toml allows"
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make check-bounds tests of the kernels with checked array indices"
-	@echo "make soak         kills, threads, flipped bits, random calls, for two hours; SOAK=\"--kills 20 kill\" for some"
+	@echo "make soak         kills, threads, random calls, for two hours; SOAK=3 for minutes"
 	@echo "make dist         sdist and wheel   (dist/)"
 	@echo "make docs         the site, with its tutorials run   (build/docs/index.html)"
 	@echo "make bench        all benchmarks; fails if a target is missed"
@@ -61,9 +61,10 @@ check-bounds: $(VENV)/.check
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$(mktemp -d) $(BIN)/python -m pytest -q -p no:cacheprovider \
 	  tests/test_testing.py tests/clustering $(addprefix src/semibandit/,weights functions families dispersion)
 
-# Some need a PostgreSQL server. Prints what reproduces each finding, and a table at the end.
+# Some need a PostgreSQL server.
+soak: export SEMIBANDIT_SOAK = $(or $(SOAK),100)
 soak: $(VENV)/.check
-	PYTHONPATH=tests $(BIN)/python -m soak $(SOAK)
+	$(PYTEST) tests/studies/test_kills.py $(wildcard tests/*/test_sequences.py)
 
 # Warnings and broken links within the site are errors.
 docs: $(VENV)/.docs

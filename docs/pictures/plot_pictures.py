@@ -153,13 +153,13 @@ best = two.recommend()
 sb.plots.plane.density(game, axes(), chosen=best)
 
 # %%
-# ``plots.plane.marginal``
-# ^^^^^^^^^^^^^^^^^^^^^^^^
+# ``plots.across``
+# ^^^^^^^^^^^^^^^^
 #
-# The density of one parameter over time, for all values of the other: ``of="alpha"`` or ``of="rho"``. The
-# dashed line is the best value.
+# The density of α over time, for all values of ρ; ``plots.density`` draws that of ρ. The dashed line is the
+# best value.
 
-sb.plots.plane.marginal(game, axes(), of="alpha")
+sb.plots.across(game, axes())
 
 # %%
 # ``plots.plane.loss``
@@ -201,20 +201,11 @@ learner = sb.Exp3Set(Valley.space, seed=0)
 history = sb.play(learner, [Valley()] * 300, feedback="bandit")
 
 # %%
-# ``plots.rows.across``
-# ^^^^^^^^^^^^^^^^^^^^^
-#
-# The density of each row over time: the row of ``good`` becomes dark.
+# The density of each row over time (the row of ``good`` becomes dark), and that of the knob along the rows,
+# summed over the rows, on its own scale.
 
-sb.plots.rows.across(history, axes())
-
-# %%
-# ``plots.rows.along``
-# ^^^^^^^^^^^^^^^^^^^^
-#
-# The density of the knob along the rows, summed over the rows, on its own scale.
-
-sb.plots.rows.along(history, axes())
+sb.plots.across(history, axes(), best=False)
+sb.plots.density(history, axes(), best=False)
 
 # %%
 # A log

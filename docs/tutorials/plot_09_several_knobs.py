@@ -137,7 +137,7 @@ fig.colorbar(shades, ax=axes, label="mean loss")
 # the step through time, summed over the rows:
 
 fig, ax = plt.subplots(figsize=(9, 4), layout="constrained")
-sb.plots.rows.along(history, ax)
+sb.plots.density(history, ax, best=False)
 
 # %%
 # Is it better than the default?

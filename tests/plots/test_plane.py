@@ -28,12 +28,13 @@ def test_heat_maps_show_rows_and_the_feedback_set(game):
     assert len(ax.patches) == sum(len(row.domain) for row in problem.space.line.rows(seen))
 
 
-def test_marginals_are_densities(game):
+def test_densities_of_one_parameter_sum_over_the_other(game):
     history, _ = game
-    for of, bins in (("alpha", 3), ("rho", 64)):
-        values = np.asarray(plane.marginal(history, of=of).collections[0].get_array())
+    for draw, bins in ((plots.across, 3), (plots.density, 64)):
+        values = np.asarray(draw(history).collections[0].get_array())
         assert values.reshape(bins, -1).shape[1] == 15
         assert (values.reshape(bins, -1) ** 2).mean(axis=0) == pytest.approx(1)
+    assert [label.get_text() for label in plots.across(history).get_yticklabels()] == ["0", "0.5", "1"]
 
 
 def test_overview_writes_a_picture(game, tmp_path):
@@ -42,9 +43,7 @@ def test_overview_writes_a_picture(game, tmp_path):
     assert (tmp_path / "game.png").stat().st_size > 10_000
 
 
-def test_errors_name_the_plot_to_use(game):
-    with pytest.raises(TypeError, match=r"drawn by plots\.plane"):
-        plots.density(game[0])
+def test_a_plane_needs_strips():
     stream = sb.streams.synthetic(3)
     with pytest.raises(TypeError, match="must be Strips"):
         plane.density(sb.play(sb.Exp3Set(sb.Interval(0, 1), seed=0), stream))

@@ -29,30 +29,3 @@ def smallest_span(functions, k):
                 if inside >= k:
                     best = right - left
     return best
-
-
-def worst_pair(functions, eps, lipschitz):
-    """Return the most step functions that change by more than L times the distance (Definition 3).
-
-    Try all pairs (x - 0, y) of edges: between edges nothing changes, and closer points are worse.
-    """
-    edges = sorted({x for edges, values in functions for x in edges[1:-1]})
-    best = 0
-    for i, x in enumerate(edges):
-        for y in edges[i:]:
-            if y - x <= eps:
-                changes = [abs(_value(f, y) - _before(f, x)) for f in functions]
-                best = max(best, sum(change > lipschitz * (y - x) for change in changes))
-    return best
-
-
-def _value(function, x):
-    edges, values = function
-    return next(
-        v for lo, hi, v in zip(edges, edges[1:], values, strict=False) if lo <= x < hi or x == hi == edges[-1]
-    )
-
-
-def _before(function, x):
-    edges, values = function
-    return next(v for lo, hi, v in zip(edges, edges[1:], values, strict=False) if lo < x <= hi)

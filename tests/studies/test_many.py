@@ -1,4 +1,4 @@
-"""Several processes on one study. `tests/soak` kills them."""
+"""Several processes on one study. `test_kills` kills them."""
 
 import json
 import multiprocessing

@@ -10,7 +10,7 @@ import typer
 
 from semibandit.cli.problems import Case, add_commands
 from semibandit.cli.terminal import console as new_console
-from semibandit.cli.terminal import drawable
+from semibandit.cli.terminal import drawable, table
 
 if TYPE_CHECKING:
     from semibandit.dispersion.bounds import DispersionFunction
@@ -95,19 +95,13 @@ def report(
 
 
 def _table(result: Dispersion, title: str, bound: DispersionFunction | None, bound_name: str) -> Any:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(
-        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, show_header=False
-    )
-    table.add_column(no_wrap=True)
-    table.add_column()
     T, width = result.T, result.space.width
     low, high = result.beta_range
-    table.add_row("functions", f"{T:,}")
-    table.add_row("discontinuities", f"{result.discontinuities:,} ({result.discontinuities / T:.3g} each)")
-    table.add_row("β", f"{result.beta:.2f} ({low:.2f} to {high:.2f} over T = {result.prefixes[0]} to {T})")
+    rows = [
+        ("functions", f"{T:,}"),
+        ("discontinuities", f"{result.discontinuities:,} ({result.discontinuities / T:.3g} each)"),
+        ("β", f"{result.beta:.2f} ({low:.2f} to {high:.2f} over T = {result.prefixes[0]} to {T})"),
+    ]
     for share in (T**-0.5, 1.0 / T):
         worst = result.worst(width * share)
         text = "no function breaks"
@@ -117,9 +111,9 @@ def _table(result: Dispersion, title: str, bound: DispersionFunction | None, bou
             at_most = bound(T, width * share)
             limit = "vacuous: larger than T" if at_most >= T else f"at most {at_most:,.0f} in expectation"
             text += f"\n{bound_name}: {limit}"
-        table.add_row(f"worst of length {width * share:.3g}", text)
+        rows.append((f"worst of length {width * share:.3g}", text))
     for rounds in (T, 10 * T):
         bound_on_regret = result.regret(rounds)
         rate = "" if bound_on_regret.vacuous else f", learning rate {bound_on_regret.rate:.2g}"
-        table.add_row(f"regret, T = {rounds:,}", f"{bound_on_regret}{rate}")
-    return table
+        rows.append((f"regret, T = {rounds:,}", f"{bound_on_regret}{rate}"))
+    return table(rows, title=title)

@@ -11,7 +11,7 @@ import typer
 
 from semibandit._extras import needed
 from semibandit.cli.problems import Case, add_commands
-from semibandit.cli.terminal import console, drawable, plain
+from semibandit.cli.terminal import console, drawable, plain, table
 
 if TYPE_CHECKING:
     from semibandit.fitting import Estimate, Fit
@@ -96,34 +96,26 @@ def _name_bad(result: Fit) -> None:
 
 
 def _table(result: Fit, title: str, default: float | None, seconds: float) -> Any:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(
-        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, show_header=False
-    )
-    table.add_column(no_wrap=True)
-    table.add_column()
     bounds = result.confidence
     lo, hi = result.interval
-    table.add_row("best ρ", f"{result.rho:.6g}, and all of [{lo:.6g}, {hi:.6g})")
+    rows = [("best ρ", f"{result.rho:.6g}, and all of [{lo:.6g}, {hi:.6g})")]
     if result.alpha is not None:
-        table.add_row("with α", f"{result.alpha:g}" if isinstance(result.alpha, float) else str(result.alpha))
-    table.add_row("mean loss", f"{result.mean_loss:.6g} over {result.count:,} instances")
+        rows.append(("with α", f"{result.alpha:g}" if isinstance(result.alpha, float) else str(result.alpha)))
+    rows.append(("mean loss", f"{result.mean_loss:.6g} over {result.count:,} instances"))
     method = f"{result.held_out:,} held out" if result.held_out else "uniform bound; --holdout 0.2 narrows it"
-    table.add_row(f"expected loss, {bounds.level:.0%}", f"{_range(bounds.loss)} ({method})")
+    rows.append((f"expected loss, {bounds.level:.0%}", f"{_range(bounds.loss)} ({method})"))
     if bounds.gap is not None:
         gap = f"worse by {bounds.gap.value:.4g}; expected: {_range(bounds.gap)}"
-        table.add_row(f"default ρ = {default:g}", gap)
+        rows.append((f"default ρ = {default:g}", gap))
     band = "vacuous: wider than the range of the losses"
     if not bounds.vacuous:
         band = f"mean loss within {bounds.radius:.4g} of the expected loss, for all ρ"
-    table.add_row("band", band)
+    rows.append(("band", band))
     if result.unreadable:
-        table.add_row("unreadable", f"{len(result.unreadable):,} instances")
-    table.add_row("breaks", f"{result.breaks:,} ({result.breaks / result.count:.3g} per instance)")
-    table.add_row("time", f"{seconds:.1f} s, {1e3 * seconds / result.count:.3g} ms per instance")
-    return table
+        rows.append(("unreadable", f"{len(result.unreadable):,} instances"))
+    rows.append(("breaks", f"{result.breaks:,} ({result.breaks / result.count:.3g} per instance)"))
+    rows.append(("time", f"{seconds:.1f} s, {1e3 * seconds / result.count:.3g} ms per instance"))
+    return table(rows, title=title)
 
 
 def _range(estimate: Estimate) -> str:

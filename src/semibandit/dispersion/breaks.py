@@ -18,7 +18,6 @@ from semibandit.spaces import Interval, Space
 __all__ = ["Breaks", "BreaksOfStream", "Samples", "collect"]
 
 _ROUNDING = 1e-6  # relative error of the slopes of narrow pieces
-_UNKNOWN = np.array([[-np.inf], [np.inf]])  # levels of a break of unknown height, which always counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,16 +51,12 @@ class Samples:
 class Breaks:
     """Breaks of T functions in increasing order: the place x of each, and the index of its function.
 
-    A function counts in a closed interval that contains one of its breaks (Theorem 5). With `levels`, the
-    values before and after each break, Definition 3 is applied literally: a function counts for a pair of
-    points if it changes by more than `lipschitz` times their distance.
+    A function counts in a closed interval that contains one of its breaks (Theorem 5).
     """
 
     x: FloatArray
     owner: IntArray
     T: int
-    levels: FloatArray | None = None
-    lipschitz: float = 0.0
 
     def __len__(self) -> int:
         return self.x.size
@@ -71,8 +66,7 @@ class Breaks:
         if T >= self.T:
             return self
         keep = self.owner < T
-        levels = None if self.levels is None else self.levels[:, keep]
-        return Breaks(self.x[keep], self.owner[keep], T, levels, self.lipschitz)
+        return Breaks(self.x[keep], self.owner[keep], T)
 
     @property
     def functions(self) -> int:
@@ -91,33 +85,17 @@ class Breaks:
 
         if len(self) == 0:
             return 0, math.nan
-        if self.levels is None:
-            count, at = _kernels.worst_window(*self._sweep, eps)
-        else:
-            before, after = np.ascontiguousarray(self.levels)
-            count, at = _kernels.worst_pair(self.x, before, after, self.owner, self.T, eps, self.lipschitz)
+        count, at = _kernels.worst_window(*self._sweep, eps)
         return int(count), float(self.x[at])
 
     def smallest_span(self, k: int) -> tuple[float, float]:
-        """Return the length and the left end of the shortest interval in which k functions break. O(N).
-
-        With `levels` the length is found by bisection, in O(log) calls of `worst`.
-        """
+        """Return the length and the left end of the shortest interval in which k functions break. O(N)."""
         from semibandit.dispersion import _kernels
 
         if len(self) == 0:
             return math.inf, math.nan
-        if self.levels is None:
-            span, at = _kernels.smallest_span(*self._sweep, k)
-            return float(span), float(self.x[at])
-        lo, hi = 0.0, float(self.x[-1] - self.x[0])
-        if self.worst(hi)[0] < k:
-            return math.inf, math.nan
-        if self.worst(lo)[0] >= k:
-            return lo, self.worst(lo)[1]
-        while lo < (middle := (lo + hi) / 2.0) < hi:
-            lo, hi = (lo, middle) if self.worst(middle)[0] >= k else (middle, hi)
-        return hi, self.worst(hi)[1]
+        span, at = _kernels.smallest_span(*self._sweep, k)
+        return float(span), float(self.x[at])
 
     def most_breaks(self, length: float) -> int:
         """Return the most breaks, counted with multiplicity, in an interval of this length. O(N)."""
@@ -145,23 +123,24 @@ class _Reading(NamedTuple):
     """Breaks and other properties of one function along one row."""
 
     x: FloatArray
-    levels: FloatArray  # before and after each break; -inf and inf where unknown
     silent: FloatArray  # edges without a jump
     span: FloatArray  # both ends of the function
     slope: float
 
 
-def collect(functions: Any, space: Space | None, lipschitz: float | None) -> BreaksOfStream:
+def collect(
+    functions: Any, space: Space | None, lipschitz: float | None, *, by_row: bool = False
+) -> BreaksOfStream:
     """Read the breaks inside the space, sorted, along each of its rows; an interval is one row.
 
     Without a space, it is the smallest interval that contains everything. An edge without a jump is no
-    break, but separates two feedback sets.
+    break, but separates two feedback sets. With `by_row`, each item holds one function per row.
     """
     if lipschitz is not None:
         lipschitz = _validate.number("lipschitz", lipschitz, low=0.0)
     if space is not None and not isinstance(space, Space):
         raise TypeError(f"space must be an Interval or Strips, got {space!r}")
-    rows, T, high = _read(functions, space, lipschitz or 0.0)
+    rows, T, high = _read(functions, space, lipschitz or 0.0, by_row)
     if T == 0:
         raise ValueError("functions must hold at least one function, got none")
     slope = max((reading.slope for row in rows for reading in row), default=0.0)
@@ -172,36 +151,26 @@ def collect(functions: Any, space: Space | None, lipschitz: float | None) -> Bre
             f"lipschitz must be at least the largest slope of the functions, {slope:g}, got {lipschitz:g}"
         )
     interval = _hull(rows) if space is None else space.interval
-    # Between the jumps of flat functions nothing changes, so that pairs of points can be compared exactly.
-    constant = lipschitz if slope == 0.0 else 0.0
     found, pieces = [], 0
     for row in rows:
-        breaks, edges = _inside(row, T, None if space is None else interval, constant)
+        breaks, edges = _inside(row, T, None if space is None else interval)
         found.append(breaks)
         pieces += T + len(breaks) + edges
     return BreaksOfStream(tuple(found), interval, pieces, lipschitz, high)
 
 
 def _read(
-    functions: Any, space: Space | None, lipschitz: float
+    functions: Any, space: Space | None, lipschitz: float, by_row: bool
 ) -> tuple[list[Sequence[_Reading]], int, float]:
     """Return the readings of all functions by row, their number, and the largest loss."""
     _validate.iterable("functions", functions, "a sequence of functions")
     read: list[list[_Reading]] = []
     high = 0.0
     for i, item in enumerate(functions):
-        own = space
-        if hasattr(item, "losses"):
-            own = getattr(item, "space", space)
-            high = max(high, float(getattr(item, "high", 1.0)))
-            item = item.losses()
-            if not isinstance(item, Piecewise):
-                raise TypeError(
-                    f"`losses` must return the loss as a PiecewiseConstant (or a PiecewiseLinear), "
-                    f"got {item!r} from functions[{i}]"
-                )
-        on_rows = isinstance(item, Piecewise) and own is not None and own.line.n_rows > 1
-        parts = own.line.rows(item) if on_rows and own is not None else [item]
+        parts: list[Any] = []
+        for each in item if by_row else (item,):
+            high = max(high, float(getattr(each, "high", 1.0)) if hasattr(each, "losses") else 0.0)
+            parts += _along_rows(i, each, space)
         read.append([_reading(i, part, lipschitz) for part in parts])
         if len(read[i]) != len(read[0]):
             raise ValueError(
@@ -211,6 +180,19 @@ def _read(
     return list(zip(*read, strict=True)), len(read), high or 1.0
 
 
+def _along_rows(i: int, item: Any, space: Space | None) -> list[Any]:
+    """Return a function, or the loss of a problem, along each row of its space."""
+    if hasattr(item, "losses"):
+        space, item = getattr(item, "space", space), item.losses()
+        if not isinstance(item, Piecewise):
+            raise TypeError(
+                f"`losses` must return the loss as a PiecewiseConstant (or a PiecewiseLinear), "
+                f"got {item!r} from functions[{i}]"
+            )
+    on_rows = isinstance(item, Piecewise) and space is not None and space.line.n_rows > 1
+    return space.line.rows(item) if on_rows and space is not None else [item]
+
+
 def _reading(i: int, item: Any, lipschitz: float) -> _Reading:
     nothing = np.zeros(0)
     if isinstance(item, Piecewise):
@@ -218,17 +200,13 @@ def _reading(i: int, item: Any, lipschitz: float) -> _Reading:
         before, after, inner = right[:-1], left[1:], item.edges[1:-1]
         # nan, where the function is not seen, differs from everything.
         jumps = (before != after) & ~np.isnan(before) & ~np.isnan(after)
-        levels = np.stack([before[jumps], after[jumps]])
-        return _Reading(inner[jumps], levels, inner[~jumps], item.edges[[0, -1]], item.lipschitz())
+        return _Reading(inner[jumps], inner[~jumps], item.edges[[0, -1]], item.lipschitz())
     sampled = isinstance(item, Samples)
     x = item.breaks(lipschitz) if sampled else _places(i, item)
-    levels = np.broadcast_to(_UNKNOWN, (2, x.size))
-    return _Reading(x, levels, nothing, item.x[[0, -1]] if sampled else nothing, 0.0)
+    return _Reading(x, nothing, item.x[[0, -1]] if sampled else nothing, 0.0)
 
 
-def _inside(
-    readings: Sequence[_Reading], T: int, space: Interval | None, lipschitz: float
-) -> tuple[Breaks, int]:
+def _inside(readings: Sequence[_Reading], T: int, space: Interval | None) -> tuple[Breaks, int]:
     """Return the breaks strictly inside the space, sorted, and the number of edges there without a jump."""
     x = np.concatenate([reading.x for reading in readings])
     silent = np.concatenate([reading.silent for reading in readings])
@@ -237,10 +215,7 @@ def _inside(
     if space is not None:
         order = order[((x > space.lo) & (x < space.hi))[order]]
         silent = silent[(silent > space.lo) & (silent < space.hi)]
-    levels = None
-    if lipschitz > 0.0 and any(np.isfinite(reading.levels).any() for reading in readings):
-        levels = np.concatenate([reading.levels for reading in readings], axis=1)[:, order]
-    return Breaks(x[order], owner[order], T, levels, lipschitz), silent.size
+    return Breaks(x[order], owner[order], T), silent.size
 
 
 def _places(i: int, item: Any) -> FloatArray:

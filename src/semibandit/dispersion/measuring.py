@@ -255,10 +255,8 @@ def measure(
         Give the space with lists, since dispersion is relative to it. Functions on `Strips` are measured row
         by row, and the worst row counts; the end of a row is no discontinuity.
     lipschitz
-        Constant L of Definition 3. Default: the largest slope of the functions, which is 0 for steps. With
-        L > 0, a step function counts if it changes by more than L times the distance of two points; a
-        piecewise linear function counts where it jumps, and L must be at least its largest slope. `Samples`
-        break where neighbours differ by more than L times their distance.
+        Constant L of Definition 3, at least the largest slope of the functions, which is the default (0 for
+        steps). `Samples` break where neighbours differ by more than L times their distance.
     eps
         Lengths ε. Default: 41 of them between N^−1.25 of the space (N discontinuities) and all of it.
     prefixes
@@ -276,8 +274,7 @@ def measure(
     β is the largest number such that D(T, ε) ≤ C·ε·T for all ε with C·ε ≥ T^−β. So dispersion adds T^(1−β)
     to the regret (Theorem 1), β = 0 if a fixed share of the functions breaks at one place, and β ≤ 1.
 
-    Cost: O(N log N) to sort N discontinuities, then O(N) per ε and prefix. With `lipschitz` > 0 and step
-    functions, O(N·W log W) per ε, where W discontinuities lie within ε of one another.
+    Cost: O(N log N) to sort N discontinuities, then O(N) per ε and prefix.
 
     Examples
     --------
@@ -318,25 +315,15 @@ def measure_rows(
     >>> measure_rows([[[0.1], [0.2]], [[0.5], [0.5]]], Interval(0, 1)).worst(0.05)
     Worst(lo=0.5, hi=0.55, functions=2, row=1)
     """
-    lines = list(_validate.iterable("rows", rows, "a sequence of rows"))
+    lines = [
+        list(_validate.iterable("rows", line, "sequences of functions"))
+        for line in _validate.iterable("rows", rows, "a sequence of rows")
+    ]
     if not lines:
         raise ValueError("rows must hold at least one row, got none")
-    read = [
-        collect(_validate.iterable("rows", line, "sequences of functions"), space, lipschitz)
-        for line in lines
-    ]
-    rounds = sorted({line.rows[0].T for line in read})
-    if len(rounds) > 1:
-        raise ValueError(f"rows must have the same number of functions, got {rounds}")
-    hull = Interval(min(line.space.lo for line in read), max(line.space.hi for line in read))
-    found = BreaksOfStream(
-        tuple(row for line in read for row in line.rows),
-        hull,
-        sum(line.pieces for line in read),
-        max(line.lipschitz for line in read),
-        max(line.high for line in read),
-    )
-    return _dispersion(found, eps, None, None)
+    if len(rounds := {len(line) for line in lines}) > 1:
+        raise ValueError(f"rows must have the same number of functions, got {sorted(rounds)}")
+    return _dispersion(collect(zip(*lines, strict=True), space, lipschitz, by_row=True), eps, None, None)
 
 
 def _dispersion(

@@ -17,6 +17,7 @@ __all__ = [
     "OTHERS",
     "axes",
     "axis",
+    "heat_map",
     "knob",
     "names",
     "new_figure",
@@ -85,3 +86,9 @@ def axis(space: Any, edges: Any) -> tuple[list[float], str]:
     if space.line.log:
         return [math.exp(x) for x in edges], "log"
     return list(edges), "linear"
+
+
+def heat_map(ax: Any, x: Any, y: Any, values: Any, colours: str = "Blues", label: str | None = None) -> None:
+    """Draw values between the edges x and y, with a colour bar; default label: that of a density."""
+    image = ax.pcolormesh(x, y, values, cmap=colours, rasterized=True)
+    ax.figure.colorbar(image, ax=ax, pad=0.01).set_label(label or "√(density / uniform density)")

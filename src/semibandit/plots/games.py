@@ -20,6 +20,7 @@ from semibandit.plots.figures import (
     OTHERS,
     axes,
     axis,
+    heat_map,
     knob,
     names,
     require,
@@ -27,9 +28,10 @@ from semibandit.plots.figures import (
 )
 from semibandit.spaces import call, parameters_of
 
-__all__ = ["dendrogram", "density", "loss_function", "regret", "widths"]
+__all__ = ["across", "dendrogram", "density", "loss_function", "regret", "widths"]
 
 _MANY_POINTS = 100_000
+_MOST_LABELS = 24  # of rows
 
 
 def regret(
@@ -96,31 +98,51 @@ def _checked_certificates(certificates: Any) -> dict[str, float]:
 
 
 def density(history: History, ax: Any = None, *, best: bool = True) -> Any:
-    """Draw the learner's density over ρ through time, and the best fixed ρ as a line.
+    """Draw the density over ρ (the knob along the rows) through time, and the best fixed ρ as a line.
 
-    The line needs the whole loss functions of all problems; best=False omits it.
+    Of several rows, the sum is drawn. The line needs the whole loss functions; best=False omits it.
     """
     require("history", history, "densities", "best")
     _validate.boolean("best", best)
-    if len(history.space.alphas) > 1:
-        raise TypeError("a density of two parameters is drawn by plots.plane, of knobs by plots.rows")
     ax = axes(ax)
     times, edges, shares = history.densities()
-    per_length = shares.reshape(times.size, -1) / np.diff(edges)
-    right = np.append(times[1:], max(len(history), times[-1] + 1))
-    # The square root makes small densities visible; the scale is relative to the uniform density.
-    even = 1.0 / (edges[-1] - edges[0])
     places, scale = axis(history.space, edges)
-    image = ax.pcolormesh(
-        np.append(times, right[-1]), places, np.sqrt(per_length / even).T, cmap="Blues", rasterized=True
-    )
-    bar = ax.figure.colorbar(image, ax=ax, pad=0.01)
-    bar.set_label("√(density / uniform density)")
+    _over_time(history, ax, places, shares.reshape(times.size, -1, edges.size - 1).sum(axis=1))
     if best:
         ax.axhline(history.best().rho, color=ORANGE, lw=1.0, ls="--")
     name = knob(history.space)
     ax.set(title=f"Density over {name} ({history.feedback})", xlabel="round", ylabel=name, yscale=scale)
     return ax
+
+
+def across(history: History, ax: Any = None, *, best: bool = True) -> Any:
+    """Draw the density over the other parameters through time, one band per row, and the best row."""
+    require("history", history, "densities", "best")
+    _validate.boolean("best", best)
+    ax, alphas = axes(ax), history.space.alphas
+    times, _, shares = history.densities()
+    n = len(alphas)
+    _over_time(history, ax, np.arange(n + 1), shares.reshape(times.size, n, -1).sum(axis=2))
+    if best:
+        ax.axhline(alphas.index(history.best().alpha) + 0.5, color=ORANGE, lw=1.0, ls="--")
+    step = -(-n // _MOST_LABELS)
+    labels = [", ".join(map(_short, np.atleast_1d(np.array(x, object)))) for x in alphas[::step]]
+    ax.set_yticks(np.arange(0, n, step) + 0.5, labels)
+    space = history.space
+    name = ", ".join(name for name in space.names if name != knob(space)) or "α"
+    ax.set(title=f"Density over {name} ({history.feedback})", xlabel="round", ylabel=name)
+    return ax
+
+
+def _over_time(history: History, ax: Any, edges: Any, masses: Any) -> None:
+    """Draw probabilities, with a row for each snapshot; the root makes small densities visible."""
+    times = history.densities()[0]
+    right = np.append(times, max(len(history), times[-1] + 1))
+    heat_map(ax, right, edges, np.sqrt(masses.T * masses.shape[1]))
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def widths(histories: History | Mapping[str, History], ax: Any = None) -> Any:

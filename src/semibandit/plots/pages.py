@@ -9,7 +9,7 @@ from typing import Any
 from semibandit import _validate
 from semibandit.functions import Piecewise
 from semibandit.games import History, mean_loss
-from semibandit.plots import games, plane, rows
+from semibandit.plots import games, plane
 from semibandit.plots.figures import knob, new_figure, require_games
 
 __all__ = ["overview"]
@@ -84,9 +84,9 @@ def _knobs(histories: Mapping[str, History], shown: History, beside: dict[str, A
     figure = new_figure(figsize=(13, 8), dpi=110)
     axes = figure.subplots(2, 2)
     games.regret(histories, axes[0, 0], **beside)
-    rows.across(shown, axes[0, 1])
+    games.across(shown, axes[0, 1])
     if knob(shown.space):
-        rows.along(shown, axes[1, 0])
+        games.density(shown, axes[1, 0])
         games.widths(shown, axes[1, 1])
     else:  # choices alone have no interval
         for ax in axes[1]:
@@ -119,7 +119,7 @@ def _plane(
     games.regret(histories, axes[0, 0], **beside).set(title="Regret against the best fixed (ρ, α)")
     plane.density(shown, axes[0, 1], chosen=chosen)
     plane.loss(mean, shown.space, axes[0, 2], history=shown, chosen=chosen)
-    plane.marginal(shown, axes[1, 0], of="rho")
-    plane.marginal(shown, axes[1, 1], of="alpha")
+    games.density(shown, axes[1, 0])
+    games.across(shown, axes[1, 1])
     plane.instance(shown.problems[-1], float(shown.rho[-1]), float(shown.alpha[-1]), axes[1, 2])
     return figure

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise
 from semibandit.games import History
-from semibandit.plots.figures import ORANGE, axes, require
+from semibandit.plots.figures import ORANGE, axes, heat_map, require
 from semibandit.spaces import Space
 
-__all__ = ["density", "instance", "loss", "marginal"]
+__all__ = ["density", "instance", "loss"]
 
 _BINS = 512
 
@@ -30,26 +29,9 @@ def density(history: History, ax: Any = None, *, chosen: Any = None) -> Any:
     ax = axes(ax)
     _, edges, shares = history.densities()
     even = 1.0 / shares[-1].size
-    _heat(ax, edges, _boundaries(history.space), np.sqrt(shares[-1] / even))
+    heat_map(ax, edges, _boundaries(history.space), np.sqrt(shares[-1] / even))
     _mark(ax, history, chosen)
     ax.set(title=f"Density after {len(history)} rounds ({history.feedback})", xlabel="ρ", ylabel="α")
-    return ax
-
-
-def marginal(history: History, ax: Any = None, *, of: str = "alpha") -> Any:
-    """Draw the density of α, or of ρ with of="rho", over the rounds; a line marks the best fixed value."""
-    require("history", history, "densities", "best")
-    _validate.choice("of", of, ("alpha", "rho"))
-    ax = axes(ax)
-    times, edges, shares = history.densities()
-    rows = shares.sum(axis=2 if of == "alpha" else 1)
-    right = np.append(times, max(len(history), times[-1] + 1))
-    at = _boundaries(history.space) if of == "alpha" else edges
-    _heat(ax, right, at, np.sqrt(rows.T * rows.shape[1]))
-    best = history.best()
-    ax.axhline(best.alpha if of == "alpha" else best.rho, color=ORANGE, lw=1.0, ls="--")
-    letter = "α" if of == "alpha" else "ρ"
-    ax.set(title=f"Density over {letter} ({history.feedback})", xlabel="round", ylabel=letter)
     return ax
 
 
@@ -65,7 +47,7 @@ def loss(
     edges = np.linspace(space.interval.lo, space.interval.hi, _BINS + 1)
     middles = 0.5 * (edges[1:] + edges[:-1])
     values = np.array([row(middles) for row in space.line.rows(function)])
-    _heat(ax, edges, _boundaries(space), values, "viridis_r", "loss")
+    heat_map(ax, edges, _boundaries(space), values, "viridis_r", "loss")
     if history is not None:
         _mark(ax, history, chosen)
     ax.set(title="Mean loss", xlabel="ρ", ylabel="α")
@@ -96,18 +78,6 @@ def _boundaries(space: Space) -> FloatArray:
         raise TypeError(f"space must be Strips with one further parameter, got {space!r}")
     half = 0.5 * (alphas[1] - alphas[0]) if alphas.size > 1 else 0.5
     return np.concatenate(([alphas[0] - half], 0.5 * (alphas[1:] + alphas[:-1]), [alphas[-1] + half]))
-
-
-def _heat(
-    ax: Any,
-    x: FloatArray,
-    y: FloatArray,
-    values: FloatArray,
-    colours: str = "Blues",
-    label: str = "√(density / uniform density)",
-) -> None:
-    image = ax.pcolormesh(x, y, values, cmap=colours, rasterized=True)
-    ax.figure.colorbar(image, ax=ax, pad=0.01).set_label(label)
 
 
 def _mark(ax: Any, history: History, chosen: Any) -> None:
