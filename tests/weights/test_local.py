@@ -1,6 +1,7 @@
 """Weights with a local baseline, against the slow version and what is promised of them."""
 
 import itertools
+import math
 from collections import Counter
 
 import numpy as np
@@ -333,3 +334,35 @@ def test_the_slope_tells_whether_instances_differ(level, noise, least, most):
     products, squares, _, rounds = weights._sums[3:7]
     assert rounds == 300
     assert least <= products / squares <= most
+
+
+@pytest.mark.parametrize("looks", [*range(2, 61), 200])
+@pytest.mark.parametrize("share", [0.5, 0.03, 1e-6])
+def test_means_over_many_looks_are_unbiased(looks, share):
+    """Sum over the outcomes of two sets: the difference of the expected estimates is that of the losses."""
+    surprise, p = np.array([0.2, 0.7]), np.array([share, 1.0 - share])
+    expected = np.zeros(2)
+    for first in range(looks + 1):
+        times = np.array([first, looks - first])
+        chance = math.comb(looks, first) * share**first * (1.0 - share) ** (looks - first)
+        seen = times > 0
+        factors = rules.look_factors(surprise[seen], times[seen], p[seen], 0.0, 0.3, np.zeros(rules.SUMS))
+        expected[seen] += chance * (surprise[seen] * factors[0] - factors[1])
+    assert expected[1] - expected[0] == pytest.approx(0.5, rel=1e-9)
+
+
+@pytest.mark.parametrize("looks", [*range(2, 61), 200])
+@pytest.mark.parametrize("share", [0.5, 0.03])
+def test_estimates_of_a_tree_are_unbiased_with_many_looks(looks, share):
+    expected, losses = np.zeros(2), np.array([0.2, 0.7])
+    edges = np.array([0.0, share, 1.0])
+    for first in range(looks + 1):
+        times = np.array([first, looks - first])
+        seen = np.flatnonzero(times)
+        chance = math.comb(looks, first) * share**first * (1.0 - share) ** (looks - first)
+        feedback = partial(edges, losses, [seen[[i]] for i in range(seen.size)], 0.2, times[seen])
+        logs = IntervalTree(0.0, 1.0).learn(feedback, Rule(0.0, 0.0, -np.inf, 1e-3)).weights.log_shares(edges)
+        weights = np.exp(logs) / [share, 1.0 - share]
+        expected += chance * -1e3 * np.log(weights / weights[0])
+    # The sum over outcomes of differences of estimates, which do not depend on the normalisation.
+    assert expected[1] == pytest.approx(0.5, rel=1e-6)

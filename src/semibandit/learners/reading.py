@@ -7,22 +7,25 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from semibandit import _validate
 from semibandit._jit import kernel
 from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise, PiecewiseConstant
 from semibandit.spaces import Boxes, Line
-from semibandit.weights import HALVINGS, Cells, Feedback
+from semibandit.weights import HALVINGS, Cells, Feedback, combined
 
 __all__ = [
     "Scale",
     "cell_around",
     "function",
     "is_number",
+    "looks",
     "loss",
     "predicted",
     "prior",
+    "single_loss",
     "step",
     "whole_function",
 ]
@@ -116,6 +119,30 @@ def cell_around(
             break
         lo, hi = (middle, hi) if position >= middle else (lo, middle)
     return lo, hi
+
+
+def single_loss(
+    loss: float,
+    position: float,
+    cells: Cells,
+    line: Line,
+    n_told: int,
+    log_shares: Callable[[FloatArray], FloatArray],
+) -> Feedback:
+    """Return the feedback of a single loss, on the cell that it counts for."""
+    lo, hi = cell_around(position, cells, line, n_told, log_shares)
+    averaged = lo < line.halfway(lo, hi) < hi
+    return replace(Feedback.step(lo, hi, loss, position, single=True), averaged=averaged)
+
+
+def looks(
+    positions: tuple[float, ...], seen: Any, line: Line, read: Callable[[int, Any], Feedback]
+) -> Feedback | None:
+    """Combine the feedback of the looks of a round, each read by `read`; None if all are missing."""
+    if len(seen) > len(positions) or not seen:
+        raise ValueError(f"seen must hold the feedback of each of {len(positions)} looks, got {len(seen)}")
+    observed = [(line.position(positions[i]), read(i, one)) for i, one in enumerate(seen) if one is not None]
+    return combined(observed) if observed else None
 
 
 def step(seen: Any, position: float, line: Line, scale: Scale) -> Feedback | None:
