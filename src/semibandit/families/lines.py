@@ -5,6 +5,8 @@ correctly rounded to 43 significant bits. So the order at a double ρ is the exa
 right of it: it is transitive, and neighbouring intervals agree on their common end.
 """
 
+import math
+
 import numpy as np
 
 from semibandit import _numerics as dd
@@ -16,8 +18,8 @@ from semibandit.families.greedy.order import nearer, rounded
 _QUOTIENT_ERROR = 2.0**-50
 LARGEST = 1e100
 """Largest coefficient of a line; differences and quotients of such numbers stay finite."""
-_FARTHEST = 1e250
-_NEAREST = 1e-200  # smaller crossings count as 0: double-double arithmetic would underflow
+FARTHEST = 1e250
+NEAREST = 1e-200  # smaller crossings count as 0
 
 
 @kernel
@@ -26,16 +28,25 @@ def crossing(ai: float, bi: float, aj: float, bj: float) -> float:
     if ai == aj:
         return 0.0
     rough = (aj - ai) / (bi - bj)
-    if abs(rough) > _FARTHEST:
-        return _FARTHEST if rough > 0.0 else -_FARTHEST
-    if abs(rough) < _NEAREST:
+    if abs(rough) > FARTHEST:
+        return FARTHEST if rough > 0.0 else -FARTHEST
+    if abs(rough) < NEAREST:
         return 0.0
     error = abs(rough) * _QUOTIENT_ERROR
     below, above = rounded(rough - error), rounded(rough + error)
     if below == above:
         return below
-    high, low = dd.divide(*dd.two_sum(aj, -ai), *dd.two_sum(bi, -bj))
-    return nearer(high, low, below, above)
+    (ah, al), (bh, bl) = dd.two_sum(aj, -ai), dd.two_sum(bi, -bj)
+    return nearer(*quotient(ah, al, bh, bl), below, above)
+
+
+@inner
+def quotient(ah: float, al: float, bh: float, bl: float) -> tuple[float, float]:
+    """Return the quotient of two double-double numbers, scaled so that no product of theirs underflows."""
+    _, e = math.frexp(ah)
+    _, f = math.frexp(bh)
+    high, low = dd.divide(math.ldexp(ah, -e), math.ldexp(al, -e), math.ldexp(bh, -f), math.ldexp(bl, -f))
+    return math.ldexp(high, e - f), math.ldexp(low, e - f)
 
 
 @inner

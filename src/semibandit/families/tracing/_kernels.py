@@ -19,7 +19,7 @@ from semibandit import _numerics as dd
 from semibandit._jit import inner, kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.greedy.order import _log_ratio_exact, critical, nearer, rounded
-from semibandit.families.lines import crossing
+from semibandit.families.lines import FARTHEST, NEAREST, crossing, quotient
 
 # Values that differ by more than this share of their terms have the order of their values: the share covers
 # rounding errors and the rounding of crossings to 43 bits.
@@ -27,34 +27,50 @@ _CLOSE = 2.0**-40
 # Differences in double-double arithmetic below this share of their terms are rounding errors.
 _ZERO = 2.0**-92
 _QUOTIENT_ERROR = 2.0**-50
+# Sums and differences of larger coefficients may overflow.
+_LARGEST = 1e300
+# Crossings within `lines.NEAREST` of 0 count as 0; this matters for |ρ| < _NEAR only. Differences below _TINY
+# may be rounding errors of subnormal numbers.
+_NEAR = 1e-180
+_TINY = 1e-300
 # Insertion sort is replaced by merging after this many moves per element.
 _MOST_MOVES = 16
 
 
 @inner
 def _lines(c: FloatArray) -> FloatArray:
-    """Return a line for each function, its value or the logarithm of its absolute value, and its sign."""
+    """Return a row for each function: constant and slope of a line, sign, and the sizes of both.
+
+    The line is the value of the function, or the logarithm of its absolute value. A size is the sum of the
+    absolute terms, to which rounding errors are relative.
+    """
     n = c.shape[1]
-    x = np.empty((3, n))
+    x = np.empty((n, 5))
     for i in range(n):
         if c.shape[0] == 2:
-            x[0, i], x[1, i], x[2, i] = c[0, i], c[1, i], 1.0
-            continue
-        k, p, q = c[0, i], c[1, i], c[2, i]
-        x[2, i] = np.sign(k)
-        x[0, i] = c[3, i] + (math.log(abs(k)) if abs(k) != 1.0 and k != 0.0 else 0.0)
-        x[1, i] = c[4, i] + (math.log(p) if p != 1.0 else 0.0) - (math.log(q) if q != 1.0 else 0.0)
-    for i in range(n):
-        if math.isnan(x[0, i]) or math.isnan(x[2, i]) or not math.isfinite(x[1, i]):
+            x[i, 0], x[i, 1], x[i, 2] = c[0, i], c[1, i], 1.0
+            x[i, 3], x[i, 4] = abs(c[0, i]), abs(c[1, i])
+        else:
+            k, p, q = c[0, i], c[1, i], c[2, i]
+            log_k = math.log(abs(k)) if abs(k) != 1.0 and k != 0.0 else 0.0
+            log_p = math.log(p) if p != 1.0 else 0.0
+            log_q = math.log(q) if q != 1.0 else 0.0
+            x[i, 0], x[i, 1], x[i, 2] = c[3, i] + log_k, c[4, i] + log_p - log_q, np.sign(k)
+            x[i, 3], x[i, 4] = abs(c[3, i]) + abs(log_k), abs(c[4, i]) + abs(log_p) + abs(log_q)
+        infinite = math.isinf(x[i, 0])
+        if math.isnan(x[i, 2]) or not x[i, 4] <= _LARGEST or not (infinite or x[i, 3] <= _LARGEST):
             raise ValueError("not a number")
     return x
 
 
 @inner
-def _apart(ai: float, bi: float, aj: float, bj: float, lo: float, hi: float) -> float:
-    """Return the sign of line i minus line j if double precision shows it on all of [lo, hi], else 0."""
-    size = _CLOSE * (abs(ai) + abs(aj) + max(abs(lo), abs(hi)) * (abs(bi) + abs(bj)))
-    left, right = (ai - aj) + lo * (bi - bj), (ai - aj) + hi * (bi - bj)
+def _apart(x: FloatArray, i: int, y: FloatArray, j: int, lo: float, hi: float) -> float:
+    """Return the sign of line x_i minus line y_j if double precision shows it on all of [lo, hi], else 0."""
+    reach = max(abs(lo), abs(hi), _NEAR)
+    size = _CLOSE * (x[i, 3] + y[j, 3] + reach * (x[i, 4] + y[j, 4])) + _TINY
+    a, b = x[i, 0] - y[j, 0], x[i, 1] - y[j, 1]
+    left = a + lo * b
+    right = left if lo == hi else a + hi * b
     if left > size and right > size:
         return 1.0
     if left < -size and right < -size:
@@ -65,9 +81,9 @@ def _apart(ai: float, bi: float, aj: float, bj: float, lo: float, hi: float) -> 
 @inner
 def _rises(x: FloatArray, i: int, j: int, lo: float, hi: float) -> bool:
     """Return whether double precision shows that function i is below function j on all of [lo, hi]."""
-    if x[2, i] != x[2, j] or x[2, i] == 0.0:
-        return bool(x[2, i] < x[2, j])
-    return bool(_apart(x[0, j], x[1, j], x[0, i], x[1, i], lo, hi) == x[2, i])
+    if x[i, 2] != x[j, 2] or x[i, 2] == 0.0:
+        return bool(x[i, 2] < x[j, 2])
+    return bool(_apart(x, j, x, i, lo, hi) == x[i, 2])
 
 
 @inner
@@ -104,7 +120,12 @@ def _cross_powers(c: FloatArray, i: int, d: FloatArray, j: int) -> tuple[float, 
     after = float(np.sign(bh))
     if ah == 0.0:
         return 0.0, after
-    high, low = dd.divide(-ah, -al, bh, bl)
+    rough = -ah / bh
+    if abs(rough) > FARTHEST:
+        return (FARTHEST if rough > 0.0 else -FARTHEST), after
+    if abs(rough) < NEAREST:
+        return 0.0, after
+    high, low = quotient(-ah, -al, bh, bl)
     error = abs(high) * _QUOTIENT_ERROR
     return nearer(high, low, rounded(high - error), rounded(high + error)), after
 
@@ -112,26 +133,26 @@ def _cross_powers(c: FloatArray, i: int, d: FloatArray, j: int) -> tuple[float, 
 @inner
 def _cross(c: FloatArray, x: FloatArray, i: int, d: FloatArray, y: FloatArray, j: int) -> tuple[float, float]:
     """Return the crossing of c_i and d_j, and the sign of c_i - d_j right of it; -inf if they never cross."""
-    if x[2, i] != y[2, j] or x[2, i] == 0.0:
-        return -np.inf, float(np.sign(x[2, i] - y[2, j]))
-    if math.isinf(x[0, i]) or math.isinf(y[0, j]):
-        sign = 1.0 if x[0, i] > y[0, j] else (-1.0 if x[0, i] < y[0, j] else 0.0)
-        return -np.inf, sign * x[2, i]
+    if x[i, 2] != y[j, 2] or x[i, 2] == 0.0:
+        return -np.inf, float(np.sign(x[i, 2] - y[j, 2]))
+    if math.isinf(x[i, 0]) or math.isinf(y[j, 0]):
+        sign = 1.0 if x[i, 0] > y[j, 0] else (-1.0 if x[i, 0] < y[j, 0] else 0.0)
+        return -np.inf, sign * x[i, 2]
     if c.shape[0] == 2:
         if c[1, i] == d[1, j]:
             return -np.inf, float(np.sign(c[0, i] - d[0, j]))
         return crossing(c[0, i], c[1, i], d[0, j], d[1, j]), (1.0 if c[1, i] > d[1, j] else -1.0)
     at, after = _cross_powers(c, i, d, j)
-    return at, after * x[2, i]
+    return at, after * x[i, 2]
 
 
 @inner
 def _sign(c: FloatArray, x: FloatArray, i: int, d: FloatArray, y: FloatArray, j: int, rho: float) -> float:
     """Return the sign of c_i - d_j just right of rho."""
-    if x[2, i] == y[2, j]:
-        found = _apart(x[0, i], x[1, i], y[0, j], y[1, j], rho, rho)
+    if x[i, 2] == y[j, 2]:
+        found = _apart(x, i, y, j, rho, rho)
         if found != 0.0:
-            return float(found * x[2, i])
+            return float(found * x[i, 2])
     at, after = _cross(c, x, i, d, y, j)
     return after if rho >= at else -after
 
@@ -141,10 +162,10 @@ def _compare(
     c: FloatArray, x: FloatArray, i: int, d: FloatArray, y: FloatArray, j: int, bounds: FloatArray
 ) -> float:
     """Return the sign of c_i - d_j just right of ρ, and narrow the interval to where it is the same."""
-    if x[2, i] == y[2, j]:
-        found = _apart(x[0, i], x[1, i], y[0, j], y[1, j], bounds[1], bounds[2])
+    if x[i, 2] == y[j, 2]:
+        found = _apart(x, i, y, j, bounds[1], bounds[2])
         if found != 0.0:
-            return float(found * x[2, i])
+            return float(found * x[i, 2])
     at, after = _cross(c, x, i, d, y, j)
     if bounds[0] >= at:
         bounds[1] = max(bounds[1], at)
@@ -179,14 +200,6 @@ def _clear(x: FloatArray, i: int, best: int, direction: float, lo: float, hi: fl
     return _rises(x, i, best, lo, hi) if direction > 0.0 else _rises(x, best, i, lo, hi)
 
 
-@inner
-def _leads(c: FloatArray, x: FloatArray, i: int, best: int, direction: float, rho: float) -> bool:
-    """Return whether i is beyond `best` in the direction just right of rho."""
-    if _clear(x, i, best, direction, rho, rho):
-        return False
-    return bool(direction * _sign(c, x, i, c, x, best, rho) > 0.0)
-
-
 @kernel
 def extremes(c: FloatArray, n: int, direction: float, bounds: FloatArray) -> IntArray:
     """Return the first largest (direction = 1) or smallest (-1) of each run of n functions; narrow."""
@@ -196,10 +209,13 @@ def extremes(c: FloatArray, n: int, direction: float, bounds: FloatArray) -> Int
         start = lane * n
         best = start
         for i in range(start + 1, start + n):
-            if _leads(c, x, i, best, direction, rho):
+            if (
+                not _clear(x, i, best, direction, rho, rho)
+                and direction * _sign(c, x, i, c, x, best, rho) > 0.0
+            ):
                 best = i
         for i in range(start, start + n):
-            if not _clear(x, i, best, direction, bounds[1], bounds[2]):
+            if i != best and not _clear(x, i, best, direction, bounds[1], bounds[2]):
                 _compare(c, x, i, c, x, best, bounds)
         out[lane] = best - start
     return out
@@ -214,8 +230,8 @@ def keys(c: FloatArray, rho: float) -> tuple[FloatArray, FloatArray, bool]:
     x, n = _lines(c), c.shape[1]
     out, mixed = np.empty(n), False
     for i in range(n):
-        out[i] = x[2, i] * (x[0, i] + rho * x[1, i]) if x[2, i] != 0.0 else 0.0
-        mixed = mixed or x[2, i] != x[2, 0]
+        out[i] = x[i, 2] * (x[i, 0] + rho * x[i, 1]) if x[i, 2] != 0.0 else 0.0
+        mixed = mixed or x[i, 2] != x[0, 2]
     return x, out, mixed
 
 

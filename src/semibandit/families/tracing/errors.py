@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import linecache
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 import numpy as np
 
-__all__ = ["TracingError"]
+__all__ = ["TracingError", "not_swallowed"]
 
 _OURS = (str(Path(__file__).parents[2]), str(Path(np.__file__).parent))
+_RAISED: ContextVar[list[TracingError] | None] = ContextVar("raised", default=None)
 
 
 class TracingError(TypeError):
@@ -21,6 +25,24 @@ class TracingError(TypeError):
 
     def __init__(self, message: str) -> None:
         super().__init__(_place() + message)
+        raised = _RAISED.get()
+        if raised is not None:
+            raised.append(self)
+
+
+@contextmanager
+def not_swallowed() -> Iterator[None]:
+    """Raise the first error at the end of the run, also where the function or numpy caught it."""
+    raised: list[TracingError] = []
+    token = _RAISED.set(raised)
+    try:
+        yield
+    except Exception as error:
+        raise (raised[0] if raised else error) from None
+    finally:
+        _RAISED.reset(token)
+    if raised:
+        raise raised[0]
 
 
 def _place() -> str:

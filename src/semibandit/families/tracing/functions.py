@@ -7,18 +7,19 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from semibandit.families.tracing import _kernels
 from semibandit.families.tracing.errors import TracingError
 from semibandit.families.tracing.operations import select
+from semibandit.families.tracing.protocols import FUNCTIONS, HELP, UFUNCS, refuse
 from semibandit.families.tracing.values import (
-    FUNCTIONS,
-    HELP,
-    UFUNCS,
+    ONE,
     Traced,
     compare,
     decide,
     joined,
+    number,
     plain,
 )
 
@@ -30,7 +31,7 @@ __all__: list[str] = []
 def _exact_order(c: Any, rho: float) -> tuple[Any, Any]:
     """Return the lines of functions, and their stable ascending order just right of ρ."""
     lines, keys, mixed = decide(_kernels.keys, c, rho)
-    order = np.lexsort((keys, lines[2])) if mixed else np.argsort(keys, kind="stable")
+    order = np.lexsort((keys, lines[:, 2])) if mixed else np.argsort(keys, kind="stable")
     _kernels.arrange(c, lines, order, rho)
     return lines, order
 
@@ -70,36 +71,39 @@ def _at(x: Any, positions: Any, axis: int | None) -> Any:
     return _moved(np.take_along_axis)(x, positions, axis)
 
 
-def _argsort(x: Any, axis: int | None = -1, *_: Any, **__: Any) -> Any:
+def _argsort(x: Any, axis: int | None = -1, kind: Any = None, order: None = None, stable: Any = None) -> Any:
     return _by_lane(x, axis, _sorted)
 
 
-def _sort(x: Any, axis: int | None = -1, *_: Any, **__: Any) -> Any:
+def _sort(x: Any, axis: int | None = -1, kind: Any = None, order: None = None, stable: Any = None) -> Any:
     return _at(x, _argsort(x, axis), axis)
 
 
-def _argpartition(x: Any, kth: Any, axis: int | None = -1, *_: Any, **__: Any) -> Any:
+def _argpartition(x: Any, kth: Any, axis: int | None = -1, kind: Any = None, order: None = None) -> Any:
     return _by_lane(x, axis, _parted, kth)
 
 
-def _partition(x: Any, kth: Any, axis: int | None = -1, *_: Any, **__: Any) -> Any:
+def _partition(x: Any, kth: Any, axis: int | None = -1, kind: Any = None, order: None = None) -> Any:
     return _at(x, _argpartition(x, kth, axis), axis)
 
 
 def _lexsort(keys: Any, axis: int = -1) -> Any:
-    order = np.arange(np.shape(keys[0])[-1])
+    keys = [key if isinstance(key, Traced) else np.asarray(key) for key in keys]
+    if any(key.ndim != 1 for key in keys):
+        raise TracingError("np.lexsort of values that depend on rho takes keys of one axis")
+    order = np.arange(len(keys[0]))
     for key in keys:
         order = order[np.argsort(key[order], kind="stable")]
     return order
 
 
-def _positions(direction: float, x: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+def _positions(direction: float, x: Any, axis: Any = None, keepdims: Any = False) -> Any:
     """Return the first largest (direction = 1) or smallest (-1) elements along the axis."""
-    n = x.size
-    if not n:
+    c = x.columns()
+    if not c.size:
         raise ValueError("there is no smallest or largest element of an empty array")
     if axis is None or len(x.shape) <= 1:
-        found = decide(_kernels.extremes, x.columns(), n, direction, x.tracer.bounds)
+        found = decide(_kernels.extremes, c, c.shape[1], direction, x.tracer.bounds)
         return found.reshape((1,) * x.ndim) if keepdims else int(found[0])
     moved = np.moveaxis(x.full(), range(1, x.ndim + 1)[axis], -1)
     c, n = np.ascontiguousarray(moved).reshape(len(moved), -1), moved.shape[-1]
@@ -107,7 +111,8 @@ def _positions(direction: float, x: Any, axis: Any = None, out: Any = None, keep
     return np.expand_dims(found, axis) if keepdims else found
 
 
-def _extreme(direction: float, x: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+def _extreme(direction: float, x: Any, axis: Any = None, keepdims: Any = False, **options: Any) -> Any:
+    refuse("max" if direction > 0 else "min", options)
     if axis is None:
         found = x.reshape(-1)[_positions(direction, x)]
         return found.reshape((1,) * x.ndim) if keepdims else found
@@ -125,11 +130,14 @@ def _where(chosen: Any, *branches: Any) -> Any:
     return select(chosen, *branches) if branches else np.nonzero(chosen != 0.0)
 
 
-def _round(x: Any, decimals: int = 0, out: Any = None) -> Any:
+def _round(x: Any, decimals: int = 0) -> Any:
+    if decimals < 0:
+        return UFUNCS[np.rint](x / 10.0**-decimals) * 10.0**-decimals
     return UFUNCS[np.rint](x * 10.0**decimals) / 10.0**decimals if decimals else UFUNCS[np.rint](x)
 
 
-def _median(x: Any, axis: int | None = None, **_: Any) -> Any:
+def _median(x: Any, axis: int | None = None, **options: Any) -> Any:
+    refuse("median", options)
     x = _moved(np.moveaxis)(x, axis, -1) if axis is not None else x.reshape(-1)
     n = x.shape[-1]
     parts = _partition(x, [(n - 1) // 2, n // 2])
@@ -145,17 +153,46 @@ def _moved(function: Any) -> Callable[..., Any]:
     def apply(x: Any, *args: Any, **options: Any) -> Any:
         if isinstance(x, list | tuple):
             return joined(x, function, *args, **options)
+        if not isinstance(x, Traced):
+            raise TracingError(
+                f"np.{function.__name__} depends on rho by more than its array: it is not traced"
+            )
         found = [function(part, *args, **options) for part in x.full()]
         if isinstance(found[0], list | tuple):  # such as np.split
-            return [_traced(x, [part[i] for part in found]) for i in range(len(found[0]))]
-        return _traced(x, found)
+            return [_arranged(x, parts) for parts in zip(*found, strict=True)]
+        return _arranged(x, found)
 
     return apply
+
+
+def _arranged(x: Traced, parts: Any) -> Traced:
+    """Return the moved elements: a view of `x` if they are views of its coefficients."""
+    first, full = parts[0], x.full()
+    if first.size and first.ndim and np.may_share_memory(first, full):
+        strides = full.strides[0], *first.strides
+        writeable = first.flags.writeable
+        view = as_strided(first, (len(full), *first.shape), strides, writeable=writeable)
+        return Traced(x.tracer, view, first.shape)
+    return _traced(x, parts)
 
 
 def _traced(x: Traced, parts: Any) -> Traced:
     full = np.array(parts)
     return Traced(x.tracer, full, full.shape[1:])
+
+
+def _like(filled: Any, x: Any, dtype: Any = None, shape: Any = None, **_: Any) -> Any:
+    """Return an array in which values that depend on ρ can be stored; of another type, a plain one."""
+    shape = np.empty(x.shape if shape is None else shape).shape
+    if dtype is not None and np.dtype(dtype) != np.float64:
+        return np.full(shape, filled, dtype)
+    if isinstance(filled, Traced):
+        return np.broadcast_to(filled, shape).copy()
+    return Traced(x.tracer, (number(filled), *((0.0,) if x.affine else ONE[1:])), shape)
+
+
+def _append(x: Any, values: Any, axis: int | None = None) -> Any:
+    return np.concatenate([np.ravel(x), np.ravel(values)] if axis is None else [x, values], axis=axis or 0)
 
 
 def _linear(function: Any) -> Callable[..., Any]:
@@ -164,6 +201,8 @@ def _linear(function: Any) -> Callable[..., Any]:
     def apply(*args: Any, **options: Any) -> Any:
         args = tuple(map(plain, args))
         traced = [i for i, each in enumerate(args) if isinstance(each, Traced)]
+        if any(isinstance(each, Traced) for each in options.values()):
+            raise TracingError(f"np.{function.__name__} takes a value that depends on rho by position only")
         if not traced:
             return function(*args, **options)
         if len(traced) > 1:
@@ -176,7 +215,27 @@ def _linear(function: Any) -> Callable[..., Any]:
     return apply
 
 
-def _fill_diagonal(x: Traced, value: Any, wrap: bool = False) -> None:
+_ADDED, _DIFFERENCES = _linear(np.sum), _linear(np.diff)
+
+
+def _sum(x: Any, *args: Any, initial: Any = 0.0, **options: Any) -> Any:
+    found = _ADDED(x, *args, **options)
+    return found if type(initial) is float and initial == 0.0 else found + initial
+
+
+def _diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    ends = [end for end in (prepend, append) if end is not None]
+    if ends and np.ndim(x) != 1:
+        raise TracingError("np.diff with prepend or append takes values of one axis if they depend on rho")
+    if ends:
+        first, last = ([] if end is None else [np.atleast_1d(end)] for end in (prepend, append))
+        x = np.concatenate([*first, x, *last])
+    return _DIFFERENCES(x, n, axis)
+
+
+def _fill_diagonal(x: Any, value: Any) -> None:
+    if not isinstance(x, Traced):
+        raise TracingError("a plain array cannot be changed in place to depend on rho: use np.where")
     x[np.diag_indices(min(x.shape), x.ndim)] = value
 
 
@@ -192,9 +251,9 @@ FUNCTIONS |= {
     np.clip: UFUNCS[np.clip], np.round: _round, np.around: _round, np.median: _median,
     np.fill_diagonal: _fill_diagonal, np.copy: lambda x, *_, **__: x.copy(), np.shape: lambda x: x.shape,
     np.ndim: lambda x: x.ndim, np.size: lambda x, axis=None: x.size if axis is None else x.shape[axis],
-    np.zeros_like: lambda x, *_, **__: np.zeros(x.shape), np.ones_like: lambda x, *_, **__: np.ones(x.shape),
-    np.full_like: lambda x, value, *_, **__: np.full(x.shape, value),
-    np.empty_like: lambda x, *_, **__: np.zeros(x.shape) + 0.0 * x,
+    np.zeros_like: partial(_like, 0.0), np.ones_like: partial(_like, 1.0), np.empty_like: partial(_like, 0.0),
+    np.full_like: lambda x, value, *args, **options: _like(value, x, *args, **options), np.append: _append,
+    np.compress: lambda condition, x, axis=None: np.take(x, np.flatnonzero(condition), axis),
 }  # fmt: skip
 FUNCTIONS |= {
     f: _moved(f)
@@ -202,15 +261,16 @@ FUNCTIONS |= {
         np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.reshape, np.ravel,
         np.transpose, np.squeeze, np.expand_dims, np.take, np.repeat, np.tile, np.flip, np.fliplr, np.flipud,
         np.roll, np.rot90, np.broadcast_to, np.swapaxes, np.moveaxis, np.take_along_axis, np.atleast_1d,
-        np.atleast_2d, np.delete, np.diagonal, np.split, np.array_split, np.compress, np.rollaxis,
+        np.atleast_2d, np.delete, np.diagonal, np.split, np.array_split, np.rollaxis,
     )
 }  # fmt: skip
 FUNCTIONS |= {
     f: _linear(f)
     for f in (
-        np.sum, np.mean, np.cumsum, np.diff, np.trace, np.dot, np.inner, np.outer, np.vdot, np.tensordot,
+        np.mean, np.cumsum, np.trace, np.dot, np.inner, np.outer, np.vdot, np.tensordot,
         np.kron, np.einsum, np.convolve, np.diag, np.tril, np.triu,
     )
 }  # fmt: skip
+FUNCTIONS |= {np.sum: _sum, np.diff: _diff}
 UFUNCS[np.matmul] = _linear(np.matmul)
 FUNCTIONS |= {f: _on_truth(f) for f in (np.any, np.all, np.nonzero, np.flatnonzero, np.count_nonzero)}

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from semibandit.families.tracing.errors import TracingError
+from semibandit.families.tracing.protocols import HELP, UFUNCS, refuse
 from semibandit.families.tracing.values import (
-    HELP,
     ONE,
-    UFUNCS,
     Traced,
     common_shape,
     compare,
     compare_at,
+    fixed,
     number,
     plain,
     shape_of,
@@ -30,7 +30,7 @@ def _times(u: Any, v: Any) -> Any:
     """Return u·v; factors of exactly 1.0 and a scalar 0.0 cost nothing."""
     if type(u) is float:
         if u == 1.0:
-            return v
+            return fixed(v)
         if u == 0.0:
             return u
     if type(v) is float and v == 1.0:
@@ -40,7 +40,7 @@ def _times(u: Any, v: Any) -> Any:
 
 def _plus(u: Any, v: Any) -> Any:
     if type(u) is float and u == 0.0:
-        return v
+        return fixed(v)
     if type(v) is float and v == 0.0:
         return u
     return u + v
@@ -65,22 +65,24 @@ def _add(x: Any, y: Any) -> Any:
     if not isinstance(x, Traced):
         x, y = y, x
     if x.affine and not isinstance(y, Traced):
-        y = number(y)
-        return _of(x, (_plus(x.parts[0], y), x.parts[1]), common_shape(x.shape, shape_of(y)))
+        y, (a, b) = number(y), x.terms()
+        return _of(x, (_plus(a, y), b), common_shape(x.shape, shape_of(y)))
     x, y = (each if isinstance(each, Traced) and each.affine else plain(each) for each in (x, y))
     if not (isinstance(x, Traced) or isinstance(y, Traced)):
         return x + y
     x, y = unify(x, y)
     if not x.affine:
         raise TracingError(f"a sum of powers of rho is neither a line nor a power: {HELP}")
-    parts = _plus(x.parts[0], y.parts[0]), _plus(x.parts[1], y.parts[1])
-    return _of(x, parts, common_shape(x.shape, y.shape))
+    (a, b), (c, d) = x.terms(), y.terms()
+    return _of(x, (_plus(a, c), _plus(b, d)), common_shape(x.shape, y.shape))
 
 
 def _negative(x: Any) -> Any:
     if x.affine:
-        return Traced(x.tracer, (_minus(x.parts[0]), _minus(x.parts[1])), x.shape)
-    return Traced(x.tracer, (-x.parts[0], *x.parts[1:]), x.shape)
+        a, b = x.terms()
+        return Traced(x.tracer, (_minus(a), _minus(b)), x.shape)
+    k, p, q, a, b = x.terms()
+    return Traced(x.tracer, (-k, p, q, a, b), x.shape)
 
 
 def _subtract(x: Any, y: Any) -> Any:
@@ -94,15 +96,17 @@ def _multiply(x: Any, y: Any) -> Any:
         y = number(y)
         shape = common_shape(x.shape, shape_of(y))
         if x.affine:
-            return Traced(x.tracer, (_times(x.parts[0], y), _times(x.parts[1], y)), shape)
-        return Traced(x.tracer, (_times(x.parts[0], y), *x.parts[1:]), shape)
+            a, b = x.terms()
+            return Traced(x.tracer, (_times(a, y), _times(b, y)), shape)
+        k, p, q, a, b = x.terms()
+        return Traced(x.tracer, (_times(k, y), p, q, a, b), shape)
     if x.affine or y.affine:
         x, y = plain(x), plain(y)
         if isinstance(x, Traced) and isinstance(y, Traced):
             raise TracingError(f"a product of two values that depend on rho is not a line: {HELP}")
         return x * y
     x, y = unify(x, y)
-    (k, p, q, a, b), (l, r, s, c, d) = x.parts, y.parts
+    (k, p, q, a, b), (l, r, s, c, d) = x.terms(), y.terms()
     product = (_times(k, l), _times(p, r), _times(q, s), _plus(a, c), _plus(b, d))
     return _of(x, product, common_shape(x.shape, y.shape))
 
@@ -111,9 +115,8 @@ def _divide(x: Any, y: Any) -> Any:
     if not isinstance(y, Traced):
         y = number(y)
         shape = common_shape(x.shape, shape_of(y))
-        if x.affine:
-            return _of(x, (_over(x.parts[0], y), _over(x.parts[1], y)), shape)
-        return _of(x, (x.parts[0] / y, *x.parts[1:]), shape)
+        first, *others = x.terms()
+        return _of(x, (_over(first, y), *((_over(others[0], y),) if x.affine else others)), shape)
     if y.affine:
         y = plain(y)
         if isinstance(y, Traced):
@@ -121,8 +124,8 @@ def _divide(x: Any, y: Any) -> Any:
         return x / y
     if isinstance(x, Traced):
         return _multiply(x, _divide(1.0, y))
-    x, (k, p, q, a, b) = number(x), y.parts
-    return _of(y, (x if type(k) is float and k == 1.0 else x / k, q, p, _minus(a), _minus(b)),
+    x, (k, p, q, a, b) = number(x), y.terms()
+    return _of(y, (fixed(x) if type(k) is float and k == 1.0 else x / k, q, p, _minus(a), _minus(b)),
                common_shape(y.shape, shape_of(x)))  # fmt: skip
 
 
@@ -138,11 +141,11 @@ def _power(x: Any, y: Any) -> Any:
     if x.affine:
         x = plain(x)
         if isinstance(x, Traced) and np.all(np.equal(y, 1)):
-            return x
+            return x.copy()
         if isinstance(x, Traced):
             raise TracingError(f"a power of a line in rho is not a line: {HELP}")
         return x**y
-    k, p, q, a, b = x.parts
+    k, p, q, a, b = x.terms()
     if np.any(np.less_equal(k, 0.0)):
         raise TracingError("a power of a value that depends on rho needs positive values: use np.abs")
     slope = _plus(b, np.log(p) - np.log(q))
@@ -157,8 +160,8 @@ def _exponential(base: Any, y: Traced) -> Traced:
     """Return base**y for a line y; the base is kept as it is for the exponents ρ + c and c - ρ."""
     if np.size(base) and not (base.min() if isinstance(base, np.ndarray) else base) > 0.0:
         raise TracingError("a power of rho needs a positive base: leave out what is 0 or negative")
-    a, b = y.parts
-    shape = common_shape(shape_of(base), y.shape)
+    a, b = y.terms()
+    shape, base = common_shape(shape_of(base), y.shape), fixed(base)
     if np.ndim(b) == 0 and abs(b) == 1.0:
         k = 1.0 if type(a) is float and a == 0.0 else base**a
         return _of(y, (k, base, 1.0, 0.0, 0.0) if b > 0.0 else (k, 1.0, base, 0.0, 0.0), shape)
@@ -169,7 +172,7 @@ def _exponential(base: Any, y: Traced) -> Traced:
 def _exp(x: Any) -> Any:
     if not x.affine:
         raise TracingError(f"the exponential of a power of rho is not traced: {HELP}")
-    return _of(x, (*ONE[:3], *x.parts), x.shape)
+    return _of(x, (*ONE[:3], *x.terms()), x.shape)
 
 
 def _log(x: Any) -> Any:
@@ -178,7 +181,7 @@ def _log(x: Any) -> Any:
         if isinstance(found, Traced):
             raise TracingError("the logarithm of a line in rho is not a line: compare the values themselves")
         return np.log(found)
-    k, p, q, a, b = x.parts
+    k, p, q, a, b = x.terms()
     if np.any(np.less_equal(k, 0.0)):
         raise TracingError("the logarithm of a value that depends on rho needs positive values: use np.abs")
     return _of(x, (_plus(a, np.log(k)), _plus(b, np.log(p) - np.log(q))), x.shape)
@@ -199,12 +202,7 @@ def _equality(test: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     relation = _relation(test)
 
     def equality(x: Any, y: Any) -> Any:
-        try:
-            return relation(x, y)
-        except (TracingError, ValueError, TypeError):
-            if isinstance(x, Traced) and (y is None or isinstance(y, str)):
-                return test(0.0, 1.0)
-            raise
+        return test(0.0, 1.0) if y is None or isinstance(y, str) else relation(x, y)
 
     return equality
 
@@ -218,7 +216,7 @@ def select(chosen: Any, x: Any, y: Any) -> Any:
     x, y = unify(x, y)
     parts = tuple(
         u if type(u) is float and type(v) is float and u == v else np.where(chosen, u, v)
-        for u, v in zip(x.parts, y.parts, strict=True)
+        for u, v in zip(x.terms(), y.terms(), strict=True)
     )
     return _of(x, parts, common_shape(common_shape(x.shape, y.shape), np.shape(chosen)))
 
@@ -236,26 +234,31 @@ def _absolute(x: Any) -> Any:
 
 
 def _clip(x: Any, a_min: Any = None, a_max: Any = None, **options: Any) -> Any:
-    low, high = options.get("min", a_min), options.get("max", a_max)
+    low, high = options.pop("min", a_min), options.pop("max", a_max)
+    refuse("clip", options)
     x = x if low is None else np.maximum(x, low)
-    return x if high is None else np.minimum(x, high)
+    return x * 1.0 if high is None else np.minimum(x, high)
 
 
 def _value(x: Traced) -> Any:
     """Return the values at ρ, with rounding errors."""
     if x.affine:
-        return x.parts[0] + x.tracer.rho * x.parts[1]
-    k, p, q, a, b = x.parts
+        a, b = x.terms()
+        return a + x.tracer.rho * b
+    k, p, q, a, b = x.terms()
     return k * np.exp(a + x.tracer.rho * (b + np.log(p) - np.log(q)))
 
 
 def _floor(x: Any) -> Any:
     """Return the largest integers at most x just right of ρ."""
-    found = np.broadcast_to(np.floor(_value(x)), x.shape)
+    with np.errstate(over="ignore"):
+        found = np.broadcast_to(np.floor(_value(x)), x.shape)
+    if not np.all(np.isfinite(found)):
+        raise TracingError("a value that depends on rho is beyond the range of floats and cannot be rounded")
     found = found - (compare_at(x, found) < 0.0)  # rounding moves the guess by at most one
     found = found + (compare_at(x, found + 1.0) >= 0.0)
-    compare(x, found)
-    compare(x, found + 1.0)
+    if np.any(compare(x, found) < 0.0) or np.any(compare(x, found + 1.0) >= 0.0):
+        raise TracingError("a value that depends on rho is too large: its rounding errors exceed 1")
     return found[()]
 
 
@@ -269,8 +272,8 @@ def _rint(x: Any) -> Any:
     if not x.affine:
         low = _floor(x)
         return low + (compare(x, low + 0.5) >= 0.0)
-    constant = np.broadcast_to(np.equal(x.parts[1], 0.0), x.shape)
-    return np.where(constant, np.rint(x.parts[0]), _floor(_add(x, 0.5)))[()]
+    a, b = x.terms()
+    return np.where(np.broadcast_to(np.equal(b, 0.0), x.shape), np.rint(a), _floor(_add(x, 0.5)))[()]
 
 
 def _remainder(x: Any, y: Any) -> Any:
@@ -303,6 +306,10 @@ def _reflected(rule: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda x, y: rule(y, x)
 
 
+def _in_place(rule: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda x, y: x.assign(rule(x, y))
+
+
 _BINARY: dict[str, Any] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "pow": np.power,
     "floordiv": np.floor_divide, "mod": np.remainder,
@@ -315,3 +322,4 @@ for _name, _ufunc in (_BINARY | _OTHER).items():
     setattr(Traced, f"__{_name}__", UFUNCS[_ufunc])
 for _name, _ufunc in _BINARY.items():
     setattr(Traced, f"__r{_name}__", _reflected(UFUNCS[_ufunc]))
+    setattr(Traced, f"__i{_name}__", _in_place(UFUNCS[_ufunc]))

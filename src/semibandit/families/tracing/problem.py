@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import math
+import random
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ import numpy as np
 
 from semibandit import _validate
 from semibandit.families.black_box.outputs import same_output
-from semibandit.families.tracing.errors import TracingError
+from semibandit.families.tracing.errors import TracingError, not_swallowed
 from semibandit.families.tracing.values import Traced, Tracer, plain
 from semibandit.functions import Piecewise, PiecewiseConstant, PiecewiseLinear
 from semibandit.spaces import Boxes, Interval, Knobs, parameters_of
@@ -255,10 +256,9 @@ class TracedProblem:
         """Run once with a traced number; the right end of the space belongs to the last interval."""
         lo, hi = self.space.interval.span
         tracer = Tracer(min(float(value), math.nextafter(hi, -math.inf)), lo, hi)
-        try:
+        with not_swallowed():
             returned = self._call(tracer.variable(), alpha)
-        except ValueError as error:  # numpy wraps errors of assignments to plain arrays
-            raise error.__cause__ if isinstance(error.__cause__, TracingError) else error from None
+        lo, hi = tracer.close()
         loss, *output = returned if isinstance(returned, tuple) else (returned,)
         loss = plain(loss)
         if not isinstance(loss, Traced):
@@ -269,8 +269,9 @@ class TracedProblem:
                 f"a loss that is another function of rho"
             )
         else:
-            line = float(loss.parts[0]), float(loss.parts[1])
-        return _Run(*tracer.interval, line, _detached(output) if self.partition == "output" else ())
+            constant, slope = loss.terms()
+            line = float(constant), float(slope)
+        return _Run(lo, hi, line, _detached(output) if self.partition == "output" else ())
 
     def __repr__(self) -> str:
         return f"<problem of {self.family!r}>"
@@ -301,11 +302,14 @@ def _detached(output: Any) -> Any:
 
 
 def _kept(value: Any) -> Any:
-    """Return an argument that can be used by several runs."""
+    """Return an argument for several runs: an iterator as a list, an array as a read-only view."""
+    if type(value) is np.ndarray:
+        value = value.view()
+        value.flags.writeable = False
     return list(value) if isinstance(value, Iterator) else value
 
 
 def _fresh(values: Any) -> list[Any]:
     """Return arguments with copies of random generators, so that all runs draw the same numbers."""
-    kinds = (np.random.Generator, np.random.RandomState)
+    kinds = (np.random.Generator, np.random.RandomState, random.Random)
     return [copy.deepcopy(value) if isinstance(value, kinds) else value for value in values]

@@ -15,15 +15,11 @@ import numpy as np
 
 from semibandit.families.tracing import _kernels
 from semibandit.families.tracing.errors import TracingError
+from semibandit.families.tracing.protocols import FUNCTIONS, HELP, UFUNCS, call, call_ufunc, require_float
 
-__all__ = ["FUNCTIONS", "UFUNCS", "Traced", "Tracer", "compare", "plain", "unify"]
+__all__ = ["Traced", "Tracer", "compare", "fixed", "number", "plain", "unify"]
 
-UFUNCS: dict[Any, Callable[..., Any]] = {}
-"""numpy's universal functions on traced values; `operations` fills both tables."""
-FUNCTIONS: dict[Any, Callable[..., Any]] = {}
-"""numpy's other functions on traced values."""
-
-HELP = "take logarithms, multiply out, or use sb.BlackBox"
+_KEPT = "a value of another run was kept, such as in a global variable or a cache"
 ONE = (1.0, 1.0, 1.0, 0.0, 0.0)
 """Coefficients of the power 1."""
 _METHODS = {
@@ -40,10 +36,16 @@ class Tracer:
         self.rho = rho
         self.bounds = np.array([rho, lo, hi])
 
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Ends of the interval."""
-        return float(self.bounds[1]), float(self.bounds[2])
+    def close(self) -> tuple[float, float]:
+        """Return the ends of the interval; later comparisons raise an error."""
+        _, lo, hi = self.bounds.tolist()
+        del self.bounds
+        return lo, hi
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "bounds":
+            raise TracingError(_KEPT)
+        raise AttributeError(name)
 
     def variable(self) -> Traced:
         """Return ρ as a traced number."""
@@ -58,14 +60,14 @@ class Traced:
     tracer
         The run that the value belongs to.
     parts
-        Coefficients, each a number or an array that broadcasts to the shape: two of a line, five of a power.
+        Coefficients: two of a line, five of a power. A tuple of numbers and arrays that broadcast to the
+        shape, none of which ever changes; or one array, in which elements can be stored, also by views.
     shape
         Shape of the array.
     """
 
     __slots__ = ("affine", "parts", "shape", "tracer")
     __array_priority__ = 1000.0
-    __hash__ = None  # type: ignore[assignment]
     dtype = np.dtype(float)
 
     def __init__(self, tracer: Tracer, parts: Any, shape: tuple[int, ...]) -> None:
@@ -89,17 +91,27 @@ class Traced:
         """The transposed array."""
         return FUNCTIONS[np.transpose](self)
 
+    def terms(self) -> tuple[Any, ...]:
+        """Return the coefficients as numbers and arrays that never change."""
+        if type(self.parts) is tuple:
+            return self.parts
+        return tuple(self.parts.copy())
+
     def full(self) -> Any:
         """Return the coefficients as one array, the first axis of which numbers the coefficients."""
         if type(self.parts) is tuple:
             full = np.empty((len(self.parts), *self.shape))
-            for i, part in enumerate(self.parts):
-                full[i] = part
+            if self.affine:
+                full[0], full[1] = self.parts
+            else:
+                full[0], full[1], full[2], full[3], full[4] = self.parts
             self.parts = full
         return self.parts
 
     def columns(self) -> Any:
         """Return the coefficients for the kernels: a column for each element."""
+        if type(self.parts) is tuple and len(self.shape) == 1:
+            return self.full()
         full = self.full()
         return full if full.ndim == 2 and full.flags.c_contiguous else full.reshape(len(full), -1)
 
@@ -109,7 +121,7 @@ class Traced:
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Traced]:
-        return (self[i] for i in range(len(self)))
+        return map(self.__getitem__, range(len(self)))
 
     def __getitem__(self, index: Any) -> Traced:
         full = self.full()
@@ -119,14 +131,27 @@ class Traced:
             found = np.array([part[index] for part in full])
         else:
             found = full[(slice(None), *index)]
+        if found.ndim == 1:  # a number is no view of the array
+            return Traced(self.tracer, tuple(found.tolist()), ())
         return Traced(self.tracer, found, found.shape[1:])
 
     def __setitem__(self, index: Any, value: Any) -> None:
         mine, other = unify(self, value)
         if mine.affine != self.affine:
             raise TracingError(f"a line and a power of rho cannot be stored in one array: {HELP}")
-        for part, new in zip(self.full(), other.parts, strict=True):
+        for part, new in zip(self.full(), other.terms(), strict=True):
             part[index] = new
+
+    def assign(self, value: Any) -> Traced:
+        """Replace all elements, also those that views show; a number is replaced by another object."""
+        if not self.shape:
+            return value  # type: ignore[no-any-return]
+        same = isinstance(value, Traced) and value.shape == self.shape and value.affine == self.affine
+        if same and type(self.parts) is tuple:
+            self.parts = value.terms()
+        else:
+            self[...] = value
+        return self
 
     def copy(self) -> Traced:
         """Return a copy."""
@@ -134,8 +159,7 @@ class Traced:
 
     def astype(self, dtype: Any, **_: Any) -> Traced:
         """Return a copy; the only type is float."""
-        if np.dtype(dtype).kind != "f":
-            raise TracingError(f"a value that depends on rho cannot become {dtype}: use np.floor or np.round")
+        require_float(dtype)
         return self.copy()
 
     def tolist(self) -> Any:
@@ -160,7 +184,7 @@ class Traced:
 
     def __getattr__(self, name: str) -> Any:
         if name in _METHODS:
-            return partial(FUNCTIONS[getattr(np, name)], self)
+            return partial(call, getattr(np, name), self)
         if name.startswith("__"):
             raise AttributeError(name)
         raise TracingError(f"the attribute {name!r} of a value that depends on rho is not traced: {HELP}")
@@ -205,6 +229,17 @@ class Traced:
             )
         return np.array(found, *args, **options)
 
+    def __hash__(self) -> int:
+        raise TracingError("a value that depends on rho cannot be in a set or the key of a dict or a cache")
+
+    def __format__(self, spec: str) -> str:
+        raise TracingError(
+            "the text of a value that depends on rho is not traced: use repr(x), or round(x, 3)"
+        )
+
+    def __str__(self) -> str:
+        return self.__format__("")
+
     def __reduce__(self) -> Any:
         raise TracingError("a value that depends on rho lives during its run only: it cannot be pickled")
 
@@ -226,39 +261,18 @@ class Traced:
     def __divmod__(self, other: Any) -> Any:
         return UFUNCS[np.floor_divide](self, other), UFUNCS[np.remainder](self, other)
 
+    def __rdivmod__(self, other: Any) -> Any:
+        return UFUNCS[np.floor_divide](other, self), UFUNCS[np.remainder](other, self)
+
     # -- numpy's protocols ---------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
-        rule = UFUNCS.get(ufunc) if method == "__call__" and not options else None
-        if rule is not None and out is None:
-            return rule(*inputs)
-        if method == "reduce":
-            rule, options = _REDUCTIONS.get(ufunc), {"axis": 0} | options
-        if rule is None:
-            name = ufunc.__name__ + ("" if method == "__call__" else f".{method}")
-            raise TracingError(f"np.{name} of a value that depends on rho is not traced: {HELP}")
-        result = rule(*inputs, **options)
-        if out is None:
-            return result
-        if not isinstance(out[0], Traced):
-            raise TracingError(
-                "a plain array cannot be changed in place to depend on rho: write x = x + y for x += y"
-            )
-        out[0][...] = result
-        return out[0]
+        return call_ufunc(ufunc, method, inputs, out, options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        rule = FUNCTIONS.get(function)
-        if rule is None:
-            raise TracingError(f"np.{function.__name__} of a value that depends on rho is not traced: {HELP}")
-        return rule(*args, **options)
-
-
-_REDUCTIONS: dict[Any, Any] = {
-    np.add: lambda x, **options: FUNCTIONS[np.sum](x, **options),
-    np.minimum: lambda x, **options: FUNCTIONS[np.min](x, **options),
-    np.maximum: lambda x, **options: FUNCTIONS[np.max](x, **options),
-}
+        if len(args) == 1 and not options and (rule := FUNCTIONS.get(function)) is not None:
+            return rule(*args)
+        return call(function, *args, **options)
 
 
 def plain(value: Any) -> Any:
@@ -271,24 +285,45 @@ def plain(value: Any) -> Any:
             return value
         return np.broadcast_to(a, value.shape).copy()[()]
     k, p, q, a, b = value.parts
-    if np.any(b) or np.any(np.not_equal(p, q)):
+    if np.any(np.not_equal(k, 0.0) & (np.not_equal(b, 0.0) | np.not_equal(p, q))):
         return value
     return np.broadcast_to(k * np.exp(a), value.shape).copy()[()]
 
 
 def number(value: Any) -> Any:
-    """Return a plain operand: a number or an array of real numbers."""
-    if type(value) is float or type(value) is int:
+    """Return a plain operand as a float or an array of floats, which may be the user's: see `fixed`."""
+    if type(value) is float or (type(value) is np.ndarray and value.dtype is _FLOAT):
         return value
-    array = value if isinstance(value, np.ndarray | np.generic) else np.asarray(value)
+    if type(value) is int:
+        return float(value)
+    if isinstance(value, _WITH_RULES) or not isinstance(value, _PLAIN):
+        raise TracingError(
+            f"a value that depends on rho meets {_shown(value)}: only real numbers and numpy's plain arrays "
+            f"are traced"
+        )
+    array = np.asarray(value)
     if array.dtype.kind not in "fiub":
-        raise TracingError(f"a value that depends on rho meets {value!r}: only real numbers are traced")
-    return array
+        raise TracingError(f"a value that depends on rho meets {_shown(value)}: only real numbers are traced")
+    return array.astype(float) if array.ndim else float(array)
+
+
+def fixed(value: Any) -> Any:
+    """Return coefficients that do not change with the user's array."""
+    return value.copy() if type(value) is np.ndarray else value
+
+
+_FLOAT = np.dtype(float)
+_PLAIN = (np.ndarray, np.generic, bool, int, list, tuple)
+_WITH_RULES = (np.ma.MaskedArray, np.matrix)
+
+
+def _shown(value: Any) -> str:
+    return f"{str(value)[:40]!r} of type {type(value).__name__}"
 
 
 def shape_of(value: Any) -> Any:
     """Return the shape of a number or an array."""
-    return getattr(value, "shape", ())
+    return () if type(value) is float else value.shape
 
 
 def unify(*values: Any) -> list[Traced]:
@@ -297,7 +332,7 @@ def unify(*values: Any) -> list[Traced]:
     tracer, affine = traced[0].tracer, traced[0].affine
     for value in traced:
         if value.tracer is not tracer:
-            raise TracingError("a value of another run was kept, such as in a global variable or a cache")
+            raise TracingError(_KEPT)
     if any(value.affine != affine for value in traced):
         values = tuple(plain(value) for value in values)
         kinds = {value.affine for value in values if isinstance(value, Traced)}
@@ -325,7 +360,7 @@ def paired(x: Any, y: Any) -> tuple[Traced, Traced]:
     if x.shape == y.shape:
         return x, y
     shape = common_shape(x.shape, y.shape)
-    return Traced(x.tracer, tuple(x.parts), shape), Traced(y.tracer, tuple(y.parts), shape)
+    return Traced(x.tracer, x.terms(), shape), Traced(y.tracer, y.terms(), shape)
 
 
 def compare(x: Any, y: Any) -> Any:
