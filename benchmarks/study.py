@@ -144,9 +144,42 @@ def many(storage: str, what: str, least: float, processes: int = 8, rounds: int 
     )
 
 
+def _work_for(seed: int, start: Any, results: Any, storage: str, seconds: float) -> None:
+    rng, times = random.Random(seed), []
+    with sb.Study(storage, "a", worker=f"worker {seed}") as study:
+        study.learner.density()
+        start.wait()
+        end = time.perf_counter() + seconds
+        while (before := time.perf_counter()) < end:
+            trial = study.ask()
+            between = time.perf_counter()
+            study.tell(trial, seen_around(trial.rho, rng))
+            times += [between - before, time.perf_counter() - between]
+        results.put(times)
+
+
+def fairness(storage: str, what: str, processes: int = 8, seconds: float = 20.0) -> None:
+    with sb.Study(storage, "a", space=SPACE, seed=0) as study:
+        play(study, 50, 99)
+    outcomes, _ = together(_work_for, processes, processes, storage, seconds)
+    rounds = [len(times) / 2 for times in outcomes]
+    at_most(
+        f"{what}, {processes} processes for {seconds:g} s: most rounds over least",
+        max(rounds) / min(rounds),
+        3,
+    )
+    waits = sorted(wait for times in outcomes for wait in times)
+    note(
+        f"{what}, {processes} processes: slowest hundredth of the operations, ms",
+        1e3 * waits[-len(waits) // 100],
+    )
+
+
 def on_sqlite() -> None:
     with folder() as place:
         many(f"sqlite:///{place}/a.db", "SQLite", 1000)
+    with folder() as place:
+        fairness(f"sqlite:///{place}/a.db", "SQLite")
 
 
 def on_postgres() -> None:
@@ -215,6 +248,7 @@ def beside_optuna() -> None:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     with folder() as place, sb.Study(f"sqlite:///{place}/a.db", "a", space=SPACE, seed=0) as study:
         play(study, 100, 0)
+        full = sb.Study(f"sqlite:///{place}/a.db?synchronous=full", "a")
         stores = {
             "RDB storage, SQLite": (RDBStorage(f"sqlite:///{place}/optuna.db"), 100),
             "journal": (JournalStorage(JournalFileBackend(str(place / "optuna.log"))), 200),
@@ -228,13 +262,18 @@ def beside_optuna() -> None:
                     trial = theirs.ask()
                     theirs.tell(trial, 0.9 * abs(trial.suggest_float("rho", 0, 1) - 0.3))
 
-            quotients = []
+            quotients, durable = [], []
             for _ in range(3):
                 rate = per_second(trials, run)
                 quotients.append(per_second(1000, lambda: play(study, 1000, 1)) / rate)
+                durable.append(per_second(200, lambda: play(full, 200, 1)) / rate)
             theirs_is = f"Optuna {optuna.__version__}, {what}, random sampler"
             note(f"{theirs_is}: rounds per second", rate)
             at_least(f"SQLite, one process, over {theirs_is}", statistics.median(quotients), 20)
+            note(
+                f"the same with `synchronous=full`, which is their durability, over Optuna's {what}",
+                statistics.median(durable),
+            )
 
 
 # -- a million rounds -----------------------------------------------------------------------------------

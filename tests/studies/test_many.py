@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import threading
 
 import pytest
 
@@ -63,3 +64,40 @@ def test_eight_processes_agree_to_the_bit(storage):
         for _, event, learner in outcomes:
             assert bits(study.at(event)) == learner
         assert max(event for _, event, _ in outcomes) == study.n_events == 641
+
+
+def child_plays(storage, study, seed, go, results):
+    told = play(study, 5, seed)
+    go.wait()
+    results.put(told + play(study, 5, seed))
+
+
+@pytest.mark.slow
+def test_forks_of_a_busy_process_lose_no_round(storage):
+    """SQLite must not be used across a fork: the last of two could delete the log of the other."""
+    with sb.Study(storage, "knob", space=SPACE, seed=0) as study:
+        stop, told = threading.Event(), []
+
+        def work(seed):
+            while not stop.is_set():
+                told.extend(play(study, 3, seed))
+
+        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+        for thread in threads:
+            thread.start()
+        go, results = fork.Event(), fork.Queue()
+        children = [fork.Process(target=child_plays, args=(storage, study, i, go, results)) for i in range(6)]
+        for child in children:
+            child.start()
+        stop.set()
+        for thread in threads:
+            thread.join()
+        study.close()
+        go.set()
+        for _ in children:
+            told += results.get(timeout=120)
+        for child in children:
+            child.join()
+    with sb.Study(storage, "knob") as study:
+        assert sorted(told) == list(range(study.learner.n_asked))
+        check_log(study)

@@ -5,7 +5,10 @@ import math
 import os
 import pickle
 import random
+import subprocess
+import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -198,6 +201,23 @@ def test_change_sets_the_default_lease_and_the_note(tmp_path, clock):
         at = [json.loads(line)["at"] for _, line in study.events()]
         study.ask()
         assert at == sorted(at)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/ns/time"), reason="needs the name of the boot")
+def test_a_clock_that_jumps_does_not_end_leases_of_others(tmp_path, monkeypatch):
+    storage = f"sqlite:///{tmp_path}/x.db"
+    script = "import sys, semibandit as sb; sb.Study(sys.argv[1], 'knob').ask(lease=100)"
+    with sb.Study(storage, "knob", space=SPACE, seed=0):
+        subprocess.run([sys.executable, "-c", script, storage], check=True)
+    real = time.time
+    for days in (3, -3):
+        monkeypatch.setattr("time.time", lambda days=days: real() + 86_400 * days)
+        with sb.Study(storage, "knob") as study:  # a process that starts after the jump
+            assert study.prune() == 0
+            assert study.pending[0].trial == 0
+            at = [json.loads(line)["at"] for _, line in study.events()]
+            study.ask(lease=100)
+            assert at == sorted(at)
 
 
 # -- creating and joining ---------------------------------------------------------------------------

@@ -37,8 +37,8 @@ def list_all(
 
     store = open_store(storage, create=False)
 
-    def summary(number: int) -> StudySummary | None:
-        young = store.last_snapshot(number, "summary") is None
+    def summary(number: int, stale: bool) -> StudySummary | None:
+        young = stale and store.last_snapshot(number, "summary") is None
         return Study(storage, store.name(number)).summary() if young else None
 
     rows: list[tuple[str, ...]] = [("study", "rounds", "failed", "mean loss", "to deploy", "last event")]

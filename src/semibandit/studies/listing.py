@@ -34,7 +34,7 @@ class StudyEntry(msgspec.Struct, frozen=True):
 
 def list_studies(
     store: Store,
-    summary_of: Callable[[int], StudySummary | None],
+    summary_of: Callable[[int, bool], StudySummary | None],
     search: str = "",
     after: int = 0,
     limit: int = 100,
@@ -42,16 +42,17 @@ def list_studies(
 ) -> list[StudyEntry]:
     """Return the studies whose names contain a text, by number, from the one after `after` on.
 
-    `summary_of` gives the summary of a study that is open or has none saved, and None for the others.
+    `summary_of` gives the summary of a study that is open, and None for others. Its second argument tells
+    whether the saved summary is older than the last event, or there is none.
     """
     return [_entry(row, summary_of) for row in store.page(search, after, limit, archived)]
 
 
-def _entry(row: StudyRow, summary_of: Callable[[int], StudySummary | None]) -> StudyEntry:
+def _entry(row: StudyRow, summary_of: Callable[[int, bool], StudySummary | None]) -> StudyEntry:
     saved = None
     if row.summary is not None:
         saved = msgspec.msgpack.decode(row.summary, type=StudySummary)
-    summary = summary_of(row.id) or saved
+    summary = summary_of(row.id, saved is None or saved.event < row.event) or saved
     if summary is None:
         at = events.decode(row.line).at
         return StudyEntry(row.id, row.name, row.archived, row.event, at, 0, 0, None, None)

@@ -4,11 +4,14 @@ import http.client
 import json
 import os
 import socket
+import sqlite3
+import time
 
 import msgspec
 import pytest
 
 import semibandit as sb
+from semibandit.studies.log.stores import open_store
 from semibandit.studies.service.auth import Tokens, is_loopback
 from study_workers import SPACE, bits
 
@@ -339,7 +342,10 @@ def test_requests_are_logged(serve, storage, study, capfd, form):
     server = serve(storage, log=form)
     for path in ("/healthz", "/api/studies", "/api/studies/99"):
         send(server, "GET", path)
-    lines = capfd.readouterr().err.splitlines()
+    text, end = "", time.monotonic() + 10
+    while text.count("\n") < 2 and time.monotonic() < end:  # written after the answer
+        text += capfd.readouterr().err
+    lines = text.splitlines()
     assert len(lines) == 2
     if form == "json":
         assert [json.loads(line)["status"] for line in lines] == [200, 404]
@@ -371,14 +377,48 @@ def test_pages_load_nothing_from_other_hosts(server):
 
 
 def test_a_deleted_study_is_not_found(server, study, storage):
-    from semibandit.studies.log.stores import open_store
-
     assert send(server, "POST", "/api/studies/1/ask", {})[0] == 200
     open_store(storage).delete(study.id)
     assert send(server, "POST", "/api/studies/1/ask", {})[0] == 404
     assert send(server, "GET", "/api/studies")[1] == []
     status, info = send(server, "POST", "/api/studies", {"name": "knob", "settings": UNIT})
     assert (status, info["id"]) == (200, 2)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"space": {"n_rows": [1000, 1000], "interval": {"lo": 0, "hi": 1}}},
+        {"space": {"n_rows": 10**12, "interval": {"lo": 0, "hi": 1}}},
+        {"space": {"lo": 0, "hi": 1}, "learner": "Exp3Grid", "options": {"horizon": 10**30}},
+        {"space": {"lo": 0, "hi": 1}, "learner": "Exp3Grid", "options": {"n_arms": 10**12}},
+    ],
+)
+def test_a_study_of_huge_size_is_refused(server, settings):
+    status, answer = send(server, "POST", "/api/studies", {"name": "huge", "settings": settings})
+    assert status == 400
+    assert "at most 100000 arms or rows" in answer["error"]
+
+
+def test_a_failure_of_the_store_is_503(server, storage, monkeypatch):
+    def fails(*args, **options):
+        raise sqlite3.OperationalError("unable to open database file")
+
+    open_store(storage).close()
+    monkeypatch.setattr(sqlite3, "connect", fails)
+    for path, body in (("/api/studies", {"name": "x", "settings": UNIT}), ("/api/studies/1/ask", {})):
+        connection = http.client.HTTPConnection("127.0.0.1", server.port)
+        connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        assert (answer.status, answer.getheader("Retry-After")) == (503, "1")
+        assert "unable to open" in answer.read().decode()
+
+
+def test_an_overloaded_study_answers_503(server, monkeypatch):
+    monkeypatch.setattr("semibandit.studies.service.worker._MAX_WAITING", 0)
+    status, answer = send(server, "POST", "/api/studies/1/ask", {})
+    assert status == 503
+    assert "are waiting" in answer["error"]
 
 
 def test_probes_need_no_token(serve, storage, study):

@@ -122,7 +122,7 @@ class Ask(Operation, frozen=True):
             position=trial.position,
             rho=trial.rho,
             worker=self.worker,
-            until=_until(replica, at, self.lease),
+            until=_until(replica, turn, self.lease),
             alpha=list(trial.alpha) if isinstance(trial.alpha, tuple) else trial.alpha,
             probes=list(trial.positions[1:]) or None,
             key=self.key,
@@ -267,7 +267,7 @@ class Renew(TrialOperation, frozen=True):
         if self.pending(replica) is None:
             raise ValueError(f"trial {self.trial} is finished: there is no lease to renew")
         at = _time(replica, turn)
-        _append(replica, turn, events.Renewed(at, self.trial, _until(replica, at, self.lease)))
+        _append(replica, turn, events.Renewed(at, self.trial, _until(replica, turn, self.lease)))
         return True
 
 
@@ -329,7 +329,7 @@ def creation(settings: StudySettings, at: float) -> str:
 
 def tidy(replica: Replica, turn: Turn) -> int:
     """Forget the trials whose lease has expired; return how many."""
-    late = replica.overdue(turn.now)
+    late = replica.overdue(turn.steady)
     for number in late:
         _forget(replica, turn, number, "lease expired")
     return len(late)
@@ -376,9 +376,9 @@ def _require_no_race(replica: Replica) -> None:
         raise ValueError("a race chooses its own values; give it a `default`, or use another learner")
 
 
-def _until(replica: Replica, at: float, lease: float | None) -> float | None:
+def _until(replica: Replica, turn: Turn, lease: float | None) -> float | None:
     seconds = replica.counts.lease if lease is None else float(lease)
-    return None if seconds >= FOREVER else at + seconds
+    return None if seconds >= FOREVER else turn.steady + seconds
 
 
 def _check_lease(lease: float | None) -> None:

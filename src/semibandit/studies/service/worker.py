@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 from semibandit.studies.api import Archive, Begin, Delete, Rename
 from semibandit.studies.listing import StudyEntry, list_studies
 from semibandit.studies.log.operations import Operation
 from semibandit.studies.log.replica import Replica
-from semibandit.studies.log.stores import CONNECTIONS, open_store
+from semibandit.studies.log.stores import CONNECTIONS, DamagedStudyError, UnknownStudyError, open_store
 from semibandit.studies.log.summary import StudySummary
 from semibandit.studies.settings import StudySettings, check_name, read_space
 from semibandit.studies.study import Study
@@ -20,7 +22,9 @@ from semibandit.studies.study import Study
 __all__ = ["StudyRegistry", "StudyWorker"]
 
 _MAX_OPEN = 1000  # studies
+_MAX_REFRESHED = 10  # studies that are opened for one list, because their saved summaries are old
 _MAX_SIZE = 100_000  # arms or rows of a learner
+_MAX_WAITING = 5_000  # operations on one study; further ones are to come again later
 
 
 class StudyWorker:
@@ -42,7 +46,9 @@ class StudyWorker:
         return self._working is None
 
     async def do(self, operation: Operation) -> Any:
-        """Run an operation in the next transaction."""
+        """Run an operation in the next transaction; raises TimeoutError if too many wait."""
+        if len(self._waiting) >= _MAX_WAITING:
+            raise TimeoutError(f"{_MAX_WAITING} operations on this study are waiting")
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append((operation, future))
         if self._working is None:
@@ -80,9 +86,9 @@ class StudyRegistry:
         """Create or join a study; return its number."""
         settings = begin.settings
         if settings is not None:
+            _require_small(settings)
             space = read_space(settings.space)
             settings = StudySettings.of(space, settings.learner, settings.seed, settings.options)
-            _require_small(settings)
         return Study.of_settings(self.storage, begin.name, settings).id
 
     def opened(self, number: int) -> StudyWorker | None:
@@ -125,17 +131,22 @@ class StudyRegistry:
 
     def entries(self, search: str, after: int, limit: int, archived: bool) -> list[StudyEntry]:
         """Return a page of the list of studies."""
-        return list_studies(self.store, self._summary, search, after, limit, archived)
+        fresh = iter(range(_MAX_REFRESHED))
+
+        def summary_of(number: int, stale: bool) -> StudySummary | None:
+            worker = self._workers.get(number)
+            if worker is None and stale and next(fresh, None) is not None:
+                with suppress(DamagedStudyError, UnknownStudyError):
+                    worker = self.worker(number)
+            return None if worker is None else worker.study.summary()
+
+        return list_studies(self.store, summary_of, search, after, limit, archived)
 
     def recent(self, limit: int) -> list[tuple[str, Replica]]:
         """Return names and replicas of the studies that were used last."""
         with self._lock:
             workers = sorted(self._workers.values(), key=lambda worker: -worker.used)[:limit]
         return [(worker.study.name, worker.study.inspect(lambda replica: replica)) for worker in workers]
-
-    def _summary(self, number: int) -> StudySummary | None:
-        worker = self._workers.get(number)
-        return None if worker is None else worker.study.summary()
 
     def close(self) -> None:
         """Wait for running operations, then close the store."""
@@ -144,11 +155,18 @@ class StudyRegistry:
 
 
 def _require_small(settings: StudySettings) -> None:
-    """Refuse learners that would fill the memory of the service."""
-    rows = settings.space.get("n_rows", 1)
-    sizes = [settings.options.get("n_arms", 1), *(rows if isinstance(rows, list) else [rows])]
-    if any(isinstance(size, int) and size > _MAX_SIZE for size in sizes):
-        raise ValueError(f"a study over the service has at most {_MAX_SIZE} arms or rows, got {max(sizes)}")
+    """Refuse learners that would fill the memory of the service, before anything is built."""
+    rows = _product(settings.space.get("n_rows", 1))
+    arms, horizon = settings.options.get("n_arms"), settings.options.get("horizon")
+    if arms is None and settings.learner == "Exp3Grid" and isinstance(horizon, int):
+        arms = rows * max(horizon / rows, 1.0) ** (1 / 3)
+    size = max(rows, arms if isinstance(arms, int | float) else 1)
+    if size > _MAX_SIZE:
+        raise ValueError(f"a study over the service has at most {_MAX_SIZE} arms or rows, got {size:.0f}")
+
+
+def _product(sizes: Any) -> int:
+    return math.prod(n for n in (sizes if isinstance(sizes, list) else [sizes]) if isinstance(n, int))
 
 
 def _settle(future: asyncio.Future[Any], outcome: Any) -> None:

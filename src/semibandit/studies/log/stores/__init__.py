@@ -104,10 +104,22 @@ def _identity(path: str, synchronous: str) -> tuple[object, ...]:
     return path, os.path.abspath(path), file.st_dev, file.st_ino, synchronous
 
 
+_quiet: list[Store] = []  # while this process forks
+
+
+def _before_fork() -> None:
+    _opening.acquire()
+    for store in list(_open.values()):
+        store.quiesce()
+        _quiet.append(store)
+
+
 def _after_fork() -> None:
-    global _opening
-    _opening = threading.Lock()
+    while _quiet:
+        _quiet.pop().resume()
+    _opening.release()
 
 
+# A connection of SQLite that is open during a fork makes both processes believe to hold its locks.
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

@@ -182,13 +182,13 @@ def _transaction(connection: Connection, study: int) -> Iterator[None]:
 
 @contextmanager
 def _errors(connection: Connection) -> Iterator[None]:
-    """Translate errors of psycopg to TimeoutError and ConnectionError."""
+    """Translate errors of the server and of the connection to TimeoutError and ConnectionError."""
     try:
         yield
     except psycopg.errors.LockNotAvailable:
         with suppress(psycopg.Error):
             connection.execute("ROLLBACK")
         raise TimeoutError("the study stayed busy with other writers") from None
-    except psycopg.OperationalError as error:
+    except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError) as error:
         connection.close()
         raise ConnectionError(f"the database went away: {error}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
 import time
@@ -19,6 +20,7 @@ VERSION = 2
 APPLICATION = 0x73656D69  # "semi", in the header of the file
 _READ_TIMEOUT = 5.0  # seconds, in the rare moments in which SQLite lets readers wait
 _PAUSE = 0.002  # seconds between two attempts to begin a transaction, at most
+_CLOCK = "clock"  # kind of a snapshot of no study
 _CHECKPOINT = 4000  # pages of the write-ahead log before they move into the file, which waits for the disk
 
 _SCHEMA = """
@@ -60,8 +62,8 @@ class SQLiteStore(Store):
     def __init__(self, path: str, synchronous: str) -> None:
         self.path = self.place = path
         self._synchronous = synchronous
-        self._clock = time.time() - _elapsed()
         super().__init__()
+        self._started = self._start_of_machine()
 
     def _connect(self) -> sqlite3.Connection:
         folder = Path(self.path).absolute().parent
@@ -72,7 +74,7 @@ class SQLiteStore(Store):
                 self.path, timeout=_READ_TIMEOUT, isolation_level=None, check_same_thread=False
             )
         except (sqlite3.Error, ValueError) as error:
-            raise ValueError(f"{self.path}: cannot be opened ({error})") from None
+            raise self._problem("cannot be opened", error) from None
         try:
             self._require_ours(connection)
             _use_write_ahead_log(connection)
@@ -80,11 +82,16 @@ class SQLiteStore(Store):
             connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT}")
         except sqlite3.DatabaseError as error:
             connection.close()
-            raise ValueError(f"{self.path}: cannot be used as a database of studies ({error})") from None
+            raise self._problem("cannot be used as a database of studies", error) from None
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _problem(self, what: str, error: Exception) -> Exception:
+        """Return OSError for what may pass, such as too many open files; ValueError for another file."""
+        kind = OSError if isinstance(error, sqlite3.OperationalError) else ValueError
+        return kind(f"{self.path}: {what} ({error})")
 
     def _require_ours(self, connection: sqlite3.Connection) -> None:
         """Check the header before anything is written; create or convert the tables if there is need."""
@@ -136,11 +143,29 @@ class SQLiteStore(Store):
     @contextmanager
     def turn(self, study: int, since: int) -> Iterator[Turn]:
         with self._transaction(study):
-            # The time passes evenly even if somebody sets the clock of the machine.
-            turn = Turn(self._clock + _elapsed(), self._log(study, since))
+            turn = Turn(time.time(), self._log(study, since), self._started + _elapsed())
             yield turn
             for row in turn.new_rows(study):
                 self._run("INSERT INTO events VALUES (?, ?, ?, ?)", *row)
+
+    def _start_of_machine(self) -> float:
+        """Return when the machine was started, by its clock at the first use of this file since then.
+
+        All processes agree on it, so setting the clock of the machine does not change the ends of leases.
+        """
+        boot, started = _boot(), time.time() - _elapsed()
+        saved = self._saved_start(boot)
+        if boot and saved is None:
+            with self._transaction(0):
+                saved = self._saved_start(boot)
+                if saved is None:
+                    self.save_snapshot(0, _CLOCK, 0, f"{boot} {started!r}".encode())
+        return started if saved is None else saved
+
+    def _saved_start(self, boot: str) -> float | None:
+        data = self.snapshots(0, _CLOCK, 0)
+        known, _, started = data[0].decode().partition(" ") if data else ("", "", "")
+        return float(started) if boot and known == boot else None
 
     def _shrink(self) -> None:
         with suppress(OSError):  # others are reading: the space is used again, or freed later
@@ -151,6 +176,15 @@ class SQLiteStore(Store):
 def _elapsed() -> float:
     """Return the seconds since the machine was started, sleep included where the system counts it."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+
+
+def _boot() -> str:
+    """Identify this run of the machine; empty where the system has no name for it."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return boot + os.readlink("/proc/self/ns/time")  # containers may have a clock of their own
+    except OSError:
+        return ""
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:

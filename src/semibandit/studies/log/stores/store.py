@@ -44,12 +44,14 @@ class StudyRow(NamedTuple):
 class Turn:
     """A transaction in which one process alone writes to a study.
 
-    `rows` are the events from the requested one on, `now` is the time by the clock of the store. Appended
-    lines are written when the transaction ends without an exception.
+    `rows` are the events from the requested one on, `now` is the time by the clock of the store, and
+    `steady` the time for leases, which passes evenly if the store can tell. Appended lines are written when
+    the transaction ends without an exception.
     """
 
-    def __init__(self, now: float, log: Log) -> None:
+    def __init__(self, now: float, log: Log, steady: float | None = None) -> None:
         self.now, self.rows, self._log = now, log.rows, log
+        self.steady = now if steady is None else steady
         self.lines: list[str] = []
 
     def append(self, line: str) -> None:
@@ -97,6 +99,7 @@ class _Pool:
         self.process = os.getpid()
         self.idle: list[Any] = []
         self.free = threading.BoundedSemaphore(CONNECTIONS)
+        self.stopped = 0  # permits that a fork holds
         self.writing = threading.Lock()
 
 
@@ -117,11 +120,11 @@ class Store:
     @contextmanager
     def _connected(self) -> Iterator[Any]:
         """Lend a connection to this thread; within a transaction it is the same one."""
+        pool = self._own_pool()
         held = getattr(self._held, "connection", None)
         if held is not None:
             yield held
             return
-        pool = self._own_pool()
         if not pool.free.acquire(timeout=TIMEOUT):
             raise TimeoutError(f"{self.place}: all {CONNECTIONS} connections of this process stayed busy")
         try:
@@ -139,8 +142,8 @@ class Store:
     def _own_pool(self) -> _Pool:
         """Return the pool of this process."""
         if self._pool.process != os.getpid():
-            _abandoned.append(self._pool)
-            self._pool = _Pool()
+            _abandoned.append((self._pool, self._held))
+            self._pool, self._held = _Pool(), threading.local()
         return self._pool
 
     def close(self) -> None:
@@ -148,6 +151,22 @@ class Store:
         if self._pool.process == os.getpid():
             while self._pool.idle:
                 self._pool.idle.pop().close()
+
+    def quiesce(self) -> None:
+        """Wait until no other thread uses a connection, close all, and lend none until `resume`."""
+        held = getattr(self._held, "connection", None)
+        pool = self._own_pool()
+        waited = [pool.free.acquire(timeout=TIMEOUT) for _ in range(CONNECTIONS - (held is not None))]
+        pool.stopped = sum(waited)
+        self.close()
+
+    def resume(self) -> None:
+        """Undo `quiesce`; a forked child gets a new pool."""
+        if self._pool.process == os.getpid():
+            for _ in range(self._pool.stopped):
+                self._pool.free.release()
+        else:
+            self._own_pool()
 
     def _connect(self) -> Any:
         raise NotImplementedError
