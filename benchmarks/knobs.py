@@ -8,12 +8,12 @@ row, the default pays no more than random search and TPE in the mean of the stre
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from measure import at_most, finish, options, say, table
+from playing import tpe, tree_search, values_at
 
 import semibandit as sb
 
@@ -124,56 +124,7 @@ def random_search(problems: list[Any], seed: int) -> Iterator[float]:
     """Draw the knobs anew for each instance."""
     rng = np.random.default_rng(seed)
     for problem in problems:
-        yield problem.loss(**_spread(problem.space, rng.random(len(problem.space.knobs)).tolist()))
-
-
-def tpe(problems: list[Any], seed: int) -> Iterator[float]:
-    """Optuna's TPE with its defaults."""
-    import optuna
-
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
-    for problem in problems:
-        trial = study.ask()
-        loss = problem.loss(
-            **{name: _suggest(trial, name, kind) for name, kind in problem.space.knobs.items()}
-        )
-        study.tell(trial, loss)
-        yield loss
-
-
-def _suggest(trial: Any, name: str, kind: Any) -> Any:
-    if isinstance(kind, sb.Choice):
-        return trial.suggest_categorical(name, list(kind.values))
-    suggest = trial.suggest_int if isinstance(kind, sb.Integer) else trial.suggest_float
-    return suggest(name, kind.lo, kind.hi, log=kind.log)
-
-
-def vhct(problems: list[Any], seed: int) -> Iterator[float]:
-    """PyXAB's VHCT on the unit cube of all knobs with its defaults; it maximises rewards."""
-    from PyXAB.algos.VHCT import VHCT
-    from PyXAB.partition.BinaryPartition import BinaryPartition
-
-    random.seed(seed)
-    np.random.seed(seed)  # noqa: NPY002 - PyXAB draws from it
-    cube = [[0.0, 1.0]] * len(problems[0].space.knobs)
-    algorithm = VHCT(domain=cube, partition=BinaryPartition)
-    for t, problem in enumerate(problems, 1):
-        loss = problem.loss(**_spread(problem.space, [float(u) for u in algorithm.pull(t)]))
-        algorithm.receive_reward(t, 1.0 - loss)
-        yield loss
-
-
-def _spread(space: sb.Knobs, point: list[float]) -> dict[str, Any]:
-    """Return the values at a point of the unit cube."""
-    values = {}
-    for (name, kind), u in zip(space.knobs.items(), point, strict=True):
-        if isinstance(kind, sb.Choice):
-            values[name] = kind.values[min(int(u * kind.count), kind.count - 1)]
-        else:
-            lo, hi = kind.scale.ends
-            values[name] = kind.scale.value(lo + u * (hi - lo))
-    return values
+        yield problem.loss(**values_at(problem.space, rng.random(len(problem.space.knobs)).tolist()))
 
 
 PLAYERS = {
@@ -181,7 +132,7 @@ PLAYERS = {
     "single losses": default("loss"),
     "random": random_search,
     "TPE": tpe,
-    "VHCT": vhct,
+    "VHCT": tree_search("VHCT"),
 }
 
 

@@ -182,8 +182,8 @@ GAMES = ("one tree", "one loss", "whole functions", "single losses")
 
 
 def regret(rounds: int = 1000, seeds: int = 3) -> None:
-    """Compare the regret of kinds of feedback, by round and by tree."""
-    rows, after = [], []
+    """Compare the regret of kinds of feedback, and the trees that they take."""
+    rows = []
     for kind in KINDS:
         functions = [problem.losses() for problem in sb.streams.clustering(kind, rounds, seed=0)]
         least = sb.best_in_hindsight(functions).mean_loss
@@ -195,12 +195,7 @@ def regret(rounds: int = 1000, seeds: int = 3) -> None:
             say("  ".join(rows[-1]))
         quotient = paid["one loss"][-1] / paid["one tree"][-1]
         at_most(f"{kind}: regret by loss, over that by tree", quotient, 0.8)
-        for budget in (rounds, 3 * rounds, 10 * rounds):
-            after.append(
-                (kind, f"{budget:,}", *(by_trees(paid[name], trees[name], budget) for name in GAMES))
-            )
     table("regret", ("stream", "feedback", "regret", "trees"), rows)
-    table("runs", ("stream", "trees", *GAMES), after)
 
 
 def play(functions: list[sb.PiecewiseConstant], feedback: str, seed: int) -> np.ndarray:
@@ -222,12 +217,6 @@ def play(functions: list[sb.PiecewiseConstant], feedback: str, seed: int) -> np.
         learner.tell(trial, seen)
         game.append((loss, trees))
     return np.array(game)
-
-
-def by_trees(paid: np.ndarray, trees: np.ndarray, budget: int) -> str:
-    """Return the regret per round, in thousandths, of the rounds that a number of trees allows."""
-    played = int(np.searchsorted(trees, budget, side="right"))
-    return f"{1e3 * paid[played - 1] / played:.1f} in {played:,} rounds"
 
 
 # -- single-average linkage, which is not reducible -----------------------------------------------------

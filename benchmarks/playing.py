@@ -185,25 +185,43 @@ def ours(make: Make, feedback: str = "semi-bandit", **options: int) -> Play:
     return lambda problems, seed: play(make(len(problems), seed), problems, feedback, **options)
 
 
-def tree_search(kind: str) -> Play:
-    """PyXAB's VHCT or HCT on halved intervals with its defaults; it maximises rewards."""
+def knobs_of(space: Any) -> dict[str, Any]:
+    """Return the kinds of the knobs by name; an interval is the knob rho."""
+    return getattr(space, "knobs", None) or {"rho": sb.Real(*space.span)}
 
-    def play(problems: list[sb.Explicit], seed: int) -> Iterator[float]:
+
+def values_at(space: Any, point: list[float]) -> dict[str, Any]:
+    """Return the values at a point of the unit cube."""
+    values = {}
+    for (name, kind), u in zip(knobs_of(space).items(), point, strict=True):
+        if isinstance(kind, sb.Choice):
+            values[name] = kind.values[min(int(u * kind.count), kind.count - 1)]
+        else:
+            lo, hi = kind.scale.ends
+            values[name] = kind.scale.value(lo + u * (hi - lo))
+    return values
+
+
+def tree_search(kind: str) -> Play:
+    """PyXAB's VHCT or HCT on the unit cube of the knobs with its defaults; it maximises rewards."""
+
+    def play(problems: list[Any], seed: int) -> Iterator[float]:
         from PyXAB.algos import HCT, VHCT
         from PyXAB.partition.BinaryPartition import BinaryPartition
 
         random.seed(seed)
         np.random.seed(seed)  # noqa: NPY002 - PyXAB draws from it
-        algorithm = {"HCT": HCT.HCT, "VHCT": VHCT.VHCT}[kind](domain=[[0.0, 1.0]], partition=BinaryPartition)
+        cube = [[0.0, 1.0]] * len(knobs_of(problems[0].space))
+        algorithm = {"HCT": HCT.HCT, "VHCT": VHCT.VHCT}[kind](domain=cube, partition=BinaryPartition)
         for t, problem in enumerate(problems, 1):
-            loss = problem.loss(float(algorithm.pull(t)[0]))
+            loss = problem.loss(**values_at(problem.space, list(map(float, algorithm.pull(t)))))
             algorithm.receive_reward(t, 1.0 - loss)
             yield loss
 
     return play
 
 
-def tpe(problems: list[sb.Explicit], seed: int) -> Iterator[float]:
+def tpe(problems: list[Any], seed: int) -> Iterator[float]:
     """Optuna's TPE with its defaults, as if all losses came from one function."""
     import optuna
 
@@ -211,9 +229,16 @@ def tpe(problems: list[sb.Explicit], seed: int) -> Iterator[float]:
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
     for problem in problems:
         trial = study.ask()
-        loss = problem.loss(trial.suggest_float("rho", 0.0, 1.0))
+        loss = problem.loss(**{name: suggest(trial, name, x) for name, x in knobs_of(problem.space).items()})
         study.tell(trial, loss)
         yield loss
+
+
+def suggest(trial: Any, name: str, kind: Any) -> Any:
+    if isinstance(kind, sb.Choice):
+        return trial.suggest_categorical(name, list(kind.values))
+    draw = trial.suggest_int if isinstance(kind, sb.Integer) else trial.suggest_float
+    return draw(name, kind.lo, kind.hi, log=kind.log)
 
 
 def ucb(problems: list[sb.Explicit], seed: int) -> Iterator[float]:

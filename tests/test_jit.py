@@ -55,11 +55,6 @@ def test_kernels_run_without_any_cache_directory():
     assert run(os.devnull, before)[0] == 0
 
 
-def test_kernels_run_without_the_jit(tmp_path):
-    assert run(tmp_path, NUMBA_DISABLE_JIT="1")[0] == 0
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_compilation_is_announced_once_at_a_terminal(tmp_path):
     before = "sys.stderr.isatty = lambda: True"
     assert [run(tmp_path, before)[1].count("compiling") for _ in range(2)] == [1, 0]

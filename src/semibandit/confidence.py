@@ -114,7 +114,7 @@ def betting_bounds(values: Any, low: float = 0.0, high: float = 1.0, *, alpha: f
 
 
 def rules_out(mean: float, values: FloatArray, low: float, high: float, *, alpha: float = 0.05) -> bool:
-    """Whether `betting_bounds` exclude a mean, without computing them. O(n).
+    """Return whether `betting_bounds` exclude a mean, without computing them. O(n).
 
     >>> values = np.tile([0.25, 0.375], 100)
     >>> rules_out(0.35, values, 0.0, 1.0), rules_out(0.32, values, 0.0, 1.0)

@@ -5,7 +5,6 @@ from typer.testing import CliRunner
 
 import semibandit as sb
 from semibandit.cli import app
-from semibandit.cli.problems import FAMILIES
 
 
 def fit(*arguments):
@@ -22,14 +21,6 @@ def knapsacks(tmp_path):
     for k in range(12):
         (tmp_path / f"{k:02}.kp").write_text(f"4 {7 + k}\n6 5\n5 4\n4 3\n{k} 2\n")
     return tmp_path
-
-
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
-def test_every_family_has_a_command(family):
-    words = [w for name, value in family.small.items() for w in (f"--{name.replace('_', '-')}", value)]
-    result = fit(family.name, "-T", 8, *words)
-    assert result.exit_code == 0, result.output
-    assert "over 8 instances" in cells(result, "mean loss")
 
 
 def test_files_are_fitted_exactly(knapsacks):

@@ -1,6 +1,5 @@
 """`semibandit play`: tables, pictures, files, mistakes."""
 
-import csv
 import time
 
 import pytest
@@ -15,38 +14,6 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 def run(*arguments):
     return CliRunner().invoke(app, list(map(str, arguments)))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("synthetic",), ("40 random step functions", "fixed ρ = 0.5")),
-        (("linkage", "--per-class", 6), ("40 clusterings of elongated points", "fixed ρ = 1")),
-        (("knapsack", "--n", 20), ("40 mixed knapsacks with 20 items", "fixed ρ = 1", "Lemma 8")),
-        (("posted-price",), ("40 sales to 5 buyers at a posted price", "fixed ρ = 0.5")),
-        (("second-price", "--bidders", 2), ("40 auctions with 2 bidders and a reserve", "fixed ρ = 0 ")),
-        (("independent-set", "-n", 20), ("40 graphs with 20 vertices", "fixed ρ = 1")),
-        (("independent-set", "-n", 20, "--adaptive"), ("40 graphs with 20 vertices", "fixed ρ = 1")),
-        (("seeding", "--points", 30, "-k", 3), ("40 sets of 30 points, 3 centres", "fixed ρ = 2")),
-        (
-            ("metric-linkage", "--rows", 3, "--sizes", "2,3,5"),
-            ("40 clusterings of 10 digits", "3 rows", "α = 0, best ρ", "ρ = 1, best α"),
-        ),
-    ],
-    ids=lambda value: value[0] if len(value) != 3 else None,
-)
-def test_every_family_is_played_with_all_kinds_of_feedback(arguments, words, tmp_path):
-    png, table = tmp_path / "game.png", tmp_path / "game.csv"
-    result = run("play", *arguments, "-T", 40, "--png", png, "--csv", table)
-    assert result.exit_code == 0, result.output
-    for word in (*words, "full", "semi-bandit", "bandit", "best fixed ρ", "regret"):
-        assert word in result.output
-    assert png.read_bytes().startswith(PNG)
-    with table.open() as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == 120
-    assert {row["feedback"] for row in rows} == {"full", "semi-bandit", "bandit"}
-    assert ("alpha" in rows[0]) == (arguments[0] == "metric-linkage")
 
 
 @pytest.mark.parametrize("kinds", [("full", "semi-bandit", "bandit"), ("semi-bandit",)])

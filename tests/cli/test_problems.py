@@ -1,5 +1,6 @@
 """The table of families agrees with the commands, the contract of a problem, and the docs."""
 
+import csv
 from pathlib import Path
 
 import pytest
@@ -21,16 +22,24 @@ def test_small_instances_keep_the_contract_of_a_problem(family, check):
 
 
 @families
-def test_play_and_dispersion_have_a_command_for_it(family):
-    options = [word for name, value in family.small.items() for word in (option(name), str(value))]
-    for command, words in (("play", "best fixed ρ"), ("dispersion", "functions")):
-        result = CliRunner().invoke(app, [command, family.name, "-T", "8", *options])
+def test_play_dispersion_and_fit_have_a_command_for_it(family, tmp_path):
+    png, table = tmp_path / "game.png", tmp_path / "game.csv"
+    options = [word for name, x in family.small.items() for word in (f"--{name.replace('_', '-')}", str(x))]
+    case = family.make(rounds=8, **family.small)
+    other = "ρ = 1, best α" if case.default is None else f"fixed ρ = {case.default:g} "
+    for command, words, *files in (
+        ("play", other, "--png", str(png), "--csv", str(table)),
+        ("dispersion", "functions"),
+        ("fit", "over 8 instances"),
+    ):
+        result = CliRunner().invoke(app, [command, family.name, "-T", "8", *options, *files])
         assert result.exit_code == 0, result.output
         assert words in result.output
-
-
-def option(name):
-    return f"--{name.replace('_', '-')}"
+        assert case.title in result.output
+    assert png.read_bytes().startswith(b"\x89PNG")
+    rows = list(csv.DictReader(table.read_text().splitlines()))
+    assert [row["feedback"] for row in rows] == ["full"] * 8 + ["semi-bandit"] * 8 + ["bandit"] * 8
+    assert ("alpha" in rows[0]) == (family.name == "metric-linkage")
 
 
 @families

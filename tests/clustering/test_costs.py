@@ -7,6 +7,7 @@ import pytest
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import pdist, squareform
 
+from reference.linkage import clusters_of
 from semibandit.clustering import (
     DasguptaCost,
     KMeansCost,
@@ -31,10 +32,7 @@ def trees(n):
 
 
 def members(Z):
-    parts = [frozenset([i]) for i in range(len(Z) + 1)]
-    for a, b, _, _ in Z:
-        parts.append(parts[int(a)] | parts[int(b)])
-    return parts
+    return [frozenset([i]) for i in range(len(Z) + 1)] + clusters_of(Z)
 
 
 def all_prunings(Z, cluster=None):

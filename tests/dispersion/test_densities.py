@@ -5,35 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from reference.monte_carlo import peak_density_limits
+from reference.monte_carlo import SMOOTH, peak_density_limits
 from semibandit.dispersion import densities
 
 N = 400_000
-
-
-def uniform(rng, n):
-    return rng.random(n)  # density 1
-
-
-def triangular(rng, n):
-    return rng.triangular(0.0, 1.0, 1.0, n)  # density <= 2
-
-
-def arc(rng, n):
-    return 1.0 - rng.random(n) ** (1 / 3)  # density 3(1 - x)², <= 3, on [0, 1]
-
-
-def spike(rng, n):
-    return np.where(rng.random(n) < 0.8, 0.9 + 0.1 * rng.random(n), rng.random(n))  # density <= 8.2
-
-
-# name: (sampler on [0, 1], bound of its density)
-DISTRIBUTIONS = {
-    "uniform": (uniform, 1.0),
-    "triangular": (triangular, 2.0),
-    "arc": (arc, 3.0),
-    "spike": (spike, 8.2),
-}
 
 
 def check(samples, bound, width):
@@ -42,9 +17,9 @@ def check(samples, bound, width):
     return lower, upper
 
 
-@pytest.fixture(params=DISTRIBUTIONS)
+@pytest.fixture(params=SMOOTH)
 def smooth(request):
-    sampler, kappa = DISTRIBUTIONS[request.param]
+    sampler, kappa = SMOOTH[request.param]
     rng = np.random.default_rng(1)
     return lambda: sampler(rng, N), kappa
 
@@ -73,12 +48,12 @@ def test_density_bounds_hold(smooth):
 
 def interval(kappa, end, rng):
     """Uniform variables of density kappa below `end`."""
-    return end - uniform(rng, N) / kappa
+    return end - rng.random(N) / kappa
 
 
 # name: (sample of the variable, its bound, width of the cells)
 ATTAINED = {
-    "sum": (lambda rng: uniform(rng, N) + 0.01 * uniform(rng, N), densities.sum(1.0, 100.0), 0.02),
+    "sum": (lambda rng: rng.random(N) + 0.01 * rng.random(N), densities.sum(1.0, 100.0), 0.02),
     "ratio": (lambda rng: interval(0.5, 1, rng) / interval(0.5, 1, rng), densities.ratio(0.25, 1.0), 0.05),
     "share": (
         lambda rng: (x := interval(0.5, 1, rng)) / (x + interval(0.5, 1, rng)),
@@ -91,7 +66,7 @@ ATTAINED = {
         0.0005,
     ),
     "shifted ratio": (
-        lambda rng: (interval(0.5, 1, rng) + (y := 0.001 * uniform(rng, N))) / (interval(0.5, 1, rng) + y),
+        lambda rng: (interval(0.5, 1, rng) + (y := 0.001 * rng.random(N))) / (interval(0.5, 1, rng) + y),
         densities.shifted_ratio(0.5, 0.5, 1.001),
         0.05,
     ),
@@ -100,7 +75,7 @@ ATTAINED = {
         densities.shifted_ratio(50.0, 50.0, 1.0),
         0.001,
     ),
-    "log ratio": (lambda rng: np.log(uniform(rng, N) / uniform(rng, N)), densities.log_ratio(1.0), 0.02),
+    "log ratio": (lambda rng: np.log(rng.random(N) / rng.random(N)), densities.log_ratio(1.0), 0.02),
     "independent log ratio": (
         lambda rng: np.log(interval(20.0, 1, rng) / interval(20.0, 1, rng)),
         densities.independent_log_ratio(20.0),

@@ -98,16 +98,6 @@ def test_samples_break_between_neighbours_that_violate_the_lipschitz_condition(f
     assert result.D(eps) == reference.worst_count(places, eps)
 
 
-def test_a_jump_in_samples_is_found_within_half_their_distance():
-    x, jumps = np.linspace(0, 1, 101), np.random.default_rng(0).uniform(0.4, 0.6, 50)
-    stream = [Samples(x, 0.5 * x + 0.3 * (x > jump)) for jump in jumps]
-    breaks = measure(stream, UNIT, lipschitz=0.51).breaks
-    assert np.abs(breaks.x - jumps[breaks.owner]).max() <= 0.005 + 1e-12
-    assert len(breaks) == 50
-    assert measure(stream, UNIT, lipschitz=0.49).D(0.02) == 50  # too small an L: every sample violates it
-    assert measure([Samples(x, 0.5 * x)] * 20, UNIT, lipschitz=0.51).D(1.0) == 0
-
-
 def test_a_discontinuity_is_a_change_strictly_inside_the_space():
     f = sb.PiecewiseConstant([0, 0.25, 0.5, 0.75, 1], [1, 1, 0, 0])  # two edges without a change
     assert measure([f]).breaks.x.tolist() == [0.5]

@@ -47,6 +47,8 @@ def instances():
         "no capacity": (rng.random(n), sizes, 0),
         "close sizes": (rng.random(n), 1.0 + 1e-9 * rng.random(n), 5.2),
         "far apart": (10.0 ** rng.uniform(-9, 9, n), 10.0 ** rng.uniform(-9, 9, n), 1e5),
+        "forty": (rng.random(40), rng.random(40), 6.0),
+        "forty correlated": ((size := rng.integers(1, 1000, 40).astype(float)) + 100, size, 5000.0),
         "one": ([3.0], [2.0], 2.0),
         "two": ([3.0, 5.0], [2.0, 3.0], 4.0),
     }
@@ -117,40 +119,6 @@ def test_critical_values_are_correctly_rounded_to_43_bits():
         assert critical(vi, si, vj, sj) == expected == critical(vj, sj, vi, si)
 
 
-def float_greedy(values, sizes, capacity, rho):
-    """The plain run in double precision, which is right away from critical values."""
-    with np.errstate(divide="ignore"):
-        scores = np.log(np.asarray(values, float)) - rho * np.log(np.asarray(sizes, float))
-    room, chosen = capacity, np.zeros(len(values), bool)
-    for i in sorted(range(len(values)), key=lambda i: (-scores[i], sizes[i], i)):
-        if sizes[i] <= room:
-            chosen[i], room = True, room - sizes[i]
-    return chosen
-
-
-@pytest.mark.parametrize("kind", ["random", "integer", "correlated", "tied"])
-def test_losses_agree_with_plain_runs_everywhere(kind):
-    rng = np.random.default_rng(5)
-    n = 40
-    sizes = rng.integers(1, 1000, n).astype(float)
-    values = {
-        "random": rng.random(n),
-        "integer": rng.integers(1, 1000, n).astype(float),
-        "correlated": sizes + 100,
-        "tied": rng.integers(0, 4, n) * sizes,
-    }[kind]
-    problem = sb.Knapsack(values, sizes, float(np.floor(sizes.sum() / 4)), space=SPACE)
-    losses = problem.losses()
-    points = np.concatenate(((losses.edges[1:] + losses.edges[:-1]) / 2, rng.uniform(0, 10, 10_000)))
-    bound = problem.bound
-    seen = losses(points)
-    for rho, loss in zip(points.tolist(), seen.tolist(), strict=True):
-        assert problem.loss(rho) == loss
-    for rho, loss in zip(points[:1500].tolist(), seen[:1500].tolist(), strict=True):
-        chosen = float_greedy(values, sizes, problem.capacity, rho)
-        assert loss == pytest.approx(1 - values[chosen].sum() / bound, abs=1e-12)
-
-
 def nearby(function, rng):
     """Breakpoints, their neighbours to the ulp, both ends, and random points between."""
     edges = function.edges
@@ -193,17 +161,6 @@ def test_reveal_is_the_piece_of_losses_for_many_items(values, sizes):
         assert lo <= fine.edges[0] <= rho <= fine.edges[1] <= hi
     masks = [problem.solve(start).mask for start in losses.edges[:-1]]
     assert all((a != b).any() for a, b in itertools.pairwise(masks))
-
-
-def test_items_that_meet_in_one_point_make_no_piece_between():
-    """Pairs that meet in one point have critical values that differ in the last bits when computed apart."""
-    exponents = np.arange(1, 9)
-    values, sizes = 2.0**exponents, 3.0**exponents
-    for capacity in (100, 1000, 3000):
-        problem = sb.Knapsack(values, sizes, capacity)
-        assert len(problem.losses("order")) == 2
-        assert len(problem.losses()) == 2
-        assert problem.losses().edges[1] == pytest.approx(math.log(2) / math.log(3), rel=1e-12)
 
 
 def test_solve_gives_mask_value_and_order():
@@ -251,18 +208,8 @@ def test_losses_of_each_kind():
     assert (plain.high, paper.high, utility.high) == (1.0, 3.0, utility.bound)
     assert (plain.maximize, paper.maximize, utility.maximize) == (False, False, True)
     assert utility.losses().edges.tolist() == plain.losses().edges.tolist()
-
-
-def test_losses_are_between_zero_and_high():
-    rng = np.random.default_rng(4)
-    for _ in range(50):
-        n = int(rng.integers(1, 30))
-        values, sizes = rng.random(n), rng.uniform(1, 8, n)
-        for kind in ("normalised", "paper", "utility"):
-            problem = sb.Knapsack(values, sizes, rng.uniform(1, 30), loss=kind)
-            seen = problem.losses().values
-            assert seen.min() >= 0.0
-            assert seen.max() <= problem.high
+    for problem in (plain, paper, utility):
+        sb.testing.check_problem(problem)
 
 
 @pytest.mark.parametrize(

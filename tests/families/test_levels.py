@@ -24,10 +24,7 @@ def score(clusters):
 
 
 def jumbled(distances, Z):
-    parts = [frozenset([i]) for i in range(len(Z) + 1)]
-    for a, b, _, _ in Z:
-        parts.append(parts[int(a)] | parts[int(b)])
-    return score(parts[len(Z) + 1 :])
+    return score(reference.clusters_of(Z))
 
 
 def distances(n, seed, largest):

@@ -10,6 +10,7 @@ from scipy.spatial.distance import pdist, squareform
 
 import semibandit as sb
 from reference import metric_linkage as reference
+from reference.linkage import clusters_of
 from semibandit.clustering import KMeansCost, TargetDistance
 from semibandit.families.linkage.connected import MixedDistances, TreeSearch
 from semibandit.families.linkage.curves import CriticalCurve
@@ -51,11 +52,8 @@ def point_of(piece, rng):
     return float(rho) if lo <= rho < hi else lo
 
 
-def clusters_of(Z):
-    parts = [frozenset([i]) for i in range(len(Z) + 1)]
-    for a, b, _, _ in Z:
-        parts.append(parts[int(a)] | parts[int(b)])
-    return frozenset(parts[len(Z) + 1 :])
+def tree_of(Z):
+    return frozenset(clusters_of(Z))
 
 
 # -- the revealed set ------------------------------------------------------------------------------------
@@ -144,7 +142,7 @@ def test_revealed_set_is_the_connected_set_on_a_fine_grid():
         alphas = problem.space.alphas
         rho = (np.arange(columns) + 0.5) / columns
         one = [sb.Linkage(problem.distances(alpha), problem.cost) for alpha in alphas]
-        trees = [[clusters_of(row.tree(r)) for r in rho] for row in one]
+        trees = [[tree_of(row.tree(r)) for r in rho] for row in one]
         exact = reference.pieces(d0.tolist(), d1.tolist(), alphas, "single-complete", problem.unit)
         ends = [{edge for piece in exact if piece[0] == row for edge in piece[1:3]} for row in range(6)]
         apart = [abs(a - b) for p, q in pairwise(ends) for a in p for b in q if a != b]
@@ -274,7 +272,7 @@ def test_every_edge_of_a_row_lies_on_a_curve():
             plain = problem.space.row(problem.losses(), row)
             for edge in plain.edges[1:-1]:
                 left, right = problem.tree(edge - 1e-9, alpha), problem.tree(edge + 1e-9, alpha)
-                assert clusters_of(left) != clusters_of(right)
+                assert tree_of(left) != tree_of(right)
                 curves = [problem.curve(*p, *q) for p in _merges(left) for q in _merges(right) if p != q]
                 roots = [root for curve in curves for root in curve.along_row(alpha)]
                 assert np.abs(np.subtract(roots, edge)).min() < 1e-12

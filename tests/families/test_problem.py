@@ -2,26 +2,11 @@
 
 import math
 
-import numpy as np
 import pytest
 
-from semibandit import Explicit, Interval, PiecewiseConstant, Problem
+from semibandit import Explicit, PiecewiseConstant
 
 FUNCTION = PiecewiseConstant([0, 0.25, 0.4, 1], [0.9, 0.1, 0.1])
-
-
-def test_the_three_kinds_of_feedback_agree():
-    problem = Explicit(FUNCTION)
-    assert isinstance(problem, Problem)
-    assert problem.space == Interval(0, 1)
-    assert problem.losses() == FUNCTION
-    for rho in [0.0, 0.25, 0.4, 1.0, *np.random.default_rng(0).random(50).tolist()]:
-        seen = problem.reveal(rho)
-        assert seen(rho) == problem.loss(rho) == FUNCTION(rho)
-        ((lo, hi),) = seen.domain
-        # The sets form a partition: from anywhere inside, the same one is seen.
-        for other in (lo, 0.5 * (lo + hi), np.nextafter(hi, lo)):
-            assert problem.reveal(other) == seen
 
 
 @pytest.mark.parametrize("rho", [-0.1, 1.1, math.nan, math.inf, -math.inf])

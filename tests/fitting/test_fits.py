@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import semibandit as sb
+from reference.feedback import random_loss
 from semibandit.streams import Stream
 
 
@@ -19,12 +20,9 @@ def everything(result):
     return json.dumps(result.to_dict())
 
 
-def random_steps(seed, count, pieces=6):
+def random_steps(seed, count):
     random = np.random.default_rng(seed)
-    return [
-        sb.PiecewiseConstant(np.r_[0, np.sort(random.random(pieces - 1)), 1], random.random(pieces))
-        for _ in range(count)
-    ]
+    return [random_loss(random) for _ in range(count)]
 
 
 def random_lines(seed, count, pieces=4):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import semibandit as sb
 from reference import blocks as reference
+from reference.feedback import random_loss
 from semibandit.games import blocks as module
 
 STEPS, LINES = sb.PiecewiseConstant, sb.PiecewiseLinear
@@ -33,13 +34,7 @@ def games(draw, kinds):
 
 
 def random_steps(rng, rounds, pieces=5, values=None):
-    return [
-        STEPS(
-            np.r_[0, np.sort(rng.random(pieces - 1)), 1],
-            rng.random(pieces) if values is None else rng.choice(values, pieces),
-        )
-        for _ in range(rounds)
-    ]
+    return [random_loss(rng, pieces, values) for _ in range(rounds)]
 
 
 def check(functions, found, least, tolerance=1e-12):

@@ -4,35 +4,14 @@ import numpy as np
 import pytest
 
 import semibandit as sb
+from reference.feedback import random_loss
 from semibandit.games import hindsight
 from semibandit.games.hindsight import Hindsight
 
 
-def random_functions(seed, count=40, pieces=6):
+def random_functions(seed):
     rng = np.random.default_rng(seed)
-    return [
-        sb.PiecewiseConstant(np.r_[0, np.sort(rng.random(pieces - 1)), 1], rng.random(pieces))
-        for _ in range(count)
-    ]
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_minimum_of_the_sum(seed):
-    functions = random_functions(seed)
-    best = sb.best_in_hindsight(functions)
-    edges = np.unique(np.concatenate([f.edges for f in functions]))
-    means = np.mean([f(edges) for f in functions], axis=0)
-    assert best.mean_loss == pytest.approx(means.min(), rel=1e-13)
-    assert np.mean([f(best.rho) for f in functions]) == pytest.approx(best.mean_loss, rel=1e-13)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_maximize_mirrors_the_loss(seed):
-    functions = random_functions(seed)
-    mirrored = [f * -1.0 + 1.0 for f in functions]
-    best, worst = sb.best_in_hindsight(functions), sb.best_in_hindsight(mirrored, maximize=True)
-    assert worst.interval == best.interval
-    assert worst.mean_loss == pytest.approx(1.0 - best.mean_loss)
+    return [random_loss(rng) for _ in range(40)]
 
 
 def test_ties_give_the_widest_interval():

@@ -41,17 +41,6 @@ def test_regret_is_against_the_exact_best_parameter():
         assert history.regret(rho)[-1] <= total + 1e-9
 
 
-@pytest.mark.slow
-def test_learning_beats_drawing_at_random():
-    stream = list(sb.streams.synthetic(2000, gap=0.5, seed=8))
-    uniform = np.random.default_rng(0).random(2000)
-    by_chance = sum(problem.loss(rho) for problem, rho in zip(stream, uniform, strict=True))
-    best = 2000 * sb.best_in_hindsight(stream).mean_loss
-    for feedback in ("full", "semi-bandit", "bandit"):
-        history = sb.play(learner_for(feedback), stream, feedback)
-        assert history.loss.sum() - best < 0.35 * (by_chance - best), feedback
-
-
 def test_maximize_plays_the_mirrored_game():
     mirrored = [sb.Explicit(problem.losses() * -1.0 + 1.0) for problem in STREAM]
     losses = sb.play(learner_for("semi-bandit"), STREAM)
@@ -90,15 +79,6 @@ def test_a_failing_problem_leaves_the_learner_as_it_was():
         sb.play(learner, [Broken()])
     assert learner.pending == ()
     assert learner.density() == density
-
-
-def test_density_snapshots_are_probabilities():
-    history = sb.play(learner_for("semi-bandit"), STREAM)
-    times, edges, shares = history.densities()
-    assert shares.shape == (times.size, edges.size - 1)
-    assert times.size <= 129
-    assert shares.sum(axis=1) == pytest.approx(1)
-    assert (shares >= 0).all()
 
 
 def test_bad_input():

@@ -1,4 +1,4 @@
-"""Piecewise linear functions in exact rational arithmetic, and exp of them to 60 digits."""
+"""Piecewise constant and linear functions in rational arithmetic, and exp of them to 60 digits."""
 
 import itertools
 import math
@@ -14,7 +14,7 @@ def pieces(function):
     edges = [Fraction(x) for x in function.edges.tolist()]
     ends = [
         (None, None) if math.isnan(a) else (Fraction(a), Fraction(b))
-        for a, b in zip(function.left.tolist(), function.right.tolist(), strict=True)
+        for a, b in zip(*(end.tolist() for end in function.ends), strict=True)
     ]
     return [(lo, hi, *pair) for lo, hi, pair in zip(edges[:-1], edges[1:], ends, strict=True)]
 
@@ -48,6 +48,28 @@ def total(functions):
 
 def integral(function):
     return sum(((hi - lo) * (a + b) / 2 for lo, hi, a, b in function if a is not None), Fraction(0))
+
+
+def domain(function):
+    """The stretches where it is seen."""
+    return joined([(lo, hi, None if a is None else 0, None) for lo, hi, a, _ in function])
+
+
+def joined(steps):
+    """The stretches (lo, hi) of neighbours with equal values; those not seen are left out."""
+    found = []
+    for lo, hi, step, _ in steps:
+        if found and found[-1][2] == step:
+            lo = found.pop()[0]
+        found.append((lo, hi, step))
+    return [(lo, hi) for lo, hi, step in found if step is not None]
+
+
+def argmin(steps):
+    """The widest stretch on which a step function attains its minimum, the leftmost of equals."""
+    lowest = min(step for _, _, step, _ in steps if step is not None)
+    best = joined([(lo, hi, step if step == lowest else None, None) for lo, hi, step, _ in steps])
+    return max(best, key=lambda stretch: stretch[1] - stretch[0])
 
 
 def exponential_integral(function, lo, hi):

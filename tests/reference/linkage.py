@@ -136,6 +136,15 @@ def pieces(distances, linkage="single-complete", output=tree_of, unit=UNIT):
         rho = hi
 
 
+def clusters_of(Z):
+    """The clusters of scipy's matrix, in the order of its rows."""
+    parts = [frozenset([i]) for i in range(len(Z) + 1)]
+    for a, b, _, size in Z:
+        parts.append(parts[int(a)] | parts[int(b)])
+        assert len(parts[-1]) == size
+    return parts[len(Z) + 1 :]
+
+
 def linkage_matrix(distances, rho, linkage="single-complete"):
     """scipy's Z, with exact heights."""
     integers, scale = exact(distances)

@@ -4,6 +4,16 @@ import math
 
 import numpy as np
 
+# Distributions on [0, 1]: (sampler of a number of points, or of a shape; bound of the density).
+SMOOTH = {
+    "uniform": (lambda rng, shape: rng.random(shape), 1.0),
+    "triangular": (lambda rng, shape: rng.triangular(0.0, 0.7, 1.0, shape), 2.0),
+    "narrow": (lambda rng, shape: 0.6 + 0.25 * rng.random(shape), 4.0),
+    "two heaps": (
+        lambda rng, shape: np.where(rng.random(shape) < 0.5, 0.1, 0.8) + 0.2 * rng.random(shape),
+        2.5,
+    ),
+}
 Z = 4.0  # standard errors: a true bound fails one such check in 30,000
 
 

@@ -3,7 +3,6 @@
 import copy
 import pickle
 
-import numpy as np
 import pytest
 
 import semibandit as sb
@@ -58,10 +57,3 @@ def test_rounds_are_integers_below_the_length():
         stream[5]
     with pytest.raises(TypeError, match="indices must be integers or slices, not float"):
         stream[1.5]
-
-
-def test_histories_can_be_pickled_and_copied():
-    history = sb.play(sb.Exp3Set(sb.Interval(0, 1), horizon=5, seed=0), sb.streams.synthetic(rounds=5))
-    for again in (copy.copy, copy.deepcopy, lambda h: pickle.loads(pickle.dumps(h))):
-        assert np.array_equal(again(history).loss, history.loss)
-        assert np.array_equal(again(history).regret(), history.regret())

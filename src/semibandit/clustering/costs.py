@@ -14,7 +14,7 @@ __all__ = ["DasguptaCost", "KMeansCost", "KMedianCost", "TreeCost"]
 
 
 class TreeCost(ABC):
-    """A cost that looks at the shape of the tree and at the distances, not at the heights."""
+    """A cost that depends on the shape of the tree and on the distances, not on the heights."""
 
     #: Whether the distances matter, and not the tree alone.
     needs_distances = True
@@ -97,10 +97,10 @@ class KMedianCost(_PruningCost):
 
 
 class DasguptaCost(TreeCost):
-    """Dasgupta's cost for distances: far points should part near the root. 0 is best.
+    """Dasgupta's cost for distances: low if far points are separated near the root. 0 is best.
 
     A pair is worth its distance times the size of the smallest cluster that holds both; the cost is one
-    minus the total worth, relative to the worth if every pair parted at the root. O(n²) per tree.
+    minus the total worth, relative to the worth if every pair were separated at the root. O(n²) per tree.
     """
 
     def __repr__(self) -> str:

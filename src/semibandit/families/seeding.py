@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -13,14 +12,13 @@ from semibandit import _validate
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.greedy.solution import frozen
 from semibandit.families.instance import before_end, interval_or
-from semibandit.families.levels import level_set
-from semibandit.functions.constant import PiecewiseConstant
+from semibandit.families.stepwise import Stepwise
 from semibandit.spaces.interval import Interval
 
 __all__ = ["Seeding"]
 
 
-class Seeding:
+class Seeding(Stepwise):
     """Seeding of k-means: each next centre is drawn with probability ∝ (distance to the centres)^α.
 
     α = 0 draws uniformly, α = 2 is k-means++, large α takes the farthest point. The uniform numbers of
@@ -62,9 +60,6 @@ class Seeding:
     PiecewiseConstant([0.0, 0.16..., 0.85..., 20.0], [0.68..., 0.97..., 0.05...])
     """
 
-    high = 1.0
-    maximize = False
-
     def __init__(
         self,
         points: npt.ArrayLike,
@@ -76,6 +71,7 @@ class Seeding:
         partition: str = "output",
         seed: int = 0,
     ) -> None:
+        super().__init__(interval_or((0.0, 20.0), space), partition)
         self.points = _points(points)
         # Only ratios of distances matter; their squares must neither overflow nor underflow.
         self._scaled = np.ldexp(self.points, -math.frexp(float(np.abs(self.points).max()))[1])
@@ -84,7 +80,6 @@ class Seeding:
             raise ValueError(
                 f"n_clusters must be at most the number of points, {len(self.points)}, got {n_clusters}"
             )
-        self.space = interval_or((0.0, 20.0), space)
         if uniforms is None:
             random = np.random.default_rng(_validate.seed("seed", seed))
             uniforms = random.random(self.n_clusters)
@@ -92,65 +87,25 @@ class Seeding:
         if not (self.uniforms < 1.0).all():
             raise ValueError(f"uniforms must be below 1, got {self.uniforms}")
         self.iterations = _validate.integer("iterations", iterations, low=0)
-        self.partition = _validate.choice("partition", partition, ("output", "loss"))
-
-    # -- feedback --------------------------------------------------------------------------------
 
     def centers(self, rho: float) -> IntArray:
         """Return the indices of the points picked at α = rho, in order. O(k·n·(log n + d))."""
-        return self._run(before_end(self.space, rho), False)[0]
+        return self._seed(before_end(self.space, rho), False)[0]
 
     def loss(self, rho: float) -> float:
         """Return the loss at rho (bandit feedback): one seeding."""
         return self._loss_of(self.centers(rho))
 
-    def reveal(self, rho: float) -> PiecewiseConstant:
-        """Return the loss on the feedback set around rho (semi-bandit feedback)."""
-        return level_set(self._piece, rho, self.space) if self.partition == "loss" else self._piece(rho)
+    def _run(self, rho: float) -> tuple[float, float, float]:
+        centers, left, right = self._seed(rho, True)
+        return left, right, self._loss_of(centers)
 
-    def _piece(self, rho: float) -> PiecewiseConstant:
-        """Return the loss on the interval around rho with the same centres."""
-        centers, left, right = self._run(before_end(self.space, rho), True)
-        return PiecewiseConstant.constant(left, right, self._loss_of(centers))
-
-    def losses(self) -> PiecewiseConstant:
-        """Return the loss everywhere (full information), its pieces the intervals that `reveal` shows.
-
-        Pieces that begin with the same centres share their computation.
-        """
-        first, squares = self._run(self.space.lo, False)[0][0], np.full(len(self.points), math.inf)
-        pieces = list(self._pieces([first], squares, self.space.lo, self.space.hi))
-        values = [self._loss_of(np.array(centers)) for _, centers in pieces]
-        losses = PiecewiseConstant([*(start for start, _ in pieces), self.space.hi], values)
-        return losses.compress() if self.partition == "loss" else losses
-
-    def _pieces(
-        self, centers: list[int], squares: FloatArray, lo: float, hi: float
-    ) -> Iterator[tuple[float, list[int]]]:
-        """Yield the pieces of [lo, hi) that begin with `centers`: the left end, and all centres."""
-        from semibandit.families import _seeding_kernels as k
-
-        if len(centers) == self.n_clusters:
-            yield lo, centers
-            return
-        squares = squares.copy()
-        order, logs = k.candidates(self._scaled, centers[-1], squares)
-        if order.size == 0:
-            yield lo, centers
-            return
-        at = lo
-        while at < hi:
-            ends = (self.space.lo, at, self.space.hi)
-            rank, _, right = k.pick(logs, self.uniforms[len(centers)], ends, True)
-            yield from self._pieces([*centers, order[rank]], squares, at, min(right, hi))
-            at = right
-
-    def _run(self, rho: float, with_interval: bool) -> tuple[IntArray, float, float]:
+    def _seed(self, rho: float, with_interval: bool) -> tuple[IntArray, float, float]:
+        """Return the centres, and the interval on which they are the same."""
         from semibandit.families import _seeding_kernels as k
 
         ends = (self.space.lo, rho, self.space.hi)
-        centers, left, right = k.seed(self._scaled, self.uniforms, ends, with_interval)
-        return centers, left, right
+        return k.seed(self._scaled, self.uniforms, ends, with_interval)
 
     def _loss_of(self, centers: IntArray) -> float:
         if self._alone == 0.0:

@@ -1,4 +1,4 @@
-"""Where chunks of work are done: in this process, in processes of joblib, or on a Dask cluster."""
+"""Engines that work on chunks: in this process, in processes of joblib, or on a Dask cluster."""
 
 from __future__ import annotations
 

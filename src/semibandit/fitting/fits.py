@@ -11,7 +11,7 @@ from semibandit import _validate
 from semibandit.fitting.best import Hindsight
 from semibandit.fitting.checking import Check, Confidence, HeldOut, confidence_of
 from semibandit.fitting.engines import engine_for
-from semibandit.fitting.log import Log, Reader, Unreadable
+from semibandit.fitting.log import ProblemLog, Reader, Unreadable
 from semibandit.fitting.partial import Adder, Partial
 from semibandit.functions import Piecewise
 from semibandit.spaces import Parameters, Space
@@ -155,7 +155,7 @@ def fit(
     maximize = None if maximize is None else _validate.boolean("maximize", maximize)
     chunk = None if chunk is None else _validate.integer("chunk", chunk, low=1)
     engine = engine_for(n_jobs, client)
-    log = Log(problems, chunk, engine.workers, _validate.boolean("progress", progress))
+    log = ProblemLog(problems, chunk, engine.workers, _validate.boolean("progress", progress))
     if holdout and isinstance(problems, Iterator):
         raise ValueError(f"holdout needs problems that can be read again, got {problems!r}")
     partial = Adder(Reader(skip, holdout), maximize, parameters).add(log, engine)

@@ -10,7 +10,7 @@ from typing import Any
 
 from semibandit import _validate
 
-__all__ = ["Chunk", "Log", "Reader", "Unreadable"]
+__all__ = ["Chunk", "ProblemLog", "Reader", "Unreadable"]
 
 _CHUNKS_PER_WORKER = 32  # so that all workers finish at about the same time
 _LARGEST_CHUNK = 1000
@@ -36,7 +36,7 @@ class Chunk:
     items: Any
 
 
-class Log:
+class ProblemLog:
     """Problems, and how they are cut: into chunks of `size`, by default enough for all workers."""
 
     def __init__(
@@ -77,7 +77,7 @@ def _of_unknown_length(problems: Iterable[Any], size: int) -> Iterator[Chunk]:
 
 @dataclass(frozen=True)
 class Reader:
-    """Which problems are read, and whether those that cannot be read are skipped.
+    """Reads the problems of a chunk, and on request skips those that cannot be read.
 
     A share `holdout` of the log is held out: problem i if ⌊(i + 1)·holdout⌋ > ⌊i·holdout⌋.
     """

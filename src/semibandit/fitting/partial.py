@@ -12,7 +12,7 @@ import numpy as np
 
 from semibandit.fitting.best import Hindsight, best_of, position
 from semibandit.fitting.engines import WorkEngine
-from semibandit.fitting.log import Chunk, Log, Reader, Unreadable
+from semibandit.fitting.log import Chunk, ProblemLog, Reader, Unreadable
 from semibandit.fitting.losses import space_of, whole_losses
 from semibandit.functions import Piecewise
 from semibandit.functions.exact import ExactSum
@@ -117,7 +117,7 @@ class Adder:
     maximize: bool | None = None
     default: Parameters | None = None  # checked in each chunk: an error comes early
 
-    def add(self, log: Log, engine: WorkEngine) -> Partial:
+    def add(self, log: ProblemLog, engine: WorkEngine) -> Partial:
         """Add all problems of a log; ValueError if there is none."""
         partial: Partial = engine.reduce(self, Partial.merge, log.chunks("adding")) or Partial()
         if partial.total is not None:

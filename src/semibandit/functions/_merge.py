@@ -25,58 +25,10 @@ def add_up(edges: Any, values: Any, sizes: Any) -> tuple[npt.NDArray[Any], npt.N
         out_edges, out_values = add_up(edges, np.ldexp(values, 900), sizes)
         return out_edges, np.ldexp(out_values, -900)
     unit = math.ldexp(1.0, exponent - HIGH_BITS)
-    out_edges, out_values = sweep(steps, order_of(edges), sizes.size, unit)
+    out_edges, out_values = sweep(steps, np.argsort(edges), sizes.size, unit)
     if 2 * out_edges.size < edges.size:  # release unused memory
         return out_edges.copy(), out_values.copy()
     return out_edges, out_values
-
-
-def order_of(edges: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Return the order that sorts the edges.
-
-    Sorting integers that contain a coarse position and the index is several times faster than argsort. One
-    pass of insertions corrects the order; if that takes too long, argsort is used.
-    """
-    index_bits = max(int(edges.size - 1).bit_length(), 1)
-    keys = np.empty(edges.size, np.int64)
-    pack(edges, index_bits, keys)
-    keys.sort()
-    return keys if settle(edges, keys, index_bits) else np.argsort(edges, kind="stable")
-
-
-@kernel
-def pack(edges: Any, index_bits: int, keys: Any) -> None:
-    """keys[i] = (coarse position of edges[i], i)."""
-    low = high = edges[0]
-    for edge in edges:  # np.min takes a second to compile
-        low, high = min(low, edge), max(high, edge)
-    half = 0.5 * high - 0.5 * low
-    steps = 2.0 ** (62 - index_bits) / half if half > 1e-280 else 0.0  # narrower: as if all in one place
-    for i in range(edges.size):
-        keys[i] = (np.int64((0.5 * edges[i] - 0.5 * low) * steps) << index_bits) | i
-
-
-@kernel
-def settle(edges: Any, keys: Any, index_bits: int) -> bool:
-    """Turn sorted keys into exactly sorted indices, in place; False if that takes too long."""
-    mask = (1 << index_bits) - 1
-    patience = 8 * edges.size
-    previous = -1
-    for i in range(keys.size):
-        place = keys[i] >> index_bits
-        index = keys[i] & mask
-        j = i
-        if place == previous:
-            edge = edges[index]
-            while j > 0 and edges[keys[j - 1]] > edge:
-                keys[j] = keys[j - 1]
-                j -= 1
-                patience -= 1
-                if patience < 0:
-                    return False
-        keys[j] = index
-        previous = place
-    return True
 
 
 @kernel

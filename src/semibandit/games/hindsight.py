@@ -8,7 +8,7 @@ from typing import Any
 from semibandit import _validate
 from semibandit.fitting.best import Hindsight
 from semibandit.fitting.engines import WorkEngine
-from semibandit.fitting.log import Log
+from semibandit.fitting.log import ProblemLog
 from semibandit.fitting.partial import Adder, Partial
 from semibandit.functions import Piecewise
 
@@ -57,4 +57,4 @@ def mean_loss(problems: Iterable[Any], *, maximize: bool = False) -> tuple[Piece
 
 def _added(problems: Iterable[Any], maximize: bool) -> Partial:
     maximize = _validate.boolean("maximize", maximize)
-    return Adder(maximize=maximize).add(Log(problems), WorkEngine())
+    return Adder(maximize=maximize).add(ProblemLog(problems), WorkEngine())

@@ -13,7 +13,7 @@ import numpy as np
 from semibandit import _validate
 from semibandit._validate import FloatArray
 from semibandit.fitting.engines import engine_for
-from semibandit.fitting.log import Chunk, Log
+from semibandit.fitting.log import Chunk, ProblemLog
 from semibandit.games.hindsight import Hindsight, best_in_hindsight
 from semibandit.games.rounds import FEEDBACK, rounds
 from semibandit.spaces import call
@@ -133,7 +133,7 @@ def play_many(
         raise TypeError(f"problems must be a sequence of problems, or make one from a seed, got {problems!r}")
     numbers = _listed(seeds)
     games = [(name, seed) for seed in numbers for name in learners]
-    log = Log(games, 1, progress=_validate.boolean("progress", progress))
+    log = ProblemLog(games, 1, progress=_validate.boolean("progress", progress))
     work = _Play(dict(learners), problems, feedback, probes)
     played = engine.reduce(work, _together, log.chunks("games"))
     losses = {name: np.array([played[name, seed] for seed in numbers]) for name in learners}

@@ -6,19 +6,14 @@ import math
 import numpy as np
 import pytest
 
-from reference.monte_carlo import mean_limits, most_in_a_window, peak_density_limits, proportion_limits
+from reference.monte_carlo import (
+    SMOOTH,
+    mean_limits,
+    most_in_a_window,
+    peak_density_limits,
+    proportion_limits,
+)
 from semibandit.dispersion import bounds
-
-# (sampler on [0, 1], bound of its density)
-SMOOTH = {
-    "uniform": (lambda rng, shape: rng.random(shape), 1.0),
-    "triangular": (lambda rng, shape: rng.triangular(0.0, 0.7, 1.0, shape), 2.0),
-    "narrow": (lambda rng, shape: 0.6 + 0.25 * rng.random(shape), 4.0),
-    "two heaps": (
-        lambda rng, shape: np.where(rng.random(shape) < 0.5, 0.1, 0.8) + 0.2 * rng.random(shape),
-        2.5,
-    ),
-}
 
 
 @pytest.fixture(params=SMOOTH)
@@ -203,20 +198,6 @@ def test_the_density_of_theorem_14_is_sharp_for_opposite_merges(line):
     assert 0.9 * 2 * kappa < lower <= 2 * kappa
     lower, _ = peak_density_limits(metric_roots(d0, d1, np.array([merge]), **line)[:, 0], 0.05 / kappa)
     assert 0.42 * 8 * kappa < lower <= 8 * kappa
-
-
-@pytest.mark.parametrize(
-    ("T", "n", "B", "kappa", "eps"), [(10**6, 3, 1.0, 2.0, 1e-6), (10**7, 4, 2.0, 5.0, 1e-9)]
-)
-def test_theorem_14_is_two_segments_of_density_8_kappa_b(T, n, B, kappa, eps):
-    """The Monte Carlo above tests the density; this ties the bound to it."""
-    curves = bounds.metric_linkage_critical_values(n)
-    mean = T * curves * 8 * kappa * B * eps / math.sqrt(2)
-    assert mean < T
-    expected = 2 * bounds.worst_segment(mean, T, curves, degree=2)
-    assert bounds.metric_linkage_dispersion(T, eps, n=n, B=B, kappa=kappa) == pytest.approx(
-        expected, rel=1e-12
-    )
 
 
 def test_theorem_14_holds(smooth):

@@ -44,7 +44,7 @@ class Linkage:
     Attributes
     ----------
     n_runs
-        How many trees were built so far.
+        Number of trees built so far.
 
     Notes
     -----

@@ -36,7 +36,7 @@ class TreeCosts:
 
     def __init__(self, cost: Cost, in_order: bool = False) -> None:
         self.cost: Cost = _validate.function("cost", cost)
-        # Our costs look at the layout alone: no heights, and nothing to check.
+        # The costs of this package use the layout alone, which needs no heights and no checks.
         ours: Any = cost if type(cost).__call__ is TreeCost.__call__ else None
         self._of_layout = None if ours is None else ours.of_layout
         self.in_order = in_order and ours is None
