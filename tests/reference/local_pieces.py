@@ -21,6 +21,15 @@ class Node:
     losses: list
     last: int = 0
 
+    def recent(self):
+        """Mean and variance of the losses with weights that grow like the fourth power of their number."""
+        mean = variance = 0.0
+        for n, loss in enumerate(self.losses, 1):
+            pull = min(5.0 / (n + 4.0), 1.0)
+            variance = (1.0 - pull) * (variance + pull * (loss - mean) ** 2)
+            mean = (1.0 - pull) * mean + pull * loss
+        return mean, variance
+
 
 class FlatLocal:
     """No joins: pieces only grow. `cells` are pairs ((lo, hi), path): the nodes from the root to the cell."""
@@ -36,7 +45,7 @@ class FlatLocal:
         self.usual = []  # loss - b, the mean of each such round
         self.gaps = [0.0, 0.0]
         self.rates = [0.0, 0.0]
-        self.ahead = []
+        self.second = []
 
     def shares(self):
         """Shares of the pieces: played, of the fast learner, of the safe learner."""
@@ -143,12 +152,13 @@ class FlatLocal:
         both = [self.expected(piece, single, deviation, low, high) for piece in self.pieces]
         base = [b for _, b in both]
         expects = sum(f * plain for f, (plain, _) in zip(fast, both, strict=True))
+        recently = sum(f * self.recent(piece) for f, piece in zip(fast, self.pieces, strict=True))
         inside = [
             [(i, loss) for i, p in enumerate(self.pieces) for lo, hi, loss in pieces if lo <= p.lo < hi]
             for pieces in sets
         ]
         share = [sum(played[i] for i, _ in members) for members in inside]
-        self.teach_safe(inside, share, times, safe, fast, base, low, high)
+        self.teach_safe(inside, share, times, safe, played, base, low, high)
         inside = [[(i, min(max(loss, low), high)) for i, loss in members] for members in inside]
         exact = self.corrections(inside, share, times, played, base, deviation)
         even = exact if single and not self.rows else self.averages(exact, played)
@@ -161,18 +171,18 @@ class FlatLocal:
         self.paid.append(min(max(paid, low), high))
         exact_rates = self.log_term / (reach + self.gaps[0]), math.log(now + 2) / (reach + self.gaps[1])
         self.rates = [x if x < 0.97 * old else old for x, old in zip(exact_rates, self.rates, strict=True)]
-        self.limit(expects, reach)
+        self.limit(expects, recently, reach)
         return share
 
-    def teach_safe(self, inside, share, times, safe, fast, base, low, high):
+    def teach_safe(self, inside, share, times, safe, played, base, low, high):
         estimates = [0.0] * len(self.pieces)
-        ahead = sum((s - f) * b for s, f, b in zip(safe, fast, base, strict=True))
+        second = sum((x - s) * b for x, s, b in zip(played, safe, base, strict=True))
         for members, p, n in zip(inside, share, times, strict=True):
             for i, loss in members:
                 factor = n / sum(times) / p
                 estimates[i] = (min(loss, high) - low + (high - low) / 2) * factor
-                ahead += (safe[i] - fast[i]) * (min(loss, high) - base[i]) * factor
-        self.ahead.append(ahead)
+                second += (played[i] - safe[i]) * (min(loss, high) - base[i]) * factor
+        self.second.append(second)
         self.gaps[1] += gap(safe, estimates, self.rates[1])
         for piece, e in zip(self.pieces, estimates, strict=True):
             piece.safe += e
@@ -218,7 +228,12 @@ class FlatLocal:
                 node.losses.append(sum(w * loss for w, loss in parts) / sum(w for w, _ in parts))
                 node.last = now
 
-    def limit(self, expects, reach):
+    def recent(self, piece):
+        """Mean of the recent losses of the smallest node around a piece that was observed."""
+        nodes = [self.nodes[name] for name in self.path(piece) if name in self.nodes]
+        return nodes[-1].recent()[0] if nodes else 0.0
+
+    def limit(self, expects, recently, reach):
         """The fast learner's sums are no larger than the evidence against a place allows."""
         rate, least = self.rates[0], min(piece.fast for piece in self.pieces)
         length = sum(p.hi - p.lo for p in self.pieces)
@@ -228,12 +243,18 @@ class FlatLocal:
             for name in self.path(piece):
                 losses = self.nodes[name].losses if name in self.nodes else []
                 excess = fmean(losses) - expects if losses else 0.0
-                if excess > 0.0:
+                if excess > 0.0 and not self.turned(self.nodes[name], recently, reach):
                     variance = fmean((x - fmean(losses)) ** 2 for x in losses)
                     fresh = (self.nodes[name].last / len(self.paid)) ** 8
                     found = 1.5 * len(losses) * excess**2 / (variance + reach * excess) * fresh
                     against = max(against, found)
             piece.fast = min(piece.fast, least + (1.0 + against - math.log(z)) / rate)
+
+    def turned(self, node, recently, reach):
+        """Whether recent losses are better than expected by half a standard error."""
+        mean, variance = node.recent()
+        gain = recently - mean
+        return gain > 0.0 and 0.36 * len(node.losses) * gain**2 > 0.25 * (variance + reach * gain)
 
 
 def gap(shares, estimates, rate):

@@ -10,8 +10,9 @@ import pytest
 import semibandit as sb
 from reference.local_pieces import FlatLocal
 from semibandit.weights import Feedback, IntervalTree, LocalPieces, Rule, dyadic_cells
-from semibandit.weights import _local_rule as rules
+from semibandit.weights import _local_state as rules
 from semibandit.weights import _pieces as k
+from semibandit.weights._looks import look_factors
 
 LOG_TERM = 3.0
 RULE = Rule(0.0, 0.0, -np.inf, 0.0, LOG_TERM)  # losses in [0, 1]
@@ -68,7 +69,7 @@ def assert_equal(weights, slow):
         np.testing.assert_allclose(pieces[row], [getattr(p, name) for p in slow.pieces], rtol=1e-8, atol=1e-9)
     assert sums[[rules.FAST_GAPS, rules.SAFE_GAPS]] == pytest.approx(slow.gaps, rel=1e-8, abs=1e-12)
     assert sums[[rules.FAST_RATE, rules.SAFE_RATE]] == pytest.approx(slow.rates, rel=1e-8)
-    assert sums[rules.AHEAD] == pytest.approx(sum(slow.ahead), rel=1e-8, abs=1e-10)
+    assert sums[rules.SECOND] == pytest.approx(sum(slow.second), rel=1e-8, abs=1e-10)
     weights._check()
 
 
@@ -183,15 +184,17 @@ def test_rounds_are_those_of_scaled_losses():
     np.testing.assert_allclose(scaled._pieces[k.MASS], weights._pieces[k.MASS], rtol=1e-6)
 
 
-def test_the_fast_learner_continues_from_the_safe_one_that_is_ahead():
+def test_a_place_that_has_become_better_is_soon_played_again():
     weights = fresh(SPACES[0])
-    weights.learn(Feedback.step(0.0, 0.5, 1.0, 0.1), RULE)
-    weights._sums[rules.AHEAD] = -100.0
-    weights.learn(Feedback.step(0.0, 0.5, 1.0, 0.1), RULE)
-    fast, safe = np.log(weights._pieces[[k.OF_FAST, k.OF_SAFE], :-1] / weights._pieces[[k.PRIOR], :-1])
-    assert weights._sums[rules.AHEAD] == 0.0
-    assert (fast >= safe - 1e-9).all()  # equal but for the limit by the evidence
-    assert safe.min() < fast.min() < 0.0 == fast.max()
+    rng = np.random.default_rng(0)
+    found = []
+    for t in range(400):
+        x = weights.draw(rng.random())
+        loss = 0.5 if x < 0.5 else float(t < 100)
+        weights.learn(Feedback.step(0.0, 0.5, loss, x) if x < 0.5 else Feedback.step(0.5, 1.0, loss, x), RULE)
+        found.append(x >= 0.5)
+    assert np.mean(found[20:100]) < 0.2
+    assert np.mean(found[200:]) > 0.9
 
 
 def test_joins_keep_masses_cells_and_what_is_unbiased():
@@ -346,7 +349,7 @@ def test_means_over_many_looks_are_unbiased(looks, share):
         times = np.array([first, looks - first])
         chance = math.comb(looks, first) * share**first * (1.0 - share) ** (looks - first)
         seen = times > 0
-        factors = rules.look_factors(surprise[seen], times[seen], p[seen], 0.0, 0.3, np.zeros(rules.SUMS))
+        factors = look_factors(surprise[seen], times[seen], p[seen], 0.0, 0.3, np.zeros(rules.SUMS))
         expected[seen] += chance * (surprise[seen] * factors[0] - factors[1])
     assert expected[1] - expected[0] == pytest.approx(0.5, rel=1e-9)
 

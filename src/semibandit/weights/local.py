@@ -11,7 +11,8 @@ import numpy.typing as npt
 from semibandit import _validate
 from semibandit._validate import FloatArray, IntArray
 from semibandit.functions import Piecewise, PiecewiseConstant
-from semibandit.weights import _local_rule as rules
+from semibandit.weights import _local_rule as kernels
+from semibandit.weights import _local_state as rules
 from semibandit.weights import _pieces as k
 from semibandit.weights._tree_rule import SMALLEST_SHARE, set_probabilities
 from semibandit.weights.cells import COARSE, Cells, n_nodes
@@ -41,8 +42,7 @@ class LocalPieces:
     finer where the mass is. Its density falls only as far as the evidence against a place goes.
 
     The safe learner, with a small share, uses the one-sided unbiased estimates 1{observed}·loss/p, and has a
-    regret bound. Both learn from every round. If the safe learner is significantly better, the fast one
-    continues from its density. Rates are in units of the range of the losses.
+    regret bound. Both learn from every round. Rates are in units of the range of the losses.
 
     A round costs O(P) for P pieces, at most `budget`: time and memory do not grow with the rounds. A step
     changes the weights in place.
@@ -83,12 +83,7 @@ class LocalPieces:
         pieces[k.PRIOR, :-1] = _even(edges)
         pieces[[k.FAST, k.SAFE], :-1] = -logs.spread(edges)[0] / rate
         pieces[k.RAISED, :-1] = error / rate
-        weights._sums[[rules.FAST_RATE, rules.SAFE_RATE, rules.BOLD, rules.STAGE]] = (
-            rate,
-            rate,
-            1.0,
-            rules.KNOWN,
-        )
+        weights._sums[[rules.FAST_RATE, rules.SAFE_RATE, rules.STAGE]] = rate, rate, rules.KNOWN
         weights._take(pieces)
         weights._sums[rules.SOFT_MINIMUM] = weights._soft_minimum()
         return weights
@@ -103,7 +98,7 @@ class LocalPieces:
         return self._sums.item(rules.FAST_RATE)
 
     def _weigh(self) -> None:
-        k.weigh(self._a, self._n, self._rates, rules.safe_share(self._sums))
+        k.weigh(self._a, self._n, self._rates, kernels.safe_share(self._sums))
 
     def _soft_minimum(self) -> float:
         """Return -ln(mean of exp(-rate · sum) by the prior) / rate of the safe learner."""
@@ -172,7 +167,7 @@ class LocalPieces:
             return Update(self, tuple(p.tolist()), rate=self.rate)
         self._enter(rule.stage)
         state = rules.State(self._a, self._tree, self._sums, self._cells.edges, self._cells.leaf)
-        self._n = rules.learn(
+        self._n = kernels.learn(
             state, self._n, feedback.edges, feedback.losses, feedback.sets, feedback.looks, p, asked,
             feedback.paid, self._config(feedback, rule),
         )  # fmt: skip
@@ -236,7 +231,7 @@ class LocalPieces:
         if self.rate > 0.0:
             k.spread(self._a, self._n, share, self._rates)
         self._a[[k.COUNT, k.LOSS], : self._n] *= kept
-        self._tree *= kept
+        self._tree[: rules.RECENT] *= kept
         self._sums[list(rules.FORGOTTEN)] *= kept
         self._sums[[rules.FAST_GAPS, rules.SAFE_GAPS]] *= gaps
         self._sums[rules.SPEED] = speed
@@ -261,10 +256,12 @@ class LocalPieces:
                 squares = loss * loss / count + count * (rule.high - rule.low) ** 2 / 16.0
                 weights._tree[: rules.LAST, node] += weight * np.array([count, loss, count, loss, squares])
                 weights._tree[rules.LAST, node] = self._sums[rules.TOLD] + weight * count
+                recent = loss / count, (rule.high - rule.low) ** 2 / 16.0
+                weights._tree[rules.RECENT :, node] = recent
                 node >>= 1
         if rule.high > rule.low and self.rate == 0.0:
             rate = rule.rate if rule.rate > 0.0 else rule.log_term / (rule.high - rule.low)
-            sums[[rules.FAST_RATE, rules.SAFE_RATE, rules.BOLD, rules.STAGE]] = rate, rate, 1.0, rule.stage
+            sums[[rules.FAST_RATE, rules.SAFE_RATE, rules.STAGE]] = rate, rate, rule.stage
         weights._weigh()
         weights, _ = weights.joined(self._budget)
         if weights.rate > 0.0:
@@ -305,7 +302,7 @@ class LocalPieces:
     def log(self) -> PiecewiseConstant:
         """Return the logarithm of the weight, relative to the largest one. O(P)."""
         edges, n = self._pieces[k.EDGE], self._n
-        share = rules.safe_share(self._sums)
+        share = kernels.safe_share(self._sums)
         fast, safe = (
             -rate * (self._a[row, :n] - self._a[row, n]) - math.log(self._a[mass, n])
             for row, mass, rate in zip((k.FAST, k.SAFE), (k.OF_FAST, k.OF_SAFE), self._rates, strict=True)
@@ -377,7 +374,7 @@ class LocalPieces:
         if not (self._sums[[rules.FAST_RATE, rules.SAFE_RATE, rules.TOLD]] >= 0.0).all():
             raise ValueError("local weights are broken: rates")
         again = pieces.copy()
-        k.weigh(again, again.shape[1] - 1, self._rates, rules.safe_share(self._sums))
+        k.weigh(again, again.shape[1] - 1, self._rates, kernels.safe_share(self._sums))
         for row in (k.OF_FAST, k.OF_SAFE, k.MASS):
             masses, expected = pieces[row, :-1], again[row, :-1]
             if not np.allclose(masses / masses.sum(), expected / expected.sum(), rtol=1e-6):

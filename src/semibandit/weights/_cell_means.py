@@ -1,0 +1,134 @@
+"""Kernels for the statistics of losses on pieces and on the tree of cells, and for the baseline."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from semibandit._jit import inner
+from semibandit.weights._local_state import (
+    LAST,
+    LOOKS,
+    MEAN,
+    PLAIN,
+    PLAIN_SQUARES,
+    RECENT,
+    RECENT_VARIANCE,
+    TOLD,
+    TOTAL,
+    WEIGHT,
+    Config,
+    State,
+)
+from semibandit.weights._pieces import COUNT, EDGE, LOSS, last_at
+
+LOOK = 16.0  # a look with probability p counts min(1/p, LOOK) times in the statistics
+RECENCY = 4.0  # the i-th of n looks has a weight of about (i/n)^RECENCY in the recent mean
+
+
+@inner
+def begin(a: Any, n: int, state: State) -> Any:
+    """Return the piece that begins each cell, and the number of pieces."""
+    starts = np.zeros(state.cell_edges.size, np.int64)
+    for c in range(state.leaf.size):
+        start, end = starts[c], state.cell_edges[c + 1]
+        # Many cells are a single piece.
+        starts[c + 1] = start + 1 if a[EDGE, start + 1] == end else last_at(a[EDGE], start, n, end)
+    return starts
+
+
+@inner
+def baseline(a: Any, n: int, starts: Any, state: State, deviation: float, config: Config) -> tuple[Any, Any]:
+    """Return the expected loss of each piece: its mean shrunk to that of its cell, and so on to the root.
+
+    b(child) = (sum of losses + k · b(parent)) / (count + k). The second array is lowered where the count is
+    small, but not below the range.
+    """
+    tree, leaf = state.tree, state.leaf
+    nodes = np.empty(tree.shape[1])
+    k = config.shrink
+    mean = state.sums[MEAN] if state.sums[TOLD] > 0.0 else 0.5 * (config.low + config.high)
+    root = mean - 0.5 * deviation
+    nodes[1] = (tree[TOTAL, 1] + k * root) / (tree[WEIGHT, 1] + k)
+    for c in range(2, nodes.size):
+        nodes[c] = (tree[TOTAL, c] + k * nodes[c >> 1]) / (tree[WEIGHT, c] + k)
+    hope, doubt = config.optimism * deviation, config.doubt * deviation
+    plain, out = np.empty(n), np.empty(n)
+    for c in range(leaf.size):
+        plain[starts[c] : starts[c + 1]] = nodes[leaf[c]]
+        if not config.by_piece:
+            lowered = nodes[leaf[c]] - hope / math.sqrt(tree[WEIGHT, leaf[c]] + 1.0)
+            out[starts[c] : starts[c + 1]] = lowered
+    if config.by_piece:  # in loops of their own, which the compiler vectorises
+        for i in range(n):
+            plain[i] = (a[LOSS, i] + k * plain[i]) / (a[COUNT, i] + k)
+            out[i] = plain[i] - hope / (a[COUNT, i] + 1.0)
+        if doubt > 0.0:
+            for i in range(n):
+                looks = a[COUNT, i] + 1.0
+                out[i] -= max(doubt / math.sqrt(looks) - hope / looks, 0.0)
+    for i in range(n):
+        out[i] = max(out[i], config.low)
+    return plain, out
+
+
+@inner
+def remember(a: Any, first: Any, losses: Any, sets: Any, p: Any, state: State) -> None:
+    """Add the losses of the sets to the statistics of their pieces, and once per set to the nodes.
+
+    Wide sets are observed more often than narrow ones; counting a look min(1/p, LOOK) times makes up for it.
+    """
+    tree, cell_edges, leaf = state.tree, state.cell_edges, state.leaf
+    width, total = np.zeros(tree.shape[1]), np.zeros(tree.shape[1])
+    for which in range(p.size):
+        c, weight = 0, min(1.0 / p[which], LOOK)
+        for j in range(sets.size):
+            if sets[j] != which:
+                continue
+            c = last_at(cell_edges, c, leaf.size, a[EDGE, first[j]])
+            for i in range(first[j], first[j + 1]):
+                a[COUNT, i] += weight
+                a[LOSS, i] += weight * losses[j]
+                while cell_edges[c + 1] <= a[EDGE, i]:
+                    c += 1
+                width[leaf[c]] += a[EDGE, i + 1] - a[EDGE, i]
+                total[leaf[c]] += (a[EDGE, i + 1] - a[EDGE, i]) * losses[j]
+        for node in range(tree.shape[1] - 1, 0, -1):
+            if width[node] > 0.0:
+                add_look(tree, node, weight, total[node] / width[node], state.sums[TOLD] + 1.0)
+                width[node >> 1] += width[node]
+                total[node >> 1] += total[node]
+                width[node] = total[node] = 0.0
+
+
+@inner
+def add_look(tree: Any, node: int, weight: float, loss: float, now: float) -> None:
+    """Add a look to the statistics of a node."""
+    tree[WEIGHT, node] += weight
+    tree[TOTAL, node] += weight * loss
+    tree[LOOKS, node] += 1.0
+    tree[PLAIN, node] += loss
+    tree[PLAIN_SQUARES, node] += loss * loss
+    tree[LAST, node] = now
+    pull = min((RECENCY + 1.0) / (tree[LOOKS, node] + RECENCY), 1.0)
+    apart = loss - tree[RECENT, node]
+    tree[RECENT, node] += pull * apart
+    tree[RECENT_VARIANCE, node] = (1.0 - pull) * (tree[RECENT_VARIANCE, node] + pull * apart * apart)
+
+
+@inner
+def remember_whole(a: Any, first: Any, losses: Any, state: State) -> None:
+    """Add a whole function to the statistics of all pieces, and to the nodes by the middles of the cells."""
+    tree, cell_edges, leaf = state.tree, state.cell_edges, state.leaf
+    c = 0
+    for j in range(losses.size):
+        for i in range(first[j], first[j + 1]):
+            a[COUNT, i] += 1.0
+            a[LOSS, i] += losses[j]
+        end = a[EDGE, first[j + 1]]
+        while c < leaf.size and 0.5 * (cell_edges[c] + cell_edges[c + 1]) < end:
+            node = leaf[c]
+            while node >= 1:
+                add_look(tree, node, 1.0, losses[j], state.sums[TOLD] + 1.0)
+                node >>= 1
+            c += 1

@@ -1,0 +1,56 @@
+"""Arrays and parameters of the default learning rule.
+
+Pieces of the weights lie in an array (see `_pieces`). Statistics of losses are kept on a binary tree of
+cells in heap order (1 is the root, 2i and 2i + 1 are the halves of i); `leaf[c]` is the node of the c-th cell
+of the line. Every end of a cell is an end of a piece.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+# Sums of the rule: count, mean and squared deviations of the losses paid (Welford's recurrence); the sums of
+# the regression in `look_factors`; rates and gaps of both learners; the speed of the drift; the terms of the
+# certificate; the stage of the range of the losses.
+(
+    TOLD, MEAN, SQUARES, PRODUCTS, OTHERS, SURPRISE, PAIRED, FAST_RATE, SAFE_RATE, FAST_GAPS, SAFE_GAPS,
+    SPEED, SOFT_MINIMUM, BOUND, SECOND, CLIPPED, STAGE,
+) = range(17)  # fmt: skip
+SUMS = 17
+KNOWN = 3.0  # stage in which the range of the losses is known
+FORGOTTEN = (TOLD, SQUARES, PRODUCTS, OTHERS, SURPRISE, PAIRED)
+
+# Rows of the tree: weighted looks and losses; number, sum, squares and last round of unweighted looks; mean
+# and variance of recent looks.
+WEIGHT, TOTAL, LOOKS, PLAIN, PLAIN_SQUARES, LAST, RECENT, RECENT_VARIANCE = range(8)
+TREE_ROWS = 8
+
+PLAYED, BY_FAST, BY_SAFE = range(3)  # rows of `asked`
+
+
+class State(NamedTuple):
+    """Arrays that a round changes (pieces, statistics of cells, sums), and the cells of the line."""
+
+    pieces: npt.NDArray[np.float64]
+    tree: npt.NDArray[np.float64]
+    sums: npt.NDArray[np.float64]
+    cell_edges: npt.NDArray[np.float64]
+    leaf: npt.NDArray[np.int64]
+
+
+class Config(NamedTuple):
+    """Parameters of the rule in one round."""
+
+    rate: float  # of the fast learner, if it is fixed; else 0
+    log_term: float  # else its rate is log_term / (range + gaps)
+    low: float  # inner range of the losses told before
+    high: float
+    explore: float  # implicit exploration of the fast learner: estimates divide by p + explore
+    coarse: float  # cells with a share above coarse · t^(-1/3) are refined before averaging; 0: no averaging
+    by_piece: bool  # the baseline uses statistics of pieces, not only of cells
+    shrink: float  # weight of the parent's estimate, in rounds
+    optimism: float  # standard deviations by which an unobserved place is lowered
+    doubt: float  # standard errors by which an observed place is lowered
+    whole: bool  # full information
+    budget: int  # maximal number of pieces
