@@ -1,4 +1,5 @@
 from .black_box import BlackBox as BlackBox
+from .branching import Branching as Branching
 from .dispatch import Dispatch as Dispatch
 from .greedy.independent_set import IndependentSet as IndependentSet
 from .greedy.knapsack import Knapsack as Knapsack

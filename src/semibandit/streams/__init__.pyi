@@ -7,6 +7,7 @@ from .jobs import dispatch as dispatch
 from .knapsack_files import read_knapsacks as read_knapsacks
 from .knapsack_instances import knapsack as knapsack
 from .point_sets import seeding as seeding
+from .programs import branching as branching
 from .rankings import rank_mix as rank_mix
 from .sales import posted_price as posted_price
 from .sales import second_price as second_price
