@@ -84,6 +84,7 @@ SMALL = {
     "clustering": {"rounds": 2, "per_class": 3}, "independent_set": {"rounds": 3, "vertices": 6},
     "rank_mix": {"rounds": 3, "documents": 9}, "dispatch": {"rounds": 3, "jobs": 5},
     "branching": {"rounds": 2, "size": 4}, "threshold": {"rounds": 3},
+    "path_tasks": {"rounds": 2, "size": 20},
     "max_cut": {"rounds": 3, "vertices": 5},
     "seeding": {"rounds": 3, "points": 9, "clusters": 2}, "digits_two_metrics": {"rounds": 2, "n_rows": 2},
 }  # fmt: skip

@@ -1,5 +1,6 @@
 from . import clustering as clustering
 from . import dispersion as dispersion
+from . import families as families
 from . import plots as plots
 from . import sklearn as sklearn
 from . import streams as streams

@@ -393,6 +393,20 @@ def branching(
     return Case(stream, f"{rounds} integer programs ({kind})", 5 / 6)
 
 
+def path_tasks(
+    kind: Annotated[str, _one_of("pruning", "boosting", help="Trees, or gradient boosting.")] = "pruning",
+    rounds: Rounds = 300,
+    data: Annotated[
+        str, _one_of("generated", "breast-cancer", "wine", "digits", help="Source of the tasks.")
+    ] = "generated",
+    size: Annotated[int, typer.Option(min=8, help="Rows to train on.")] = 100,
+    seed: Seed = 0,
+) -> Case:
+    """Pruning of decision trees by ccp_alpha, or stages of boosting, over many small tasks."""
+    stream = streams.path_tasks(kind, rounds, data=data, size=size, seed=seed)
+    return Case(stream, f"{rounds} tasks ({kind}, {data})", 0.0 if kind == "pruning" else 100.0)
+
+
 def concentrated(
     rounds: Rounds = 2000,
     width: Annotated[float, typer.Option(help="Width of the interval with all discontinuities.")] = 1e-6,
@@ -421,6 +435,7 @@ FAMILIES = (
     Family(threshold),
     Family(max_cut, {"vertices": 10}),
     Family(branching, {"size": 10}, "pyscipopt"),
+    Family(path_tasks, {"size": 20}, "sklearn"),
     Family(synthetic),
     Family(concentrated),
     Family(halving),

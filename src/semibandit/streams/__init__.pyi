@@ -15,4 +15,5 @@ from .step_functions import concentrated as concentrated
 from .step_functions import halving as halving
 from .step_functions import synthetic as synthetic
 from .stream import Stream as Stream
+from .tasks import path_tasks as path_tasks
 from .two_metrics import digits_two_metrics as digits_two_metrics
