@@ -10,6 +10,7 @@ import os
 import re
 import tempfile
 import warnings
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -72,7 +73,7 @@ EXAMPLES = {
     ("plots.fit", "result"): sb.fit([PROBLEM], n_jobs=1), "relevance": [0.0, 1.0, 3.0], "score": [0.2, 0.7],
     "if_flagged": [0.0, 1.0], "if_not": 0.5, "processing": [4, 2, 3], "due": [5, 9, 6],
     ("RankMix", "a"): [0.9, 0.5, 0.1], ("RankMix", "b"): [0.0, 0.5, 0.3],
-    ("MaxCut", "weights"): [[0, 1, 2], [1, 0, 1], [2, 1, 0]],
+    ("MaxCut", "weights"): [[0, 1, 2], [1, 0, 1], [2, 1, 0]], ("Branching", "model"): "one.lp",
 }  # fmt: skip
 
 # Arguments that keep a call small.
@@ -82,11 +83,13 @@ SMALL = {
     "play_many": {"seeds": 1, "n_jobs": 1}, "knapsack": {"rounds": 3, "n": 5},
     "clustering": {"rounds": 2, "per_class": 3}, "independent_set": {"rounds": 3, "vertices": 6},
     "rank_mix": {"rounds": 3, "documents": 9}, "dispatch": {"rounds": 3, "jobs": 5},
-    "threshold": {"rounds": 3}, "max_cut": {"rounds": 3, "vertices": 5},
+    "branching": {"rounds": 2, "size": 4}, "threshold": {"rounds": 3},
+    "path_tasks": {"rounds": 2, "size": 20},
+    "max_cut": {"rounds": 3, "vertices": 5},
     "seeding": {"rounds": 3, "points": 9, "clusters": 2}, "digits_two_metrics": {"rounds": 2, "n_rows": 2},
 }  # fmt: skip
 PROCESSES = ("n_jobs", "client")  # would start as many processes as asked for
-FILES = ("path", "where", "storage")  # may raise OSError
+FILES = ("path", "where", "storage", "model")  # may raise OSError
 CALLED = ("f", "make", "cost", "order", "run", "loss", "equal", "bound", "problems")  # raise what they like
 # Messages may use these words for an argument.
 OTHER_WORDS = (
@@ -96,7 +99,7 @@ OTHER_WORDS = (
 # Records that the package makes, protocols, and classes of `OBJECTS` that need a store.
 NOT_CALLED = (
     "Fit", "Trial", "Recommendation", "Dispersion", "DispersionFunction", "History", "Problem", "TreeCost",
-    "Client", "Study",
+    "Client", "Study", *(() if find_spec("pyscipopt") else ("branching",)),
 )  # fmt: skip
 
 
@@ -199,6 +202,7 @@ def consume(result):
 def test_any_argument_gives_a_result_or_a_clear_error(name, data, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "one.csv").write_text("x,label\n0,a\n1,a\n7,b\n8,b\n")
+    (tmp_path / "one.lp").write_text("minimize\n o: x\nsubject to\n c: x >= 1\nend\n")
     (tmp_path / "one.kp").write_text("2\n7\n\n6 5\n5 4\n")
     function = CALLABLES[name]()
     known = parameters(function)

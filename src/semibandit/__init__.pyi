@@ -1,10 +1,12 @@
 from . import clustering as clustering
 from . import dispersion as dispersion
+from . import families as families
 from . import plots as plots
 from . import sklearn as sklearn
 from . import streams as streams
 from . import testing as testing
 from .families import BlackBox as BlackBox
+from .families import Branching as Branching
 from .families import Dispatch as Dispatch
 from .families import Explicit as Explicit
 from .families import IndependentSet as IndependentSet

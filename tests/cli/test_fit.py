@@ -1,5 +1,6 @@
 """`semibandit fit` on streams and on files."""
 
+
 import pytest
 from typer.testing import CliRunner
 

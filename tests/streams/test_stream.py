@@ -17,6 +17,7 @@ STREAMS = {
     "rank_mix": lambda seed: sb.streams.rank_mix(rounds=3, documents=12, k=3, seed=seed),
     "dispatch": lambda seed: sb.streams.dispatch(rounds=3, jobs=9, seed=seed),
     "threshold": lambda seed: sb.streams.threshold(rounds=3, seed=seed),
+    "path_tasks": lambda seed: sb.streams.path_tasks(rounds=3, size=20, seed=seed),
     "seeding": lambda seed: sb.streams.seeding(rounds=3, seed=seed),
     "posted_price": lambda seed: sb.streams.posted_price(rounds=3, seed=seed),
     "second_price": lambda seed: sb.streams.second_price(rounds=3, seed=seed),

@@ -54,6 +54,7 @@ class Family:
 
     make: Callable[..., Case]
     small: Mapping[str, Any] = field(default_factory=dict)
+    needs: str = ""  # an optional package
 
     @property
     def name(self) -> str:
@@ -380,6 +381,32 @@ def max_cut(
     return Case(stream, f"{rounds} graphs with {vertices} vertices ({kind})", 0.0)
 
 
+def branching(
+    kind: Annotated[str, _one_of("auction", "set-cover", "facility", help="Kind of programs.")] = "auction",
+    rounds: Rounds = 100,
+    size: Annotated[int, typer.Option(min=3, help="Goods, elements or customers.")] = 30,
+    node_limit: Annotated[int, typer.Option(min=1, help="Nodes after which a search stops.")] = 100,
+    seed: Seed = 0,
+) -> Case:
+    """Branch and bound in SCIP, on the variable with the largest ρ·smaller + (1 - ρ)·larger gain."""
+    stream = streams.branching(kind, rounds, size=size, node_limit=node_limit, seed=seed)
+    return Case(stream, f"{rounds} integer programs ({kind})", 5 / 6)
+
+
+def path_tasks(
+    kind: Annotated[str, _one_of("pruning", "boosting", help="Trees, or gradient boosting.")] = "pruning",
+    rounds: Rounds = 300,
+    data: Annotated[
+        str, _one_of("generated", "breast-cancer", "wine", "digits", help="Source of the tasks.")
+    ] = "generated",
+    size: Annotated[int, typer.Option(min=8, help="Rows to train on.")] = 100,
+    seed: Seed = 0,
+) -> Case:
+    """Pruning of decision trees by ccp_alpha, or stages of boosting, over many small tasks."""
+    stream = streams.path_tasks(kind, rounds, data=data, size=size, seed=seed)
+    return Case(stream, f"{rounds} tasks ({kind}, {data})", 0.0 if kind == "pruning" else 100.0)
+
+
 def concentrated(
     rounds: Rounds = 2000,
     width: Annotated[float, typer.Option(help="Width of the interval with all discontinuities.")] = 1e-6,
@@ -407,6 +434,8 @@ FAMILIES = (
     Family(dispatch, {"jobs": 8}),
     Family(threshold),
     Family(max_cut, {"vertices": 10}),
+    Family(branching, {"size": 10}, "pyscipopt"),
+    Family(path_tasks, {"size": 20}, "sklearn"),
     Family(synthetic),
     Family(concentrated),
     Family(halving),

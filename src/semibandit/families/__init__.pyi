@@ -1,10 +1,12 @@
 from .black_box import BlackBox as BlackBox
+from .branching import Branching as Branching
 from .dispatch import Dispatch as Dispatch
 from .greedy.independent_set import IndependentSet as IndependentSet
 from .greedy.knapsack import Knapsack as Knapsack
 from .linkage.linkage import Linkage as Linkage
 from .linkage.metric import MetricLinkage as MetricLinkage
 from .max_cut import MaxCut as MaxCut
+from .paths import path as path
 from .problem import Explicit as Explicit
 from .problem import Problem as Problem
 from .rank_mix import RankMix as RankMix

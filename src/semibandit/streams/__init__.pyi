@@ -7,6 +7,7 @@ from .jobs import dispatch as dispatch
 from .knapsack_files import read_knapsacks as read_knapsacks
 from .knapsack_instances import knapsack as knapsack
 from .point_sets import seeding as seeding
+from .programs import branching as branching
 from .rankings import rank_mix as rank_mix
 from .sales import posted_price as posted_price
 from .sales import second_price as second_price
@@ -14,4 +15,5 @@ from .step_functions import concentrated as concentrated
 from .step_functions import halving as halving
 from .step_functions import synthetic as synthetic
 from .stream import Stream as Stream
+from .tasks import path_tasks as path_tasks
 from .two_metrics import digits_two_metrics as digits_two_metrics
