@@ -6,6 +6,7 @@ import os
 import socket
 import sqlite3
 import time
+import urllib.parse
 
 import msgspec
 import pytest
@@ -105,7 +106,7 @@ BAD = [
     ("POST", "/api/studies/1/ask", {"probes": -1}, 400, "probes must be at least 0"),
     ("POST", "/api/studies/1/ask", {"probes": 10**9}, 400, "probes must be at most 1000"),
     ("POST", "/api/studies/99/ask", {}, 404, "no study with the number 99"),
-    ("POST", "/api/studies/x/ask", {}, 404, "no study with the number x"),
+    ("POST", "/api/studies/x/ask", {}, 404, "there is no study 'x'"),
     ("POST", "/api/studies/1/tell", {"trial": 99, "seen": 0.5}, 400, "trial 99 is unknown"),
     ("POST", "/api/studies/1/tell", {"trial": -1}, 400, "trial must be at least 0"),
     ("POST", "/api/studies/1/tell", {"trial": 0, "seen": 1e200}, 400, ""),
@@ -313,6 +314,39 @@ def test_studies_are_renamed_archived_and_deleted(server, storage):
     assert send(server, "POST", "/api/studies/1/delete", {"name": "wrong"})[0] == 400
     assert send(server, "POST", "/api/studies/1/delete", {"name": "new"}) == (200, True)
     assert send(server, "GET", "/api/studies/1")[0] == 404
+
+
+def test_a_study_is_found_by_its_name(server, storage):
+    sb.Study(storage, "näme & 100 %", space=SPACE, seed=1)
+    path = "/api/studies/" + urllib.parse.quote("näme & 100 %")
+    assert send(server, "GET", path)[1]["id"] == 2
+    assert send(server, "POST", f"{path}/ask", {})[0] == 200
+    assert send(server, "POST", f"{path}/delete", {"name": "näme & 100 %"}) == (200, True)
+    status, answer = send(server, "GET", path)
+    assert (status, "there is no study" in answer["error"]) == (404, True)
+
+
+def test_an_exported_study_is_imported_to_the_bit(server, study, tmp_path):
+    for _ in range(30):
+        study.tell(study.ask(), 0.5)
+    status, lines = send(server, "GET", "/api/studies/knob/export")
+    assert status == 200
+    other = open_store(f"sqlite:///{tmp_path}/other.db")
+    other.load("copy", iter(lines.decode().splitlines()))
+    with sb.Study(f"sqlite:///{tmp_path}/other.db", "copy") as copy:
+        assert bits(copy.learner) == bits(study.learner)
+
+
+def test_a_study_deleted_over_http_gives_its_space_back(server, storage, study, tmp_path):
+    path = tmp_path / "studies.db"
+    before = path.stat().st_size
+    other = sb.Study(storage, "large", space=SPACE, seed=1)
+    for _ in range(200):
+        other.tell(other.ask(info={"text": "x" * 500}), 0.5)
+    assert path.stat().st_size + (tmp_path / "studies.db-wal").stat().st_size > before + 100_000
+    assert send(server, "POST", "/api/studies/large/delete", {"name": "large"}) == (200, True)
+    assert path.stat().st_size + (tmp_path / "studies.db-wal").stat().st_size < before + 50_000
+    assert send(server, "POST", "/api/studies/knob/ask", {})[0] == 200
 
 
 def test_metrics_count_requests_and_studies(server, study):

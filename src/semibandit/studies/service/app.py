@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from semibandit.studies.study import Study
 with needed("the service", "serve"):
     from starlette.applications import Starlette
     from starlette.requests import Request
-    from starlette.responses import Response
+    from starlette.responses import Response, StreamingResponse
     from starlette.routing import Route
 
 __all__ = ["ENDPOINTS", "make_app"]
@@ -88,7 +88,7 @@ def changing(kind: type[Any]) -> Handler:
 
     async def handler(request: Request) -> Response:
         change = _decode(await auth.read_body(request), kind)
-        return _json(await asyncio.to_thread(_registry(request).change, _study_number(request), change))
+        return _json(await asyncio.to_thread(_registry(request).change, await _study_number(request), change))
 
     return handler
 
@@ -101,6 +101,20 @@ def reading(read: Callable[[Study, Request], Any]) -> Handler:
         return Response(answer, media_type=api.BYTES) if isinstance(answer, bytes) else _json(answer)
 
     return handler
+
+
+async def export(request: Request) -> Response:
+    """Stream the log as lines of JSON, from which `semibandit study import` makes the study."""
+    study = (await _worker(request)).study
+
+    def lines() -> Iterator[str]:
+        since = 1
+        while rows := study.events(since, api.MAX_ROWS):
+            yield "".join(f"{line}\n" for _, line in rows)
+            since = rows[-1][0] + 1
+
+    headers = {"Content-Disposition": f'attachment; filename="study-{study.id}.jsonl"'}
+    return StreamingResponse(lines(), headers=headers, media_type="application/x-ndjson")
 
 
 def _rows(request: Request) -> tuple[int, int]:
@@ -163,12 +177,13 @@ ENDPOINTS: list[tuple[Endpoint, Handler]] = [
     ),
     _reading(
         "/rounds", "Return finished rounds.", list[StudyRound],
-        lambda study, request: study.history(*_rows(request)), "since", "limit",
+        lambda study, request: study.history(*_rows(request)).data, "since", "limit",
     ),
     _reading(
         "/log", "Return events.", list[tuple[int, str]],
         lambda study, request: study.events(*_rows(request)), "since", "limit",
     ),
+    (Endpoint("GET", f"{_STUDY}/export", "Return all events, one on each line."), export),
     _reading(
         "/summary", "Return the summary, now or at an event.", StudySummary,
         lambda study, request: study.summary(_number(request, "event")), "event",
@@ -244,14 +259,18 @@ def _registry(request: Request) -> StudyRegistry:
 
 
 async def _worker(request: Request) -> StudyWorker:
-    return await _worker_of(_registry(request), _study_number(request))
+    return await _worker_of(_registry(request), await _study_number(request))
 
 
-def _study_number(request: Request) -> int:
+async def _study_number(request: Request) -> int:
+    """Return the number of the study that a path names by its number or its name."""
     text: str = request.path_params["id"]
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise UnknownStudyError(f"there is no study with the number {text}")
-    return int(text)
+    if text.isascii() and text.isdigit() and len(text) < 10:
+        return int(text)
+    number = await asyncio.to_thread(_registry(request).store.find, text)
+    if number is None:
+        raise UnknownStudyError(f"there is no study {text!r}")
+    return number
 
 
 async def _worker_of(registry: StudyRegistry, number: int) -> StudyWorker:
