@@ -217,7 +217,7 @@ def test_a_token_is_needed_for_everything(serve, study, storage):
     assert b"<form" in send(server, "GET", "/login")[1]
     form = {"Content_Type": "application/x-www-form-urlencoded"}
     connection = http.client.HTTPConnection("127.0.0.1", server.port)
-    for body, where in ((b"token=wrong", "/login?wrong"), (f"token={token}".encode(), "/")):
+    for body, where in ((b"token=wrong", "/login?wrong&next=/"), (f"token={token}".encode(), "/")):
         connection.request("POST", "/login", body, {"Content-Type": form["Content_Type"]})
         answer = connection.getresponse()
         answer.read()
@@ -453,6 +453,54 @@ def test_an_overloaded_study_answers_503(server, monkeypatch):
     status, answer = send(server, "POST", "/api/studies/1/ask", {})
     assert status == 503
     assert "are waiting" in answer["error"]
+
+
+def test_half_sent_requests_are_closed(serve, storage, study, monkeypatch):
+    monkeypatch.setattr("semibandit.studies.service.server._PATIENCE", 0.5)
+    server = serve(storage)
+    whole = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    for first in (b"", b"GET /healthz HT", whole + b"GET /hea"):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=30) as half:
+            half.sendall(first)
+            start, received = time.monotonic(), b""
+            while data := half.recv(10_000):
+                received += data
+            assert received.count(b"200 OK") == first.count(b"localhost")
+            assert 0.3 < time.monotonic() - start < 20
+    assert send(server, "GET", "/healthz") == (200, "ok")
+
+
+def test_login_leads_back_behind_a_proxy(serve, storage, study):
+    server = serve(storage, "t" * 16, root_path="/tuning")
+    connection = http.client.HTTPConnection("127.0.0.1", server.port)
+
+    def answer(method, path, body=None, **headers):
+        connection.request(method, path, body, {name.replace("_", "-"): v for name, v in headers.items()})
+        got = connection.getresponse()
+        return got.status, got.getheader("location"), got.read().decode(), got.getheader("set-cookie")
+
+    form = {"Content_Type": "application/x-www-form-urlencoded"}
+    status, place, _, _ = answer("GET", "/tuning/studies/1", Accept="text/html")
+    assert (status, place) == (303, "/tuning/login?next=/studies/1")
+    assert 'value="/studies/1"' in answer("GET", place)[2]
+    _, place, _, _ = answer("POST", "/tuning/login", "token=wrong&next=%2Fstudies%2F1", **form)
+    assert place == "/tuning/login?wrong&next=/studies/1"
+    assert "This token is not known" in answer("GET", place)[2]
+    _, place, _, cookie = answer("POST", "/login", f"token={'t' * 16}&next=%2Fstudies%2F1", **form)
+    assert place == "/tuning/studies/1"
+    assert "Path=/tuning" in cookie
+    for bad in ("//evil.org", "https://evil.org", "/\\evil.org", '/"><script>'):
+        body = urllib.parse.urlencode({"token": "t" * 16, "next": bad})
+        assert answer("POST", "/login", body, **form)[1] == "/tuning/"
+        assert bad not in answer("GET", "/login?" + urllib.parse.urlencode({"next": bad}))[2]
+
+
+@pytest.mark.parametrize("path", ["tuning", "//x", "/a b", "/<"])
+def test_a_bad_root_path_is_refused(storage, path):
+    from semibandit.studies.service import make_app
+
+    with pytest.raises(ValueError, match="root_path must be a path"):
+        make_app(storage, root_path=path)
 
 
 def test_probes_need_no_token(serve, storage, study):

@@ -199,7 +199,7 @@ ENDPOINTS: list[tuple[Endpoint, Handler]] = [
 ]  # fmt: skip
 
 
-def make_app(storage: str, token: str | Path | None = None, log: str = "none") -> Any:
+def make_app(storage: str, token: str | Path | None = None, log: str = "none", root_path: str = "") -> Any:
     """Return the service as an ASGI application.
 
     Parameters
@@ -211,7 +211,10 @@ def make_app(storage: str, token: str | Path | None = None, log: str = "none") -
         it only this machine is served.
     log
         "text" or "json" writes a line for each request to the standard error, "none" does not.
+    root_path
+        Path under which a proxy shows the service, whether or not it removes it from requests.
     """
+    prefix = auth.checked_prefix(root_path)
     document = msgspec.json.encode(api.document([point for point, _ in ENDPOINTS], __version__))
 
     async def openapi(request: Request) -> Response:
@@ -231,7 +234,7 @@ def make_app(storage: str, token: str | Path | None = None, log: str = "none") -
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     app.state.monitor = Monitor(log)
     tokens = None if token is None else auth.Tokens(token)
-    return app.state.monitor.around(auth.Auth(app, tokens))
+    return auth.Prefix(app.state.monitor.around(auth.Auth(app, tokens)), prefix)
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -61,11 +61,11 @@ async function get(path) {
 async function showList() {
   try {
     const search = $("search").value;
-    const studies = await get("/api/studies?limit=200&search=" + encodeURIComponent(search));
+    const studies = await get("api/studies?limit=200&search=" + encodeURIComponent(search));
     const labels = [...document.querySelectorAll("#studies thead th")].map((th) => th.textContent);
     fill($("studies").tBodies[0], studies.map((study) => {
       const name = element("th", undefined, { scope: "row" });
-      name.append(element("a", study.name, { href: "/studies/" + study.id }));
+      name.append(element("a", study.name, { href: "studies/" + study.id }));
       const values = Object.entries(study.values ?? {}).map(([name, value]) => name + " = " + number(value));
       const cells = [
         study.told.toLocaleString("en"), study.failed.toLocaleString("en"), number(study.mean, 4),
@@ -86,7 +86,7 @@ async function showList() {
 // -- a study ----------------------------------------------------------------------------------------
 
 const id = location.pathname.split("/").pop();
-const api = "/api/studies/" + id;
+const api = "../api/studies/" + id;
 let view = null; // state of the study, last answer of the service
 let saved = []; // saved summaries, oldest first
 let recent = []; // last rounds
