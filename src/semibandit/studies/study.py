@@ -267,9 +267,14 @@ class Study:
         """Renew the lease of a pending trial for `lease` seconds from now."""
         self.do(Renew(*_identity(trial), _seconds(lease)))
 
-    def change(self, *, lease: float | None = None, note: str | None = None) -> None:
-        """Change the default lease of all workers (`math.inf`: none expires), or the note of the page."""
-        self.do(Change(_seconds(lease), note))
+    def change(
+        self, *, lease: float | None = None, note: str | None = None, paused: bool | None = None
+    ) -> None:
+        """Change the default lease of all workers (`math.inf`: none expires), or the note of the page.
+
+        While a study is paused, it takes feedback, and `ask` raises PausedError.
+        """
+        self.do(Change(_seconds(lease), note, paused))
 
     def prune(self) -> int:
         """Forget overdue trials now; return their number."""

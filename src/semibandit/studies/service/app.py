@@ -17,7 +17,7 @@ from semibandit.studies.api import Endpoint
 from semibandit.studies.listing import StudyEntry
 from semibandit.studies.log import operations
 from semibandit.studies.log.history import StudyRound
-from semibandit.studies.log.operations import ForgottenError, Operation
+from semibandit.studies.log.operations import ForgottenError, Operation, PausedError
 from semibandit.studies.log.stores import DamagedStudyError, UnknownStudyError
 from semibandit.studies.log.summary import StudySummary
 from semibandit.studies.service import auth, page
@@ -130,8 +130,8 @@ def _limit(request: Request, default: int) -> int:
 
 _STUDY = "/api/studies/{id}"
 _STATUS: dict[type, int] = {
-    UnknownStudyError: 404, ForgottenError: 409, DamagedStudyError: 500, ValueError: 400, TypeError: 400,
-    OSError: 503,
+    UnknownStudyError: 404, ForgottenError: 409, PausedError: 423, DamagedStudyError: 500, ValueError: 400,
+    TypeError: 400, OSError: 503,
 }  # fmt: skip
 
 
@@ -165,7 +165,7 @@ ENDPOINTS: list[tuple[Endpoint, Handler]] = [
     _operation("Let the next ask play these values.", operations.Enqueue),
     _operation("Give up a trial.", operations.Forget),
     _operation("Renew the lease of a trial.", operations.Renew),
-    _operation("Change the default lease or the note.", operations.Change),
+    _operation("Change the default lease or the note; pause the study, or let it go on.", operations.Change),
     _operation("Forget overdue trials.", operations.Prune),
     _operation("Extend a race.", operations.Extend),
     _change("rename", "Give a study another name.", api.Rename),
