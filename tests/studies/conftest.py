@@ -71,16 +71,12 @@ def storage(request, tmp_path):
 class Server:
     """A service in a thread of this process."""
 
-    def __init__(self, storage, token=None, log="none"):
-        import uvicorn
-
+    def __init__(self, storage, token=None, log="none", root_path=""):
         from semibandit.studies.service import make_app
+        from semibandit.studies.service.server import make_server
 
-        config = uvicorn.Config(
-            make_app(storage, token, log), port=0, log_level="warning", timeout_graceful_shutdown=1, ws="none"
-        )
-        self._socket = config.bind_socket()
-        self._server = uvicorn.Server(config)
+        self._server, self._socket = make_server(make_app(storage, token, log, root_path), "127.0.0.1", 0)
+        self._server.config.timeout_graceful_shutdown = 1
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],))
         self._thread.start()
         self.port = self._socket.getsockname()[1]
@@ -100,8 +96,8 @@ def serve():
     """Start services; they end with the test."""
     servers = []
 
-    def start(storage, token=None, log="none"):
-        servers.append(Server(storage, token, log))
+    def start(storage, *args, **options):
+        servers.append(Server(storage, *args, **options))
         return servers[-1]
 
     yield start

@@ -376,6 +376,32 @@ def test_history_has_losses_widths_and_info(quick):
     assert (counts.told, counts.n_defaults, counts.defaults) == (6, 5, pytest.approx(3.0))
 
 
+@pytest.mark.parametrize("other", [sb.Interval(-1, 2), sb.Interval(0.2, 0.6), sb.Interval(0.5, 3)])
+def test_a_study_on_another_interval_begins_with_what_was_learned(quick, other):
+    play(quick, 150, 0)
+    prior = quick.prior_for(other, trust=0.75)
+    assert prior.values.min() > 0
+    assert prior.domain == ((other.lo, other.hi),)
+    lo, hi = max(other.lo, 0.0), min(other.hi, 1.0)
+    edges = np.linspace(lo, hi, 9)
+    ours, given = quick.density().between(edges), prior.between(edges)
+    uniform = 0.25 * np.diff(edges) / (other.hi - other.lo)
+    cell = (other.hi - other.lo) / 256 * quick.density().values.max()
+    assert np.allclose(given - uniform, 0.75 * ours / ours.sum(), atol=2 * cell / ours.sum())
+    with sb.Study(quick.storage, "moved", space=other, seed=0, prior=prior) as moved:
+        assert np.allclose(moved.density().between(edges), given, atol=0.02)
+        play_on = moved.ask()
+        assert other.lo <= play_on.rho <= other.hi
+
+
+def test_a_prior_needs_intervals(quick, tmp_path):
+    knobs = sb.Knobs(a=sb.Real(0, 1), b=sb.Real(0, 1))
+    with pytest.raises(TypeError, match="must be an Interval"):
+        quick.prior_for(knobs)
+    disjoint = quick.prior_for(sb.Interval(5, 6))
+    assert np.allclose(disjoint.values, 1.0)
+
+
 # -- threads, forks, pickles -------------------------------------------------------------------------
 
 

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from semibandit._extras import needed
 from semibandit.cli.study import Storage
 
 
@@ -23,24 +22,21 @@ def serve(
         ),
     ] = None,
     log: Annotated[str, typer.Option(help="Write a line for each request: text, json or none.")] = "none",
+    root_path: Annotated[
+        str, typer.Option(help="Path under which a proxy shows the service, such as /tuning.")
+    ] = "",
 ) -> None:
     """Serve the studies of a store over HTTP, with a live page."""
     from semibandit.studies.service.auth import is_loopback
 
     if token_file is None and not is_loopback(host):
         raise ValueError(f"listening on {host}, which other machines can reach, needs a --token-file")
-    with needed("the service", "serve"):
-        import uvicorn
     from semibandit.studies.log.stores import open_store, public
     from semibandit.studies.service import make_app
+    from semibandit.studies.service.server import make_server
 
     open_store(storage).close()  # errors of the store appear before the service starts
-    config = uvicorn.Config(
-        make_app(storage, token_file, log), host=host, port=port, log_level="warning", access_log=False,
-        timeout_graceful_shutdown=3, lifespan="on", server_header=False, ws="none",
-    )  # fmt: skip
-    sock = config.bind_socket()
-    sock.listen(config.backlog)  # whoever reads the address below can connect
+    server, sock = make_server(make_app(storage, token_file, log, root_path), host, port)
     name = f"[{host}]" if ":" in host else host
     print(f"semibandit serves {public(storage)} at http://{name}:{sock.getsockname()[1]}", flush=True)
-    uvicorn.Server(config).run(sockets=[sock])
+    server.run(sockets=[sock])

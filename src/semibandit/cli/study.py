@@ -95,9 +95,6 @@ def export(
     """Write the rounds or the events of a study to the standard output."""
     import msgspec
 
-    from semibandit.spaces import values_of
-    from semibandit.studies.settings import read_space
-
     if as_csv + as_json + log != 1:
         raise ValueError("choose one of --csv, --json and --log")
     if log:
@@ -105,25 +102,15 @@ def export(
             sys.stdout.writelines(f"{line}\n" for _, line in study.events())
         return
     with _open(storage, name) as study:
-        rounds, names = study.history(), read_space(study.settings.space).names
+        rounds = study.history()
     if as_json:
         for record in rounds:
             sys.stdout.write(msgspec.json.encode(record).decode() + "\n")
         return
-    before, knobs = ("event", "trial", "at", "seconds", "worker"), names or ("rho", "alpha")
-    after = ("loss", "width", "probability", "failure")
-    extra = sorted({key for record in rounds for key in record.info or {}})
+    table = rounds.columns()
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow([*before, *knobs, *after, *extra])
-    for record in rounds:
-        row, info = msgspec.structs.asdict(record), record.info or {}
-        groups = (
-            (row, before),
-            (values_of(names, record.rho, record.alpha), knobs),
-            (row, after),
-            (info, extra),
-        )
-        writer.writerow([values.get(column) for values, columns in groups for column in columns])
+    writer.writerow(table)
+    writer.writerows(zip(*table.values(), strict=True))
 
 
 @app.command("import")

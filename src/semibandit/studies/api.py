@@ -32,6 +32,10 @@ __all__ = [
 BYTES = "application/octet-stream"
 _TEXTS = ("search", "archived")  # in a query; the others are numbers
 MAX_ROWS = 10_000  # rounds or events in one answer
+_STUDY = {
+    "name": "id", "in": "path", "required": True, "schema": {"type": "string"},
+    "description": "Number of the study; or its name, if that is not a number and has no slash.",
+}  # fmt: skip
 
 
 class Begin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -133,10 +137,10 @@ def document(endpoints: list[Endpoint], version: str) -> dict[str, Any]:
     answers, requests = contents[1 : len(endpoints) + 1], contents[len(endpoints) + 1 :]
     paths: dict[str, Any] = {}
     for point, answer, request in zip(endpoints, answers, requests, strict=True):
-        parameters = [_parameter("id", "path")] if "{id}" in point.path else []
+        parameters = [_STUDY] if "{id}" in point.path else []
         operation: dict[str, Any] = {
             "summary": point.summary,
-            "parameters": parameters + [_parameter(name, "query") for name in point.query],
+            "parameters": parameters + [_parameter(name) for name in point.query],
             "responses": {
                 "200": {"description": "done", "content": answer if point.gives else {BYTES: {}}},
                 "4XX": {"description": "refused", "content": contents[0]},
@@ -157,6 +161,6 @@ def document(endpoints: list[Endpoint], version: str) -> dict[str, Any]:
     }
 
 
-def _parameter(name: str, where: str) -> dict[str, Any]:
+def _parameter(name: str) -> dict[str, Any]:
     schema = {"type": "string"} if name in _TEXTS else {"type": "integer", "minimum": 1}
-    return {"name": name, "in": where, "required": where == "path", "schema": schema}
+    return {"name": name, "in": "query", "required": False, "schema": schema}

@@ -19,7 +19,7 @@ from semibandit.learners import Recommendation, Trial
 from semibandit.spaces import Space
 from semibandit.studies import api
 from semibandit.studies.listing import StudyEntry
-from semibandit.studies.log.operations import ForgottenError, Operation, check_text
+from semibandit.studies.log.operations import ForgottenError, Operation, PausedError, check_text
 from semibandit.studies.log.replica import Replica
 from semibandit.studies.log.stores import UnknownStudyError, public
 from semibandit.studies.log.summary import StudySummary
@@ -38,6 +38,7 @@ _ERRORS = {
     403: PermissionError,
     404: UnknownStudyError,
     409: ForgottenError,
+    423: PausedError,
 }
 
 

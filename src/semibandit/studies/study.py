@@ -10,15 +10,16 @@ from itertools import islice
 from typing import Any, Protocol, Self, TypeVar
 
 import msgspec
+import numpy as np
 
 from semibandit import _validate
 from semibandit.functions import PiecewiseConstant
 from semibandit.learners import Learner, Recommendation, Trial
 from semibandit.learners.certificates import Certificate
-from semibandit.spaces import Space
+from semibandit.spaces import Interval, Space
 from semibandit.studies.log import events
 from semibandit.studies.log.events import Asked, Event, Failed, Forgotten, Info, Told
-from semibandit.studies.log.history import AskedEarlierError, StudyRound, rounds
+from semibandit.studies.log.history import AskedEarlierError, StudyRounds, rounds
 from semibandit.studies.log.local import LocalBackend
 from semibandit.studies.log.operations import (
     FOREVER,
@@ -34,13 +35,14 @@ from semibandit.studies.log.operations import (
 from semibandit.studies.log.replica import Replica
 from semibandit.studies.log.stores import DamagedStudyError, public
 from semibandit.studies.log.summary import StudySummary
-from semibandit.studies.settings import StudySettings, check_name
+from semibandit.studies.settings import StudySettings, check_name, read_space
 
 __all__ = ["Backend", "Study"]
 
 T = TypeVar("T")
 
 _CHUNK = 10_000  # events that are read at once
+_CELLS = 256  # of a prior
 _LOOK_BACK = 1000  # events before the first round of a history in which to search for its ask
 
 
@@ -265,9 +267,14 @@ class Study:
         """Renew the lease of a pending trial for `lease` seconds from now."""
         self.do(Renew(*_identity(trial), _seconds(lease)))
 
-    def change(self, *, lease: float | None = None, note: str | None = None) -> None:
-        """Change the default lease of all workers (`math.inf`: none expires), or the note of the page."""
-        self.do(Change(_seconds(lease), note))
+    def change(
+        self, *, lease: float | None = None, note: str | None = None, paused: bool | None = None
+    ) -> None:
+        """Change the default lease of all workers (`math.inf`: none expires), or the note of the page.
+
+        While a study is paused, it takes feedback, and `ask` raises PausedError.
+        """
+        self.do(Change(_seconds(lease), note, paused))
 
     def prune(self) -> int:
         """Forget overdue trials now; return their number."""
@@ -325,6 +332,30 @@ class Study:
         """Return the learner's bound on its expected regret."""
         return self.learner.certificate()
 
+    def prior_for(self, space: Interval, trust: float = 0.5) -> PiecewiseConstant:
+        """Return what was learned as a prior on another interval, wider, narrower or shifted.
+
+        It begins a new study: `Study(storage, name, space=space, prior=old.prior_for(space))`. It is a
+        mixture of our density, where the intervals overlap, and the uniform density.
+
+        Parameters
+        ----------
+        space
+            The other interval. Spaces of several knobs have no prior.
+        trust
+            Share of our density in the mixture, below 1.
+        """
+        for each in (self.learner.space, space):
+            if not isinstance(each, Interval):
+                raise TypeError(f"space must be an Interval, and that of this study, got {each!r}")
+        trust = _validate.number("trust", trust, low=0.0, high=math.nextafter(1.0, 0.0))
+        edges = np.linspace(*space.line.ends, _CELLS + 1)
+        masses = self.density().between(edges)
+        total = float(masses.sum())
+        share = masses / total if total > 0.0 else np.full(_CELLS, 1.0 / _CELLS)
+        mixed = trust * share + (1.0 - trust) / _CELLS
+        return PiecewiseConstant(edges, mixed / np.diff(edges))
+
     def summary(self, event: int | None = None) -> StudySummary:
         """Return counters, recommendation and density of the study as it is, or was after an event."""
         return self._backend.inspect(Replica.summary, _event(event))
@@ -367,8 +398,10 @@ class Study:
             except msgspec.DecodeError as error:
                 raise DamagedStudyError(f"{self!r}: event {number} is damaged ({error})") from None
 
-    def history(self, since: int = 1, limit: int | None = None) -> list[StudyRound]:
+    def history(self, since: int = 1, limit: int | None = None) -> StudyRounds:
         """Return the rounds that ended with event `since` or later, in that order; at most `limit`.
+
+        A list with the methods `to_pandas` and `to_polars`, with a column for each knob.
 
         O(events since), and those before in which these rounds were asked.
         """
@@ -377,7 +410,8 @@ class Study:
         while True:
             start = max(1, since - back)
             try:
-                return list(islice(rounds(self._decoded(start), since), limit))
+                names = read_space(self.settings.space).names
+                return StudyRounds(islice(rounds(self._decoded(start), since), limit), names)
             except AskedEarlierError as error:
                 if start == 1:
                     raise DamagedStudyError(f"{self!r}: {error}") from None

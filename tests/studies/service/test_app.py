@@ -6,6 +6,7 @@ import os
 import socket
 import sqlite3
 import time
+import urllib.parse
 
 import msgspec
 import pytest
@@ -105,7 +106,7 @@ BAD = [
     ("POST", "/api/studies/1/ask", {"probes": -1}, 400, "probes must be at least 0"),
     ("POST", "/api/studies/1/ask", {"probes": 10**9}, 400, "probes must be at most 1000"),
     ("POST", "/api/studies/99/ask", {}, 404, "no study with the number 99"),
-    ("POST", "/api/studies/x/ask", {}, 404, "no study with the number x"),
+    ("POST", "/api/studies/x/ask", {}, 404, "there is no study 'x'"),
     ("POST", "/api/studies/1/tell", {"trial": 99, "seen": 0.5}, 400, "trial 99 is unknown"),
     ("POST", "/api/studies/1/tell", {"trial": -1}, 400, "trial must be at least 0"),
     ("POST", "/api/studies/1/tell", {"trial": 0, "seen": 1e200}, 400, ""),
@@ -216,7 +217,7 @@ def test_a_token_is_needed_for_everything(serve, study, storage):
     assert b"<form" in send(server, "GET", "/login")[1]
     form = {"Content_Type": "application/x-www-form-urlencoded"}
     connection = http.client.HTTPConnection("127.0.0.1", server.port)
-    for body, where in ((b"token=wrong", "/login?wrong"), (f"token={token}".encode(), "/")):
+    for body, where in ((b"token=wrong", "/login?wrong&next=/"), (f"token={token}".encode(), "/")):
         connection.request("POST", "/login", body, {"Content-Type": form["Content_Type"]})
         answer = connection.getresponse()
         answer.read()
@@ -313,6 +314,39 @@ def test_studies_are_renamed_archived_and_deleted(server, storage):
     assert send(server, "POST", "/api/studies/1/delete", {"name": "wrong"})[0] == 400
     assert send(server, "POST", "/api/studies/1/delete", {"name": "new"}) == (200, True)
     assert send(server, "GET", "/api/studies/1")[0] == 404
+
+
+def test_a_study_is_found_by_its_name(server, storage):
+    sb.Study(storage, "näme & 100 %", space=SPACE, seed=1)
+    path = "/api/studies/" + urllib.parse.quote("näme & 100 %")
+    assert send(server, "GET", path)[1]["id"] == 2
+    assert send(server, "POST", f"{path}/ask", {})[0] == 200
+    assert send(server, "POST", f"{path}/delete", {"name": "näme & 100 %"}) == (200, True)
+    status, answer = send(server, "GET", path)
+    assert (status, "there is no study" in answer["error"]) == (404, True)
+
+
+def test_an_exported_study_is_imported_to_the_bit(server, study, tmp_path):
+    for _ in range(30):
+        study.tell(study.ask(), 0.5)
+    status, lines = send(server, "GET", "/api/studies/knob/export")
+    assert status == 200
+    other = open_store(f"sqlite:///{tmp_path}/other.db")
+    other.load("copy", iter(lines.decode().splitlines()))
+    with sb.Study(f"sqlite:///{tmp_path}/other.db", "copy") as copy:
+        assert bits(copy.learner) == bits(study.learner)
+
+
+def test_a_study_deleted_over_http_gives_its_space_back(server, storage, study, tmp_path):
+    path = tmp_path / "studies.db"
+    before = path.stat().st_size
+    other = sb.Study(storage, "large", space=SPACE, seed=1)
+    for _ in range(200):
+        other.tell(other.ask(info={"text": "x" * 500}), 0.5)
+    assert path.stat().st_size + (tmp_path / "studies.db-wal").stat().st_size > before + 100_000
+    assert send(server, "POST", "/api/studies/large/delete", {"name": "large"}) == (200, True)
+    assert path.stat().st_size + (tmp_path / "studies.db-wal").stat().st_size < before + 50_000
+    assert send(server, "POST", "/api/studies/knob/ask", {})[0] == 200
 
 
 def test_metrics_count_requests_and_studies(server, study):
@@ -419,6 +453,54 @@ def test_an_overloaded_study_answers_503(server, monkeypatch):
     status, answer = send(server, "POST", "/api/studies/1/ask", {})
     assert status == 503
     assert "are waiting" in answer["error"]
+
+
+def test_half_sent_requests_are_closed(serve, storage, study, monkeypatch):
+    monkeypatch.setattr("semibandit.studies.service.server._PATIENCE", 0.5)
+    server = serve(storage)
+    whole = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    for first in (b"", b"GET /healthz HT", whole + b"GET /hea"):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=30) as half:
+            half.sendall(first)
+            start, received = time.monotonic(), b""
+            while data := half.recv(10_000):
+                received += data
+            assert received.count(b"200 OK") == first.count(b"localhost")
+            assert 0.3 < time.monotonic() - start < 20
+    assert send(server, "GET", "/healthz") == (200, "ok")
+
+
+def test_login_leads_back_behind_a_proxy(serve, storage, study):
+    server = serve(storage, "t" * 16, root_path="/tuning")
+    connection = http.client.HTTPConnection("127.0.0.1", server.port)
+
+    def answer(method, path, body=None, **headers):
+        connection.request(method, path, body, {name.replace("_", "-"): v for name, v in headers.items()})
+        got = connection.getresponse()
+        return got.status, got.getheader("location"), got.read().decode(), got.getheader("set-cookie")
+
+    form = {"Content_Type": "application/x-www-form-urlencoded"}
+    status, place, _, _ = answer("GET", "/tuning/studies/1", Accept="text/html")
+    assert (status, place) == (303, "/tuning/login?next=/studies/1")
+    assert 'value="/studies/1"' in answer("GET", place)[2]
+    _, place, _, _ = answer("POST", "/tuning/login", "token=wrong&next=%2Fstudies%2F1", **form)
+    assert place == "/tuning/login?wrong&next=/studies/1"
+    assert "This token is not known" in answer("GET", place)[2]
+    _, place, _, cookie = answer("POST", "/login", f"token={'t' * 16}&next=%2Fstudies%2F1", **form)
+    assert place == "/tuning/studies/1"
+    assert "Path=/tuning" in cookie
+    for bad in ("//evil.org", "https://evil.org", "/\\evil.org", '/"><script>'):
+        body = urllib.parse.urlencode({"token": "t" * 16, "next": bad})
+        assert answer("POST", "/login", body, **form)[1] == "/tuning/"
+        assert bad not in answer("GET", "/login?" + urllib.parse.urlencode({"next": bad}))[2]
+
+
+@pytest.mark.parametrize("path", ["tuning", "//x", "/a b", "/<"])
+def test_a_bad_root_path_is_refused(storage, path):
+    from semibandit.studies.service import make_app
+
+    with pytest.raises(ValueError, match="root_path must be a path"):
+        make_app(storage, root_path=path)
 
 
 def test_probes_need_no_token(serve, storage, study):

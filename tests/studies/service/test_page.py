@@ -166,9 +166,12 @@ def test_the_browser_is_asked_for_the_token(serve, study, open_page):
     server = serve(study.storage, "a-token-of-some-length")
     page = open_page(f"{server.url}/studies/1")
     page.wait_for_selector("#token")
+    page.fill("#token", "wrong")
+    page.keyboard.press("Enter")
+    wait_for(page, ".problem", "This token is not known")
     page.fill("#token", "a-token-of-some-length")
     page.keyboard.press("Enter")
-    wait_for(page, "#studies tbody", study.name)
+    wait_for(page, "h1", study.name)  # the page that was wanted
 
 
 def test_an_empty_service_shows_new_studies_and_rows_show_alpha(serve, tmp_path, open_page):
@@ -186,3 +189,82 @@ def test_an_empty_service_shows_new_studies_and_rows_show_alpha(serve, tmp_path,
         row = strips.row_of(trial.alpha)
         study.tell(trial, strips.lay_rows({row: sb.PiecewiseConstant([0, 1], [0.5])}))
         wait_for(page, "#tiles", "α =")
+
+
+LINK = '<a href="https://example.org">x</a>'
+
+
+@pytest.fixture
+def knobs(tmp_path):
+    """A study with a long name, choices that look like links, and failures."""
+    space = sb.Knobs(
+        depth=sb.Integer(1, 12), step=sb.Real(1e-3, 1, log=True), mode=sb.Choice(LINK, "long" * 20, "good")
+    )
+    with sb.Study(f"sqlite:///{tmp_path}/studies.db", "x" * 150, space=space, seed=0) as study:
+        for i in range(60):
+            trial = study.ask(worker=f"node {i % 3}", info={"instance": f"file{i}"})
+            study.tell(trial, None if i % 20 == 3 else 0.5, failure="broken" if i % 20 == 3 else None)
+        study.ask()
+        yield study
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 768, 1280, 1920])
+def test_knobs_fit_every_width(serve, knobs, open_page, width, scheme):
+    server = serve(knobs.storage)
+    page = open_page(f"{server.url}/studies/1", width, scheme)
+    wait_for(page, "#status", "live")
+    page.wait_for_selector("#failed .main-svg")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.query_selector(".plot a, table a") is None  # choices are text
+    assert "0.001 to 1, logarithmic" in text(page, "#settings")
+    best = knobs.recommend().values
+    assert f"depth = {best['depth']}" in text(page, "#tiles")
+    keep(page, f"knobs-{width}-{scheme}")
+    page.goto(server.url)
+    wait_for(page, "#studies tbody", f"depth = {best['depth']}")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_rounds_are_filtered(serve, knobs, open_page):
+    page = open_page(f"{serve(knobs.storage).url}/studies/1")
+    wait_for(page, "#matches", "60 of the last 60 rounds")
+    page.check("#by-failed")
+    wait_for(page, "#matches", "3 of the last")
+    page.select_option("#by-worker", "node 2")
+    wait_for(page, "#matches", "1 of the last")
+    page.uncheck("#by-failed")
+    page.fill("#by-info", "FILE59")
+    wait_for(page, "#matches", "1 of the last")
+    assert "instance = file59" in text(page, "#rounds tbody")
+    assert "node 1" in text(page, "#workers tbody")
+
+
+def test_a_study_is_begun_paused_and_archived_in_the_browser(serve, tmp_path, open_page):
+    url = f"sqlite:///{tmp_path}/other.db"
+    server = serve(url)
+    page = open_page(server.url)
+    page.fill("#begin [name=name]", "made here")
+    page.fill("#begin [name=hi]", "4")
+    page.click("#begin button")
+    wait_for(page, "h1", "made here")
+    wait_for(page, "#status", "live")
+    for panel in ("leases", "failures", "workers", "losses", "widths", "failed", "rounds", "certificate"):
+        assert not page.is_visible(f"#{panel}")
+    assert page.evaluate("document.getElementById('heat').data[1].y.every((y) => y === null)")
+    assert page.evaluate("(document.getElementById('density').layout.shapes ?? []).length") == 0
+    with sb.Study(url, "made here") as study:
+        page.click("#pause")
+        wait_for(page, "#pause", "Continue")
+        with pytest.raises(ValueError, match="is paused"):
+            study.ask()
+        with sb.Client(server.url, patience=1) as client, pytest.raises(ValueError, match="is paused"):
+            client.ask()
+        page.click("#pause")
+        wait_for(page, "#pause", "Pause")
+        assert study.ask().rho <= 4
+    client = sb.Client(server.url)
+    page.click("#archive")
+    wait_for(page, "#archive", "Undo archive")
+    assert client.studies() == []

@@ -141,7 +141,7 @@ class Renewed(_Event, frozen=True):
 
 
 class Changed(_Event, frozen=True):
-    """The default lease or the note was changed."""
+    """The default lease, the note, or whether the study is paused was changed."""
 
     settings: dict[str, Any]
 

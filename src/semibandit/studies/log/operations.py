@@ -32,6 +32,7 @@ __all__ = [
     "Forget",
     "ForgottenError",
     "Operation",
+    "PausedError",
     "Prune",
     "Renew",
     "Tell",
@@ -48,6 +49,10 @@ _MAX_PROBES = 1000
 
 class ForgottenError(ValueError):
     """The trial was given up or its lease has expired. Nothing was learned."""
+
+
+class PausedError(ValueError):
+    """The study gives out no trials until it goes on (`study.change(paused=False)`)."""
 
 
 class Operation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -106,6 +111,8 @@ class Ask(Operation, frozen=True):
         tidy(replica, turn)
         if self.key is not None and self.key in replica.keys:
             return replica.trials[replica.keys[self.key]]
+        if replica.counts.paused:
+            raise PausedError("the study is paused: it gives out no trials, and takes the feedback of others")
         at = _time(replica, turn)
         queued = replica.queue[0] if self.values is None and replica.queue else None
         values = self.values if queued is None else queued.values
@@ -272,23 +279,26 @@ class Renew(TrialOperation, frozen=True):
 
 
 class Change(Operation, frozen=True):
-    """Change the default lease or the note."""
+    """Change the default lease or the note; pause the study, or let it go on."""
 
     path: ClassVar[str] = "change"
     lease: float | None = None
     note: str | None = None
+    paused: bool | None = None
 
     def check(self) -> None:
         _check_lease(self.lease)
         if self.note is not None:
             check_text("note", self.note)
-        if self.lease is None and self.note is None:
-            raise ValueError("give a lease, or a note, to change")
+        if self.lease is None and self.note is None and self.paused is None:
+            raise ValueError("give a lease, a note, or paused, to change")
 
     def apply(self, replica: Replica, turn: Turn) -> bool:
         changed: dict[str, Any] = {} if self.lease is None else {"lease": float(self.lease)}
         if self.note is not None:
             changed["note"] = self.note
+        if self.paused is not None:
+            changed["paused"] = self.paused
         _append(replica, turn, events.Changed(_time(replica, turn), changed))
         return True
 

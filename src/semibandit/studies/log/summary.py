@@ -37,6 +37,7 @@ class StudyCounts(msgspec.Struct):
     learner: str = ""  # name of the learner in its trials
     lease: float = 300.0
     note: str = ""
+    paused: bool = False  # no trials are given out
 
     def add_told(self, event: Told) -> None:
         """Count the feedback of a trial."""

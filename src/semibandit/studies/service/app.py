@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from semibandit.studies.api import Endpoint
 from semibandit.studies.listing import StudyEntry
 from semibandit.studies.log import operations
 from semibandit.studies.log.history import StudyRound
-from semibandit.studies.log.operations import ForgottenError, Operation
+from semibandit.studies.log.operations import ForgottenError, Operation, PausedError
 from semibandit.studies.log.stores import DamagedStudyError, UnknownStudyError
 from semibandit.studies.log.summary import StudySummary
 from semibandit.studies.service import auth, page
@@ -29,7 +29,7 @@ from semibandit.studies.study import Study
 with needed("the service", "serve"):
     from starlette.applications import Starlette
     from starlette.requests import Request
-    from starlette.responses import Response
+    from starlette.responses import Response, StreamingResponse
     from starlette.routing import Route
 
 __all__ = ["ENDPOINTS", "make_app"]
@@ -88,7 +88,7 @@ def changing(kind: type[Any]) -> Handler:
 
     async def handler(request: Request) -> Response:
         change = _decode(await auth.read_body(request), kind)
-        return _json(await asyncio.to_thread(_registry(request).change, _study_number(request), change))
+        return _json(await asyncio.to_thread(_registry(request).change, await _study_number(request), change))
 
     return handler
 
@@ -101,6 +101,20 @@ def reading(read: Callable[[Study, Request], Any]) -> Handler:
         return Response(answer, media_type=api.BYTES) if isinstance(answer, bytes) else _json(answer)
 
     return handler
+
+
+async def export(request: Request) -> Response:
+    """Stream the log as lines of JSON, from which `semibandit study import` makes the study."""
+    study = (await _worker(request)).study
+
+    def lines() -> Iterator[str]:
+        since = 1
+        while rows := study.events(since, api.MAX_ROWS):
+            yield "".join(f"{line}\n" for _, line in rows)
+            since = rows[-1][0] + 1
+
+    headers = {"Content-Disposition": f'attachment; filename="study-{study.id}.jsonl"'}
+    return StreamingResponse(lines(), headers=headers, media_type="application/x-ndjson")
 
 
 def _rows(request: Request) -> tuple[int, int]:
@@ -116,8 +130,8 @@ def _limit(request: Request, default: int) -> int:
 
 _STUDY = "/api/studies/{id}"
 _STATUS: dict[type, int] = {
-    UnknownStudyError: 404, ForgottenError: 409, DamagedStudyError: 500, ValueError: 400, TypeError: 400,
-    OSError: 503,
+    UnknownStudyError: 404, ForgottenError: 409, PausedError: 423, DamagedStudyError: 500, ValueError: 400,
+    TypeError: 400, OSError: 503,
 }  # fmt: skip
 
 
@@ -151,7 +165,7 @@ ENDPOINTS: list[tuple[Endpoint, Handler]] = [
     _operation("Let the next ask play these values.", operations.Enqueue),
     _operation("Give up a trial.", operations.Forget),
     _operation("Renew the lease of a trial.", operations.Renew),
-    _operation("Change the default lease or the note.", operations.Change),
+    _operation("Change the default lease or the note; pause the study, or let it go on.", operations.Change),
     _operation("Forget overdue trials.", operations.Prune),
     _operation("Extend a race.", operations.Extend),
     _change("rename", "Give a study another name.", api.Rename),
@@ -163,12 +177,13 @@ ENDPOINTS: list[tuple[Endpoint, Handler]] = [
     ),
     _reading(
         "/rounds", "Return finished rounds.", list[StudyRound],
-        lambda study, request: study.history(*_rows(request)), "since", "limit",
+        lambda study, request: study.history(*_rows(request)).data, "since", "limit",
     ),
     _reading(
         "/log", "Return events.", list[tuple[int, str]],
         lambda study, request: study.events(*_rows(request)), "since", "limit",
     ),
+    (Endpoint("GET", f"{_STUDY}/export", "Return all events, one on each line."), export),
     _reading(
         "/summary", "Return the summary, now or at an event.", StudySummary,
         lambda study, request: study.summary(_number(request, "event")), "event",
@@ -184,7 +199,7 @@ ENDPOINTS: list[tuple[Endpoint, Handler]] = [
 ]  # fmt: skip
 
 
-def make_app(storage: str, token: str | Path | None = None, log: str = "none") -> Any:
+def make_app(storage: str, token: str | Path | None = None, log: str = "none", root_path: str = "") -> Any:
     """Return the service as an ASGI application.
 
     Parameters
@@ -196,7 +211,10 @@ def make_app(storage: str, token: str | Path | None = None, log: str = "none") -
         it only this machine is served.
     log
         "text" or "json" writes a line for each request to the standard error, "none" does not.
+    root_path
+        Path under which a proxy shows the service, whether or not it removes it from requests.
     """
+    prefix = auth.checked_prefix(root_path)
     document = msgspec.json.encode(api.document([point for point, _ in ENDPOINTS], __version__))
 
     async def openapi(request: Request) -> Response:
@@ -216,7 +234,7 @@ def make_app(storage: str, token: str | Path | None = None, log: str = "none") -
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     app.state.monitor = Monitor(log)
     tokens = None if token is None else auth.Tokens(token)
-    return app.state.monitor.around(auth.Auth(app, tokens))
+    return auth.Prefix(app.state.monitor.around(auth.Auth(app, tokens)), prefix)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -244,14 +262,18 @@ def _registry(request: Request) -> StudyRegistry:
 
 
 async def _worker(request: Request) -> StudyWorker:
-    return await _worker_of(_registry(request), _study_number(request))
+    return await _worker_of(_registry(request), await _study_number(request))
 
 
-def _study_number(request: Request) -> int:
+async def _study_number(request: Request) -> int:
+    """Return the number of the study that a path names by its number or its name."""
     text: str = request.path_params["id"]
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise UnknownStudyError(f"there is no study with the number {text}")
-    return int(text)
+    if text.isascii() and text.isdigit() and len(text) < 10:
+        return int(text)
+    number = await asyncio.to_thread(_registry(request).store.find, text)
+    if number is None:
+        raise UnknownStudyError(f"there is no study {text!r}")
+    return number
 
 
 async def _worker_of(registry: StudyRegistry, number: int) -> StudyWorker:

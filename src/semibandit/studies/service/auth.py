@@ -11,14 +11,16 @@ from contextlib import suppress
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import msgspec
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-__all__ = ["COOKIE", "Auth", "RefusedError", "Tokens", "is_loopback", "read_body"]
+__all__ = [
+    "COOKIE", "Auth", "Prefix", "RefusedError", "Tokens", "checked_prefix", "is_loopback", "read_body"
+]  # fmt: skip
 
 _MAX_BYTES = 1_000_000
 _PATIENCE = 20.0  # seconds for a request to arrive
@@ -150,6 +152,28 @@ class _Attempts:
         return time.monotonic() > since + 60.0
 
 
+def checked_prefix(path: str) -> str:
+    """Return the path of a proxy without a slash at its end; ValueError unless it begins with one."""
+    path = path.rstrip("/")
+    if path and (not path.startswith("/") or path != quote(path, safe="/") or "//" in path):
+        raise ValueError(f"root_path must be a path such as /tuning, got {path!r}")
+    return path
+
+
+class Prefix:
+    """Remove the prefix of a proxy from paths; `scope["prefix"]` keeps it for redirections."""
+
+    def __init__(self, app: Any, prefix: str) -> None:
+        self.app, self.prefix = app, prefix
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope = {**scope, "prefix": self.prefix}
+        path = scope.get("path", "")
+        if self.prefix and path.startswith(self.prefix + "/"):
+            scope["path"] = path[len(self.prefix) :]
+        await self.app(scope, receive, send)
+
+
 class Auth:
     """Pass requests that carry a token; without tokens, those addressed to this machine.
 
@@ -241,7 +265,9 @@ async def _refuse(scope: Scope, headers: dict[bytes, bytes], send: Send, status:
     if status == 401:
         answer.append((b"www-authenticate", b"Bearer"))
         if b"text/html" in headers.get(b"accept", b"") and not scope["path"].startswith("/api"):
-            status, body, answer = 303, b"", [(b"location", b"/login")]
+            wanted = quote(scope["path"])
+            place = f"{scope['prefix']}/login" + (f"?next={wanted}" if wanted != "/" else "")
+            status, body, answer = 303, b"", [(b"location", place.encode())]
     answer.append((b"content-length", str(len(body)).encode()))
     await send({"type": "http.response.start", "status": status, "headers": answer + _HEADERS})
     await send({"type": "http.response.body", "body": body})

@@ -117,6 +117,7 @@ def _of_studies(studies: list[tuple[str, Replica]]) -> Iterator[str]:
         ("forgotten_total", "counter", lambda replica: len(replica.counts.forgotten)),
         ("pending", "gauge", lambda replica: len(replica.leases)),
         ("mean_loss", "gauge", lambda replica: _mean(replica.counts.loss, replica.counts.n_losses)),
+        ("learning_rate", "gauge", lambda replica: getattr(replica.learner, "current_rate", None)),
         ("mean_default_loss", "gauge", lambda r: _mean(r.counts.defaults, r.counts.n_defaults)),
     )
     for kind, form, measure in kinds:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import parse_qs, quote
@@ -11,7 +13,7 @@ from semibandit.studies.service import auth
 
 with needed("the service", "serve"):
     from starlette.requests import Request
-    from starlette.responses import FileResponse, RedirectResponse, Response
+    from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
     from starlette.routing import Route
 
 __all__ = ["routes"]
@@ -25,7 +27,7 @@ def routes() -> list[Route]:
     return [
         Route("/", _page("index.html")),
         Route("/studies/{id:int}", _page("study.html")),
-        Route("/login", _page("login.html"), methods=["GET"]),
+        Route("/login", show_login, methods=["GET"]),
         Route("/login", login, methods=["POST"]),
         Route("/static/page.css", _page("page.css")),
         Route("/static/page.js", _page("page.js")),
@@ -54,13 +56,35 @@ async def plotly(request: Request) -> Response:
     return FileResponse(script, media_type="text/javascript", headers=headers)
 
 
+async def show_login(request: Request) -> Response:
+    """Return the form for the token, with the page to return to."""
+    text = (_STATIC / "login.html").read_text(encoding="utf-8")
+    problem = "This token is not known." if "wrong" in request.query_params else ""
+    text = text.replace("{next}", escape(_local(request.query_params.get("next", "/"))))
+    return HTMLResponse(text.replace("{problem}", problem), headers={"Cache-Control": "no-cache"})
+
+
 async def login(request: Request) -> Response:
     """Store the token in a cookie that scripts cannot read and other sites cannot send."""
     body = await auth.read_body(request, "application/x-www-form-urlencoded")
-    token = parse_qs(body.decode("latin-1"), encoding="utf-8").get("token", [""])[0]
+    sent = parse_qs(body.decode("latin-1"), encoding="utf-8")
+    token, wanted = sent.get("token", [""])[0], _local(sent.get("next", ["/"])[0])
+    prefix = request.scope["prefix"]
     if not request.scope["auth"].knows(token.encode(), request.client.host if request.client else ""):
-        return RedirectResponse("/login?wrong", 303)
-    answer = RedirectResponse("/", 303)
+        return RedirectResponse(f"{prefix}/login?wrong&next={quote(wanted)}", 303)
+    answer = RedirectResponse(prefix + wanted, 303)
     secure = request.headers.get("x-forwarded-proto") == "https" or request.url.scheme == "https"
-    answer.set_cookie(auth.COOKIE, quote(token, safe=""), httponly=True, samesite="strict", secure=secure)
+    answer.set_cookie(
+        auth.COOKIE,
+        quote(token, safe=""),
+        path=prefix or "/",
+        httponly=True,
+        samesite="strict",
+        secure=secure,
+    )
     return answer
+
+
+def _local(path: str) -> str:
+    """Return the path of a page of this service; "/" for everything else."""
+    return path if path == "/" or re.fullmatch(r"/studies/\d+", path) else "/"

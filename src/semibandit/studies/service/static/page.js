@@ -16,7 +16,7 @@ function valuesText({ rho, alpha }, names) {
   const others = [].concat(alpha ?? []);
   if (!names.length) return number(rho) + (others.length ? ", α = " + others.map((a) => number(a)).join(", ") : "");
   const values = [rho, ...others].slice(-names.length);
-  return values.map((value, i) => (i ? ", " + names[i] + " = " : "") + number(value)).join("");
+  return values.map((value, i) => names[i] + " = " + number(value)).join(", ");
 }
 const hasInterval = (alpha) => !view.names.length || [].concat(alpha ?? []).length < view.names.length;
 function ago(seconds) {
@@ -25,6 +25,8 @@ function ago(seconds) {
   }
   return seconds.toFixed(0) + " s";
 }
+// Plotly reads markup in its texts; ours is data.
+const plain = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 function element(tag, text, attributes = {}) {
   const made = document.createElement(tag);
   if (text !== undefined) made.textContent = text;
@@ -49,8 +51,10 @@ function status(text, live) {
   if (shown.textContent !== text) shown.textContent = text;
   shown.dataset.live = live ? "yes" : "no";
 }
-async function get(path) {
-  const answer = await fetch(path, { headers: { Accept: "application/json" } });
+async function get(path, sent) {
+  const post = sent && { method: "POST", body: JSON.stringify(sent) };
+  const answer = await fetch(path, { headers: { Accept: "application/json", "Content-Type": "application/json" }, ...post });
+  if (answer.status === 401) location.reload(); // to the login page
   const body = await answer.json();
   if (!answer.ok) throw new Error(body.error);
   return body;
@@ -61,11 +65,11 @@ async function get(path) {
 async function showList() {
   try {
     const search = $("search").value;
-    const studies = await get("/api/studies?limit=200&search=" + encodeURIComponent(search));
+    const studies = await get("api/studies?limit=200&search=" + encodeURIComponent(search));
     const labels = [...document.querySelectorAll("#studies thead th")].map((th) => th.textContent);
     fill($("studies").tBodies[0], studies.map((study) => {
       const name = element("th", undefined, { scope: "row" });
-      name.append(element("a", study.name, { href: "/studies/" + study.id }));
+      name.append(element("a", study.name, { href: "studies/" + study.id }));
       const values = Object.entries(study.values ?? {}).map(([name, value]) => name + " = " + number(value));
       const cells = [
         study.told.toLocaleString("en"), study.failed.toLocaleString("en"), number(study.mean, 4),
@@ -83,10 +87,26 @@ async function showList() {
   setTimeout(showList, 2000);
 }
 
+function startList() {
+  const form = $("begin");
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const { name, lo, hi } = Object.fromEntries(new FormData(form));
+    try {
+      const settings = { space: { lo: Number(lo), hi: Number(hi) } };
+      const made = await get("api/studies", { name, settings });
+      location.href = "studies/" + made.id;
+    } catch (error) {
+      form.querySelector(".problem").textContent = error.message;
+    }
+  });
+  showList();
+}
+
 // -- a study ----------------------------------------------------------------------------------------
 
 const id = location.pathname.split("/").pop();
-const api = "/api/studies/" + id;
+const api = "../api/studies/" + id;
 let view = null; // state of the study, last answer of the service
 let saved = []; // saved summaries, oldest first
 let recent = []; // last rounds
@@ -133,17 +153,24 @@ function cells(count) {
   const [lo, hi] = view.summary.line;
   return Array.from({ length: count + 1 }, (_, i) => lo + ((hi - lo) * i) / count);
 }
+const shortened = (text) => (text.length > 24 ? text.slice(0, 23) + "…" : text);
 function rows() {
   // Several rows on the line: a tick in the middle of each, labelled by its alpha.
   const n = view.alphas.length;
   const others = view.names.slice(-[].concat(view.alphas[0] ?? []).length).join(", ") || "α";
-  if (n < 2 || n > 12) return { title: { text: n ? "rows of " + others : rhoName() } };
+  if (n < 2) return { title: { text: plain(n ? others : rhoName()) } };
   const [lo, hi] = view.summary.line;
+  const labelled = view.alphas.map((_, i) => i).filter((i) => i % Math.ceil(n / 12) === 0);
   return {
-    title: { text: others }, tickvals: view.alphas.map((_, i) => lo + ((hi - lo) * (i + 0.5)) / n),
-    ticktext: view.alphas.map((alpha) => [].concat(alpha).map((a) => number(a, 3)).join(", ")),
+    title: { text: plain(others) }, tickvals: labelled.map((i) => lo + ((hi - lo) * (i + 0.5)) / n),
+    ticktext: labelled.map((i) => plain(shortened([].concat(view.alphas[i]).map((a) => number(a, 3)).join(", ")))),
   };
 }
+// A row without an interval is marked in its middle.
+const marked = ({ place, alpha }) => {
+  const [lo, hi] = view.summary.line;
+  return hasInterval(alpha) ? place : place + (hi - lo) / (2 * Math.max(view.alphas.length, 1));
+};
 
 function drawHeat(columns) {
   const x = [0, ...columns.map((c) => c.told)];
@@ -154,27 +181,32 @@ function drawHeat(columns) {
   draw("heat", [
     { type: "heatmap", x, y: cells(n), z, zmin: 0, zsmooth: false, showscale: false, hoverinfo: "skip",
       colorscale: [[0, style("--card")], [0.15, style("--faint")], [1, style("--accent")]] },
-    { ...line(columns.map((c) => c.told), columns.map((c) => c.place), "recommended", "--warm", { shape: "hv" }),
-      customdata: columns.map((c) => [valuesText(c, view.names), c.event]), hovertemplate: "round %{x}: " + rhoName() + " = %{customdata[0]}<extra></extra>" },
+    { ...line(columns.map((c) => c.told), columns.map((c) => (c.told ? marked(c) : null)), "recommended", "--warm", { shape: "hv" }),
+      customdata: columns.map((c) => [plain(valuesText(c, view.names)), c.event]), hovertemplate: "round %{x}: %{customdata[0]}<extra></extra>" },
   ], {
     xaxis: { title: { text: "round" }, range: [0, Math.max(1, x[x.length - 1])], showgrid: false },
     yaxis: { ...rows(), range: view.summary.line, showgrid: false },
     shapes: moment ? [{ type: "line", x0: shown.told, x1: shown.told, yref: "paper", y0: 0, y1: 1, line: { color: style("--text"), width: 2, dash: "dot" } }] : [],
   });
 }
-function drawDensity({ masses, place }) {
+function drawDensity({ masses, place, told, ...column }) {
   const n = masses.length;
+  place = marked({ place, alpha: column.alpha });
   const edges = cells(n);
   const [lo, hi] = view.summary.line;
   const values = masses.map((mass) => (mass * n) / (hi - lo));
   draw("density", [{ ...line(edges, [...values, values[n - 1]], "density", "--accent", { shape: "hv" }), fill: "tozeroy", hovertemplate: "%{x:.4g}: %{y:.4g}<extra></extra>" }], {
     xaxis: { ...rows(), range: view.summary.line }, yaxis: { title: { text: "density" }, rangemode: "tozero" },
-    shapes: [{ type: "line", x0: place, x1: place, yref: "paper", y0: 0, y1: 1, line: { color: style("--warm"), width: 2 } }],
+    shapes: told ? [{ type: "line", x0: place, x1: place, yref: "paper", y0: 0, y1: 1, line: { color: style("--warm"), width: 2 } }] : [],
+    annotations: told && view.alphas.length > 1 ? [{ x: place, y: 1, yref: "paper", yanchor: "bottom", xanchor: place > (lo + hi) / 2 ? "right" : "left", showarrow: false,
+      text: plain(shortened([].concat(column.alpha).map((a) => number(a, 3)).join(", "))), font: { color: style("--warm") } }] : [],
+    margin: { l: 48, r: 12, t: 22, b: 40 },
   });
 }
 function drawLosses(columns) {
+  if (!reveal("losses", columns.some((c) => c.mean !== null))) return;
   const told = columns.map((c) => c.told);
-  const shown = recent.filter((r) => r.loss !== undefined);
+  const shown = recent.slice(-200).filter((r) => r.loss !== undefined);
   const first = view.summary.counts.told - shown.length + 1;
   const traces = [
     { x: shown.map((_, i) => first + i), y: shown.map((r) => r.loss), name: "last rounds", type: "scatter", mode: "markers",
@@ -185,8 +217,25 @@ function drawLosses(columns) {
   if (columns.some((c) => c.default !== null)) traces.push(line(told, columns.map((c) => c.default), "default", "--third", { dash: "dash" }));
   draw("losses", traces, { xaxis: { title: { text: "round" }, rangemode: "tozero" }, yaxis: {}, ...legend });
 }
+// Failures: when they happened, and for which parameter.
+function drawFailed() {
+  const failed = recent.filter((r) => r.failure !== undefined && !r.forgotten);
+  if (!reveal("failed", failed.length > 0)) return;
+  const along = hasInterval(failed[0].alpha);
+  draw("failed", [
+    { x: failed.map((r) => new Date(1000 * r.at)), y: failed.map((r) => (along ? r.rho : plain(shortened(valuesText(r, view.names))))), type: "scatter", mode: "markers",
+      marker: { color: style("--warm"), size: 7 }, customdata: failed.map((r) => plain(shortened(r.failure))), hovertemplate: "%{y}: %{customdata}<extra></extra>" },
+  ], { yaxis: { title: { text: along ? plain(rhoName()) : "" } } });
+}
+// Show the panel around an element, or hide it if there is nothing to show.
+function reveal(id, known) {
+  const panel = $(id).closest("figure, section");
+  panel.hidden = !known;
+  return known;
+}
 function drawWidths(columns) {
-  const shown = recent.filter((r) => r.loss !== undefined);
+  const shown = recent.slice(-200).filter((r) => r.loss !== undefined);
+  if (!reveal("widths", columns.some((c) => c.width !== null) || shown.some((r) => r.width !== undefined))) return;
   const first = view.summary.counts.told - shown.length + 1;
   draw("widths", [
     { x: shown.map((_, i) => first + i), y: shown.map((r) => r.width ?? null), name: "last rounds", type: "scatter", mode: "markers",
@@ -206,7 +255,7 @@ function showTiles(column) {
   const { told, interval } = column;
   const range = hasInterval(column.alpha) ? number(interval[0]) + " to " + number(interval[1]) : "";
   $("tiles").replaceChildren(
-    tile("Recommended " + rhoName(), told ? valuesText(column, view.names) : "–", told ? range : "no rounds yet"),
+    tile(view.names.length ? "Recommended" : "Recommended ρ", told ? valuesText(column, view.names) : "–", told ? range : "no rounds yet"),
     tile("Rounds", told.toLocaleString("en")),
     tile($("losses-title").textContent, number(column.mean, 4)),
     tile("Per minute", number(view.per_minute, 3), "now"),
@@ -214,18 +263,68 @@ function showTiles(column) {
     tile("Failed", String(view.summary.counts.failed), view.forgotten + " forgotten"),
   );
 }
+// A row for each knob: its range, or its values.
+function spaceRows(space) {
+  const range = ({ lo, hi, margin, log, step }) => number(lo) + " to " + number(hi) + (log ? ", logarithmic" : "") +
+    (step ? ", steps of " + number(step) : "") + (margin ? ", margin " + number(margin) : "");
+  if (space.knobs) return space.knobs.map((knob) => [knob.name, knob.values ? knob.values.join(", ") : range(knob)]);
+  if (space.interval) return [["ρ", range(space.interval)], ["rows", [].concat(space.n_rows).join(" × ")]];
+  return [[rhoName(), range(space)]];
+}
+function showWorkers() {
+  const workers = new Map();
+  const note = (name, at, told, failed) => {
+    const known = workers.get(name) ?? { rounds: 0, failed: 0, at: 0 };
+    workers.set(name, { rounds: known.rounds + told, failed: known.failed + failed, at: Math.max(known.at, at) });
+  };
+  for (const r of recent) if (!r.forgotten) note(r.worker, r.at, r.failure === undefined ? 1 : 0, r.failure === undefined ? 0 : 1);
+  for (const lease of view.leases) note(lease.worker, lease.at, 0, 0);
+  const sorted = [...workers].sort((a, b) => b[1].at - a[1].at).slice(0, 50);
+  fill($("workers").tBodies[0], sorted.map(([name, w]) => [name, String(w.rounds), String(w.failed), ago(view.now - w.at) + " ago"]));
+  reveal("workers", sorted.length > 0);
+  const chosen = $("by-worker").value;
+  const names = ["", ...[...workers.keys()].sort()];
+  if (names.length !== $("by-worker").options.length) {
+    $("by-worker").replaceChildren(...names.map((name) => element("option", name || "all", { value: name })));
+    $("by-worker").value = names.includes(chosen) ? chosen : "";
+  }
+}
+function infoText(info) {
+  return Object.entries(info ?? {}).map(([name, value]) => name + " = " + (typeof value === "number" ? number(value) : value)).join(", ");
+}
+function showRounds() {
+  const [worker, words, failed] = [$("by-worker").value, $("by-info").value.toLowerCase(), $("by-failed").checked];
+  const found = recent.filter((r) => (!worker || r.worker === worker) && (!failed || r.failure !== undefined) && infoText(r.info).toLowerCase().includes(words)).reverse();
+  fill($("rounds").tBodies[0], found.slice(0, 50).map((r) => [
+    String(r.trial), valuesText(r, view.names), number(r.loss, 4), r.failure ?? "", r.worker, new Date(1000 * r.at).toLocaleString(), infoText(r.info),
+  ]), "no round matches");
+  $("matches").textContent = found.length + " of the last " + recent.length + " rounds" + (found.length > 50 ? ", 50 shown" : "");
+  reveal("rounds", recent.length > 0);
+}
+// Whether less than a tenth of the density is within a tenth of the line around the recommended value.
+function playsElsewhere({ masses, place, told }) {
+  if (told < 200 || view.settings.options.drift != null) return false;
+  const [lo, hi] = view.summary.line;
+  const n = masses.length;
+  const middle = ((place - lo) / (hi - lo)) * n;
+  return masses.filter((_, i) => Math.abs(i + 0.5 - middle) <= n / 10).reduce((a, b) => a + b, 0) < 0.1;
+}
 function showTables() {
   const left = (lease) => (lease.until == null ? "forever" : lease.until < view.now ? "overdue" : ago(lease.until - view.now));
   fill($("leases").tBodies[0], view.leases.map((lease) => [
     String(lease.trial), valuesText(lease, view.names), lease.worker, ago(view.now - lease.at), left(lease),
-  ]), "no pending trials");
+  ]), "");
+  reveal("leases", view.leases.length > 0);
   const { failures: kinds, began } = view.summary.counts;
   const failures = Object.entries(kinds).sort((a, b) => b[1] - a[1]);
-  fill($("failures").tBodies[0], failures.map(([kind, count]) => [kind, String(count)]), "no failures");
+  fill($("failures").tBodies[0], failures.map(([kind, count]) => [kind, String(count)]), "");
+  reveal("failures", failures.length > 0);
   $("certificate").textContent = view.certificate;
+  reveal("certificate", view.summary.counts.told > 0);
   const { space, learner, seed, options } = view.settings;
-  const settings = [["learner", learner], ["space", JSON.stringify(space)], ["seed", String(seed)]];
-  settings.push(...Object.entries(options).map(([name, value]) => [name, JSON.stringify(value)]));
+  const settings = [["learner", learner], ...spaceRows(space), ["seed", String(seed)]];
+  settings.push(...Object.entries(options).map(([name, value]) => [name, typeof value === "object" ? shortened(JSON.stringify(value)) : String(value)]));
+  settings.push(["lease", ago(view.summary.counts.lease)]);
   settings.push(["created", new Date(1000 * began).toLocaleString()], ["events", view.summary.event.toLocaleString("en")]);
   fill($("settings").tBodies[0], settings.map(([name, value]) => [element("th", name, { scope: "row" }), value]));
 }
@@ -240,10 +339,15 @@ function show() {
   const events = view.summary.event;
   showTiles(shown);
   showTables();
+  showWorkers();
+  showRounds();
+  $("hint").hidden = !playsElsewhere(shown);
+  $("pause").textContent = view.summary.counts.paused ? "Continue" : "Pause";
   drawHeat(all);
   drawDensity(shown);
   drawLosses(all);
   drawWidths(all);
+  drawFailed();
   const slider = $("slider");
   slider.max = events;
   slider.step = Math.ceil(events / 500); // a key press moves it visibly
@@ -256,10 +360,11 @@ function show() {
 async function update() {
   const next = saved.length ? saved[saved.length - 1].event + 1 : 1;
   view = await get(api);
-  const since = Math.max(1, view.summary.event - 600);
-  const [more, rounds] = await Promise.all([get(api + "/summaries?since=" + next), get(api + "/rounds?since=" + since)]);
+  const known = recent.length ? recent[recent.length - 1].event + 1 : 1;
+  const since = Math.max(known, view.summary.event - 2000);
+  const [more, rounds] = await Promise.all([get(api + "/summaries?since=" + next), get(api + "/rounds?limit=2000&since=" + since)]);
   saved = saved.concat(more);
-  recent = rounds.slice(-200);
+  recent = recent.concat(rounds).slice(-1000);
   show();
 }
 // Every second: update the page if there are new events, and every 5 seconds if there are leases to count down.
@@ -290,7 +395,25 @@ async function moveTo(event) {
   status(moment === null ? "live" : "showing a past event", true);
   show();
 }
+async function act(path, sent) {
+  try {
+    await get(api + path, sent);
+    $("refusal").textContent = "";
+    await update();
+  } catch (error) {
+    $("refusal").textContent = error.message;
+  }
+}
 function startStudy() {
+  $("export").href = api + "/export";
+  $("pause").addEventListener("click", () => act("/change", { paused: !view.summary.counts.paused }));
+  let archived = false;
+  $("archive").addEventListener("click", async () => {
+    await act("/archive", { archived: !archived });
+    if (!$("refusal").textContent) archived = !archived;
+    $("archive").textContent = archived ? "Undo archive" : "Archive";
+  });
+  for (const filter of ["by-worker", "by-info", "by-failed"]) $(filter).addEventListener("input", showRounds);
   let waiting = null;
   $("slider").addEventListener("input", () => {
     clearTimeout(waiting);
@@ -302,5 +425,5 @@ function startStudy() {
   watch(0);
 }
 
-if (document.body.dataset.page === "list") showList();
+if (document.body.dataset.page === "list") startList();
 else startStudy();
