@@ -47,14 +47,15 @@ def generate(seed: int, t: int, items: int, knapsacks: int = 5) -> Program:
     return Program(tuple(values), tuple(map(tuple, sizes.tolist())), tuple(sizes.sum(axis=1) // 2))
 
 
-def solve(program: Program, effort: float) -> Work:
-    """Run HiGHS with one thread and a fixed seed, so that equal effort gives equal work."""
+def solve(program: Program, effort: float, **further: int) -> Work:
+    """Run HiGHS with one thread and a fixed seed, so that equal options give equal work."""
     import highspy
 
     n = len(program.values)
     solver = highspy.Highs()
     for option, value in {
         "output_flag": False, "threads": 1, "random_seed": 0, "mip_heuristic_effort": effort,
+        **further,
     }.items():  # fmt: skip
         solver.setOptionValue(option, value)
     columns = np.arange(n, dtype=np.int32)

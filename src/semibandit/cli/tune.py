@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand
 
 from semibandit.cli.terminal import console, drawable, plain, progress_bar
-from semibandit.cli.tune_report import played, report
+from semibandit.cli.tune_report import played, print_csv, print_json, report
 
 if TYPE_CHECKING:
     from semibandit.spaces import Interval, Knobs
@@ -88,11 +88,13 @@ class Options:
     ] = "skip"
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Make failed runs again.")] = False
     default: Annotated[
-        str | None, typer.Option(metavar="ρ", help="Value to compare with, or `middle` of the space.")
+        str | None, typer.Option(metavar="ρ", help="Value to compare with: ρ, `middle`, or NAME=VALUE,...")
     ] = None
     png: Annotated[
-        Path | None, typer.Option(callback=drawable, help="Draw the loss over ρ, the runs and the default.")
+        Path | None, typer.Option(callback=drawable, help="Draw the mean loss over each knob.")
     ] = None
+    json: Annotated[bool, typer.Option("--json", help="Print the answer and the table as JSON.")] = False
+    csv: Annotated[bool, typer.Option("--csv", help="Print the table as CSV.")] = False
     race: Annotated[
         bool | None,
         typer.Option("--race/--online", help="Default: race with --state, online with --study."),
@@ -167,8 +169,8 @@ class Options:
         from semibandit.tuning import Tuner
 
         space = self.where()
-        if self.png is not None and space.names:
-            raise ValueError("--png draws the loss over ρ, and goes with --space")
+        if self.json and self.csv:
+            raise ValueError("give --json or --csv, not both")
         if (self.storage is None) != (self.study is None) or (self.state is None) == (self.storage is None):
             raise ValueError("give either --state, or --storage and --study")
         timed = self.loss_from == LossFrom.time
@@ -195,12 +197,9 @@ class Options:
         """Decide between race and online: as told, as the state was begun, or by the other options."""
         from semibandit.tuning.tuner import learner_of
 
-        online = self.feedback != TuneFeedback.bandit or bool(self.probes or self.tolerance or self.knob)
-        online = online or self.again
+        online = self.feedback != TuneFeedback.bandit or bool(self.probes or self.tolerance or self.again)
         if self.race and online:
-            raise ValueError(
-                "a race needs --space, and goes without --feedback, --probes, --tolerance and --again"
-            )
+            raise ValueError("a race goes without --feedback, --probes, --tolerance and --again")
         if self.race is not None or online or self.state is None:
             return bool(self.race)
         return learner_of(self.state) in ("Race", None)
@@ -248,7 +247,12 @@ def tune(options: Options) -> None:
     names = expand(options.instances)
     with options.tuner() as tuner:
         ended = _run(tuner, names, again=options.again, retry_failed=options.retry_failed)
-        report(tuner, ended)
+        if options.json:
+            print_json(tuner, ended)
+        elif options.csv:
+            print_csv(tuner)
+        else:
+            report(tuner, ended)
         if options.png is not None:
             from semibandit.plots.tuning import picture
 

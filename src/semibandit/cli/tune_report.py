@@ -1,29 +1,38 @@
-"""The tables that `semibandit tune` ends with."""
+"""The report that `semibandit tune` ends with: one answer, and a table of the values tried."""
 
 from __future__ import annotations
 
+import csv
+import json
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from semibandit.cli.terminal import console, plain, table
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from semibandit.confidence import Bounds
+    from semibandit.tuning import RunRecord, Summary, Tuner, Verdict
 
-    from semibandit.tuning import RunRecord, Summary, Tuner
-    from semibandit.tuning.verdict import Tried
+__all__ = ["played", "print_csv", "print_json", "report"]
 
-__all__ = ["played", "report"]
+_ROWS = 20  # of the table; --csv has all
+_DIGITS = {"minus best": 3, "± error": 2}
+
+Row = dict[str, Any]
 
 
 def report(tuner: Tuner, ended: str | None) -> None:
-    """Print the result, the values tried, and remarks on failures; `ended` says why tuning was stopped."""
+    """Print the answer, the values tried, and remarks on failures; `ended` says why tuning was stopped."""
     out = console(highlight=False)
     summary = tuner.summary()
     out.print(table(_result_rows(tuner, summary)))
-    if tuner.learner.n_told and not tuner.space.names:
-        out.print(_standings(tuner) if tuner.race else _values(tuner))
+    rows = list(_rows(tuner))
+    if rows:
+        out.print(_columns(rows[:_ROWS] + [row for row in rows[_ROWS:] if "default" in row["note"]]))
+    if len(rows) > _ROWS:
+        out.print(f"The best {_ROWS} of {len(rows)}; --csv prints all.", markup=False)
     for line in _remarks(tuner, summary):
         out.print(plain(line), markup=False, soft_wrap=True)
     if ended:
@@ -33,74 +42,120 @@ def report(tuner: Tuner, ended: str | None) -> None:
         )  # fmt: skip
 
 
+def print_json(tuner: Tuner, ended: str | None) -> None:
+    """Print the answer and the table as one JSON object; a number that is unknown is null."""
+    found, summary = tuner.verdict(), tuner.summary()
+    data: dict[str, Any] = {
+        "answer": None if tuner.learner.n_told == 0 else "deploy" if _deploys(tuner, found) else "keep",
+        "values": _recommended(tuner),
+        "default": _by_name(tuner, tuner.default),
+        "runs": summary.n_runs,
+        "failed": summary.n_failed,
+        "stopped": ended,
+    }
+    if found is not None:
+        data |= {
+            "best": _converted(tuner, found.values),
+            "difference": found.difference,
+            "paired_t_interval": found.paired,
+            "anytime_interval": found.anytime,
+            "rests_on": "paired_t_interval" if found.ended else "anytime_interval",
+            "pairs": found.n_paired,
+            "pairs_needed": found.n_needed,
+        }
+    sys.stdout.write(json.dumps(_finite(data | {"table": list(_rows(tuner))}), indent=2) + "\n")
+
+
+def print_csv(tuner: Tuner) -> None:
+    """Print the table as CSV."""
+    rows = list(_rows(tuner))
+    if rows:
+        writer = csv.DictWriter(sys.stdout, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
 def played(record: RunRecord) -> str:
     """Return the parameters of a round, for the progress bar."""
-    if record.values is None:
-        return f"ρ = {record.rho:.4g}"
-    return ", ".join(f"{name} = {_shown(value)}" for name, value in record.values.items())
+    return _named({"ρ": record.rho} if record.values is None else record.values)
+
+
+# -- the answer ------------------------------------------------------------------------------------
+
+
+def _deploys(tuner: Tuner, found: Verdict | None) -> bool:
+    return tuner.default is None or (found is not None and found.better)
+
+
+def _recommended(tuner: Tuner) -> Row | None:
+    """Return the values that the answer names: the default if it is kept."""
+    if tuner.learner.n_told == 0:
+        return None
+    found = tuner.verdict()
+    if not _deploys(tuner, found):
+        return _by_name(tuner, tuner.default)
+    return _converted(tuner, tuner.learner.recommend().values if found is None else found.values)
 
 
 def _result_rows(tuner: Tuner, summary: Summary) -> Iterator[tuple[str, str]]:
-    """Yield the recommended value, its loss, and the comparison with the default."""
-    word = _word(tuner)
-    runs = f"a race, {summary.n_runs} runs" if tuner.race else _rounds_and_runs(summary)
-    yield "done", runs + (f", {summary.n_failed} rounds failed" if summary.n_failed else "")
-    best = tuner.learner.recommend()
-    knobs = best.values if best.names else {"ρ": tuner.command.value(best.rho)}
-    if tuner.learner.n_told == 0:
-        yield f"{', '.join(knobs)} to deploy", "nothing was learned yet"
+    """Yield the answer, and the comparison with the default that it rests on."""
+    failed = f", {summary.n_failed} rounds failed" if summary.n_failed else ""
+    if tuner.race:
+        yield "done", f"a race, {summary.n_runs} runs of {tuner.learner.n_values} configurations{failed}"
+    else:
+        yield "done", f"{summary.n_rounds} rounds, {summary.n_runs} runs{failed}"
+    values = _recommended(tuner)
+    if values is None:
+        yield "answer", "nothing was learned yet"
         return
-    yield f"mean {word}", f"{summary.mean_loss:.6g}"
-    for name, value in knobs.items():
-        yield f"{name} to deploy", f"[bold]{plain(_shown(value))}[/bold]"
-    if best.along:
-        yield "which stands for", "{:.6g} to {:.6g}".format(*_ends(tuner, *best.interval))
-    yield f"mean {word} there", str(best.evidence)
+    found, word = tuner.verdict(), _word(tuner)
+    if _deploys(tuner, found):
+        yield "answer", f"[bold]deploy {plain(_named(values))}[/bold]"
+    else:
+        yield "answer", f"[bold]keep the default {plain(_named(values))}[/bold]"
+    best = tuner.learner.recommend()
+    if tuner.default is None:
+        yield f"mean {word}", str(best.evidence)
+        yield "", "no --default to compare with"
+    elif found is None:
+        yield "", "no instance was run with both"
+    else:
+        yield from _comparison(tuner, found)
+    if not tuner.race:
+        yield f"mean {word} of all", f"{summary.mean_loss:.6g}"
     if (pair := summary.comparison) is not None:
         difference = f"{pair.learner - pair.default:+.3g} ± {pair.error:.2g}"
         yield "learning minus default", f"{difference} in {pair.n} rounds"
-    if not tuner.space.names:
-        yield from _verdict_rows(tuner)
 
 
-def _rounds_and_runs(summary: Summary) -> str:
-    return f"{summary.n_rounds} rounds, {summary.n_runs} runs"
+def _comparison(tuner: Tuner, found: Verdict) -> Iterator[tuple[str, str]]:
+    """Yield the reason of the answer, the difference to the default, and its two intervals."""
+    best = _named(_converted(tuner, found.values))
+    if found.default_leads:
+        yield "", "the default is the best found"
+    elif not found.better:
+        yield "", f"{best} looks better, but the interval that counts contains 0"
+    ours, theirs = found.means
+    other = _named(_by_name(tuner, tuner.default) or {})
+    if found.stretch is not None:
+        best += " (from {:.4g} to {:.4g})".format(*_ends(tuner, *found.stretch))
+    means = f"{ours:.4g} at {best}, {theirs:.4g} at {other}"
+    yield f"mean {_word(tuner)}", plain(f"{means}, on {_count(found.n_pairs, 'instance')} run with both")
+    checked = " that no decision has used" if found.ended else ""
+    yield "difference", f"{found.difference:+.3g} on {_count(found.n_paired, 'instance')}{checked}"
+    counts = "; this counts"
+    paired = f"{_interval(found.paired)} (now; paired t with Hall's correction{counts * found.ended})"
+    anytime = f"{_interval(found.anytime)} (valid at any time{counts * (not found.ended)})"
+    yield "95 % interval", paired
+    yield "95 % interval", anytime
+    if tuner.race and found.ended and found.n_needed is not None:
+        yield "to decide", f"about {tuner.runs_for(found.n_needed)} runs, in a new --state"
+    elif tuner.race and not tuner.learner.is_over:
+        yield "to decide", "let the race end"
 
 
-def _verdict_rows(tuner: Tuner) -> Iterator[tuple[str, str]]:
-    """Yield the verdict on the default, and the confidence interval of the difference."""
-    if tuner.default is None:
-        yield "against a default", "give --default ρ, or --default middle, to compare"
-        return
-    name = f"against ρ = {tuner.default:.6g}"
-    found = tuner.verdict()
-    if found is None:
-        yield name, "cannot tell: no instance was run with both"
-        return
-    error = "" if math.isnan(found.error) else f" ± {found.error:.2g}"
-    lo, hi = _ends(tuner, found.lo, found.hi)
-    values = "" if lo == hi else f" (ρ from {lo:.4g} to {hi:.4g})"
-    pairs = _count(found.pairs, "instance")
-    yield name, f"[bold]{found.answer}[/bold]"
-    yield "difference", f"{found.recommended - found.default:+.3g}{error} on {pairs} run with both{values}"
-    low, high = found.bounds
-    yield "95 % confidence interval", f"{low:+.3g} to {high:+.3g} (valid at any time)"
-    if found.answer != "better":
-        yield "advice", f"keep the default {tuner.default:.6g}"
-    if found.answer == "cannot tell" and found.needed is not None:
-        yield "", f"about {found.needed} paired instances needed for a decision"
-
-
-def _values(tuner: Tuner) -> Table:
-    """Return the values tried online: mean loss, standard error, runs; the default last."""
-    rows = []
-    for row in tuner.values_tried():
-        lo, hi = _ends(tuner, row.lo, row.hi)
-        name = f"{lo:.6g}" if lo == hi else f"{lo:.4g} to {hi:.4g}"
-        rows.append((name, *_figures(row)))
-    if (other := tuner.default_row()) is not None:
-        rows.append((f"default {other.lo:.6g}", *_figures(other)))
-    return _columns(("ρ", f"mean {_word(tuner)}", "± error", "runs", "failed"), rows)
+def _interval(bounds: Bounds) -> str:
+    return f"{bounds.low:+.3g} to {bounds.high:+.3g}" if math.isfinite(bounds.low) else "unknown"
 
 
 def _ends(tuner: Tuner, lo: float, hi: float) -> tuple[float, float]:
@@ -111,42 +166,71 @@ def _ends(tuner: Tuner, lo: float, hi: float) -> tuple[float, float]:
     return (first, last) if first <= last else (round(lo), round(lo))
 
 
-def _figures(row: Tried) -> tuple[str, ...]:
-    return _or_blank(row.mean, 6), _or_blank(row.error), str(row.runs), str(row.failed or "")
+# -- the table -------------------------------------------------------------------------------------
 
 
-def _standings(tuner: Tuner) -> Table:
-    """Return the values of a race, with their paired differences to the recommended one."""
-    best = tuner.learner.recommend().rho
-    rows = []
-    for row in tuner.learner.standings():
-        notes = ["recommended"] if row.rho == best else ["to the end"] if row.racing else []
-        notes += ["default"] if row.rho == tuner.learner.default else []
-        leads = row.rho == best
-        difference = "" if leads or not math.isfinite(row.difference) else f"{row.difference:+.4g}"
-        error = "" if leads else _or_blank(row.error)
-        figures = (f"{row.rho:.6g}", f"{row.mean:.6g}", difference, error, str(row.runs))
-        rows.append((*figures, str(row.failed or ""), ", ".join(notes)))
-    return _columns(("ρ", f"mean {_word(tuner)}", "minus best", "± error", "runs", "failed", ""), rows)
+def _rows(tuner: Tuner) -> Iterator[Row]:
+    """Yield the configurations of a race, the best first, or online the values tried; the default always."""
+    if tuner.learner.n_told == 0:
+        return
+    word = _word(tuner)
+    if tuner.race:
+        for row in tuner.learner.standings():
+            notes = (("best", row.best), ("default", row.default), ("in the race", row.racing))
+            yield {
+                **_converted(tuner, row.values), f"mean {word}": row.mean, "minus best": row.difference,
+                "± error": row.error, "runs": row.runs, "failed": row.failed,
+                "note": ", ".join(note for note, holds in notes if holds),
+            }  # fmt: skip
+    elif not tuner.space.names:
+        default = tuner.default_row()
+        for row in [*tuner.values_tried(), *([] if default is None else [default])]:
+            lo, hi = _ends(tuner, row.lo, row.hi)
+            yield {
+                "ρ": lo if lo == hi else f"{lo:.4g} to {hi:.4g}", f"mean {word}": row.mean,
+                "± error": row.error, "runs": row.runs, "failed": row.failed,
+                "note": "default" if row is default else "",
+            }  # fmt: skip
 
 
-def _columns(names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table:
-    """Return a table of figures, without columns that are empty in all rows."""
-    used = [i for i, name in enumerate(names) if name != "failed" or any(row[i] for row in rows)]
+def _columns(rows: Sequence[Row]) -> Any:
+    """Return a table of rows, without columns that are empty in all of them."""
+    used = [name for name in rows[0] if name not in ("failed", "note") or any(row[name] for row in rows)]
     found = table()
-    for i in used:
-        found.add_column(names[i], justify="right", no_wrap=True)
+    for name in used:
+        found.add_column("" if name == "note" else name, justify="right", no_wrap=True)
     for row in rows:
-        found.add_row(*(row[i] for i in used))
+        found.add_row(*(plain(_shown(row[name], _DIGITS.get(name, 6))) for name in used))
     return found
+
+
+def _converted(tuner: Tuner, values: Row) -> Row:
+    """Return values by name; that of a single parameter is called ρ, an integer with --integer."""
+    if tuner.space.names:
+        return values
+    rho = tuner.command.value(values["rho"])
+    return {"ρ": int(rho) if tuner.command.integer else rho}
+
+
+def _by_name(tuner: Tuner, default: Any) -> Row | None:
+    if default is None or isinstance(default, dict):
+        return default
+    return _converted(tuner, {"rho": default})
+
+
+def _named(values: Row) -> str:
+    return ", ".join(f"{name} = {_shown(value)}" for name, value in values.items())
+
+
+# -- remarks ---------------------------------------------------------------------------------------
 
 
 def _remarks(tuner: Tuner, summary: Summary) -> Iterator[str]:
     """Yield remarks on the range of losses, on limits and on failures."""
-    if tuner.default is not None and tuner.rules.high is None and not tuner.space.names:
+    if tuner.default is not None and tuner.rules.high is None and tuner.learner.n_told:
         yield (
-            f"The comparison assumes differences of at most {tuner.largest_difference:.4g}, the range of the "
-            "losses so far; --high sets a known bound."
+            "The interval that is valid at any time assumes differences of at most "
+            f"{tuner.largest_difference:.4g}, the range of the losses so far; --high sets a known bound."
         )
     for reason, count in summary.clipped.items():
         what = f"over {tuner.rules.high:g}" if reason == "over" else "killed at the timeout"
@@ -160,21 +244,29 @@ def _remarks(tuner: Tuner, summary: Summary) -> Iterator[str]:
         if all("--ok-status" in failure for failure in summary.failures):
             yield f"{skipped} did not count as a loss; with --ok-status and --retry-failed they do."
         else:
-            yield f"{skipped} did not count as a loss; if ρ is the reason, --failed high counts them."
+            knob = "a knob" if tuner.space.names else "ρ"
+            yield f"{skipped} did not count as a loss; if {knob} is the reason, --failed high counts them."
 
 
 def _count(n: int, what: str) -> str:
     return f"{n} {what}" + ("" if n == 1 else "s")
 
 
-def _or_blank(x: float, digits: int = 2) -> str:
-    return "" if math.isnan(x) else f"{x:.{digits}g}"
-
-
 def _word(tuner: Tuner) -> str:
     return "value" if tuner.maximize else "loss"
 
 
-def _shown(value: Any) -> str:
-    """Return the value of a knob as text."""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+def _shown(value: Any, digits: int = 6) -> str:
+    """Return a value as text; nothing for a number that is unknown, or no failures."""
+    if isinstance(value, float):
+        return f"{value:.{digits}g}" if math.isfinite(value) else ""
+    return str(value)
+
+
+def _finite(data: Any) -> Any:
+    """Return data for JSON, with null for numbers that are not finite."""
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +18,7 @@ import msgspec
 
 from semibandit import _validate
 from semibandit.learners import Trial
+from semibandit.learners.race import CHECK
 from semibandit.spaces import Interval, Knobs
 from semibandit.studies.log.stores import UnknownStudyError, open_store, public
 from semibandit.studies.settings import StudySettings
@@ -28,7 +29,16 @@ from semibandit.tuning.plans import online_plan, race_plan, release_dead
 from semibandit.tuning.player import RoundPlayer
 from semibandit.tuning.record import MAX_TEXT, RunRecord, printable
 from semibandit.tuning.rules import AbortRule, Rules
-from semibandit.tuning.verdict import Summary, Tried, Verdict, compare, of_default, summarise, tried
+from semibandit.tuning.verdict import (
+    Summary,
+    Tried,
+    Verdict,
+    of_default,
+    of_race,
+    of_rounds,
+    summarise,
+    tried,
+)
 
 __all__ = ["MIN_RUNS", "STUDY", "Tuner", "learner_of", "storage_of"]
 
@@ -53,8 +63,8 @@ class Tuner:
         created or continued; its settings must be the same. A state file that has learned nothing (all runs
         failed, or none was made) accepts other settings: it is begun again.
     race
-        Race values on a fixed set of instances (`semibandit.learners.race`), instead of learning online
-        with `Exp3Set`.
+        Race configurations on a fixed set of instances (`semibandit.learners.race`), instead of learning
+        online with `Exp3Set`.
     runs
         Number of runs of a race; by default one per instance, at least 200. More of them, or more instances,
         continue a race.
@@ -297,16 +307,6 @@ class Tuner:
                 self._records.append(RunRecord.of(row, self.space.names, self.command.value))
         return self._records
 
-    @property
-    def paired(self) -> Sequence[RunRecord]:
-        """All rounds, each with the loss of the default on the same instance where it is known."""
-        if not self.race:
-            return self.finished
-        default = self.learner.default
-        known = {record.instance: record.loss for record in self.finished if record.rho == default}
-        others = (record for record in self.finished if record.rho != default)
-        return [replace(record, default_loss=known.get(record.instance)) for record in others]
-
     def summary(self) -> Summary:
         """Return counts and means of all rounds."""
         return summarise(self.finished)
@@ -324,19 +324,25 @@ class Tuner:
         return self.space.interval.lo, self.space.interval.hi
 
     def verdict(self) -> Verdict | None:
-        """Compare the recommended value with the default; None without common instances."""
-        if self.learner.n_told == 0:
+        """Compare the best configuration found with the default; None without common instances."""
+        if self.learner.n_told == 0 or self.default is None:
             return None
-        values = self.learner.n_values if self.race else None
-        rho = self.learner.recommend().rho
-        return compare(self.paired, rho, self._ends, self.largest_difference, self.maximize, values)
+        if self.race:
+            return of_race(self.learner, self.largest_difference)
+        best = self.learner.recommend()
+        return of_rounds(self.finished, best, self._ends, self.largest_difference, self.maximize)
+
+    def runs_for(self, checks: int) -> int:
+        """Return the number of runs of a race whose check has this number of pairs."""
+        return math.ceil(2 * checks / CHECK)
 
     @property
     def largest_difference(self) -> float:
         """Bound on the differences of losses: `high`, or the range of all losses so far."""
         if self.rules.high is not None:
             return self.rules.high
-        losses = [loss for each in self.paired for loss in (each.loss, each.default_loss) if loss is not None]
+        found = [loss for each in self.finished for loss in (each.loss, each.default_loss)]
+        losses = [loss for loss in found if loss is not None]
         return max(losses) - min(losses) or 1.0 if losses else 1.0
 
 

@@ -6,20 +6,32 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from semibandit._validate import FloatArray
-from semibandit.confidence import Bounds, betting_bounds, mean_and_error, rules_out
+from semibandit.confidence import Bounds, betting_bounds, mean_and_error, t_bounds
+from semibandit.learners.race import Race
+from semibandit.learners.recommendation import Recommendation
 from semibandit.tuning.record import RunRecord
 
-__all__ = ["Comparison", "Summary", "Tried", "Verdict", "compare", "of_default", "summarise", "tried"]
+__all__ = [
+    "Comparison",
+    "Summary",
+    "Tried",
+    "Verdict",
+    "of_default",
+    "of_race",
+    "of_rounds",
+    "summarise",
+    "tried",
+]
 
 _ALPHA = 0.05  # probability that a verdict is wrong
 _HALVINGS = 6  # the finest stretch that is compared with the default is a 64th of the space
 _MIN_PAIRS = 20  # a stretch with fewer pairs is widened
-_MAX_DOUBLINGS = 5  # of the pairs, when looking ahead
+_MIN_CHECKED = 6  # equal signs of fewer differences would not be rare enough
 _ROWS = 12
 
 
@@ -121,85 +133,128 @@ def of_default(records: Sequence[RunRecord], default: float) -> Tried | None:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The recommended value against the default, on the instances that were run with both.
+    """The best configuration found against the default, on the instances that were run with both.
 
-    `bounds` is a 95 % confidence interval for the mean difference, recommended minus default. It is valid at
-    any time and for whichever of the `candidates` is recommended (each has its share of the 5 %).
+    `bounds` are 95 % confidence intervals for the mean difference, best minus default. The first is that of
+    a paired t-test for this moment; the second is valid at any time and for whichever configuration leads.
+    The answer rests on the first if the race has ended by itself, otherwise on the second.
     """
 
-    lo: float  # the values that count as the recommended one
-    hi: float
-    pairs: int
-    recommended: float  # mean losses over the pairs
-    default: float
-    error: float  # standard error of the mean difference; nan for one pair
-    bounds: Bounds
-    candidates: int
-    # Pairs needed for a decision if further differences are like these; None: more than 32 times as many.
-    needed: int | None
+    values: dict[str, Any]  # the configuration compared with the default
+    stretch: tuple[float, float] | None  # online: values that count as the recommended one
+    n_pairs: int
+    means: tuple[float, float]  # of the configuration and of the default, over all pairs
+    n_paired: int  # pairs of the first interval: in an ended race those that no decision has used
+    difference: float  # mean difference of these
+    paired: Bounds
+    anytime: Bounds
+    ended: bool
+    default_leads: bool
     maximize: bool = False
 
     @property
-    def answer(self) -> str:
-        """One of "better", "worse" and "cannot tell"."""
-        if self.bounds.low <= 0.0 <= self.bounds.high:
-            return "cannot tell"
-        return "better" if (self.bounds.low > 0.0) == self.maximize else "worse"
+    def better(self) -> bool:
+        """Whether to deploy the configuration; otherwise the default is kept."""
+        low, high = self.paired if self.ended else self.anytime
+        return not self.default_leads and (low > 0.0 if self.maximize else high < 0.0)
+
+    @property
+    def n_needed(self) -> int | None:
+        """Number of pairs for which the first interval is expected to exclude 0; None if it never will."""
+        gain = self.difference if self.maximize else -self.difference
+        if self.default_leads or self.better or not gain > 0.0 or not math.isfinite(self.paired.low):
+            return None
+        worst = self.paired.low if self.maximize else -self.paired.high
+        return math.ceil(self.n_paired * ((gain - worst) / gain) ** 2)
 
 
-def compare(
-    records: Sequence[RunRecord],
-    rho: float,
-    ends: tuple[float, float],
-    high: float,
-    maximize: bool = False,
-    values: int | None = None,
+def of_race(race: Race, high: float) -> Verdict | None:
+    """Return the verdict of a race; None without instances that were run with the default.
+
+    The t-test has the pairs of the check, which no decision has used. The other interval has the pairs that
+    were unknown when the configuration was proposed; that of the k-th configuration is wrong with
+    probability α/(k·(k + 1)), which sums to α.
+
+    Parameters
+    ----------
+    race
+        A race with a default.
+    high
+        Bound on the differences.
+    """
+    found = race.pairs()
+    if found is None:
+        return None
+    differences = np.array([ours - theirs for ours, theirs in found.losses])
+    ended = race.is_over and not race.was_continued and found.n_checked >= _MIN_CHECKED
+    fresh = differences[found.n_selected :]
+    sample = differences[len(differences) - found.n_checked :] if ended else fresh
+    share = _ALPHA / (found.number * (found.number + 1))
+    return _verdict(
+        found.values, None, found.losses, sample, fresh, share, high, ended,
+        race.is_default_best, race.maximize,
+    )  # fmt: skip
+
+
+def of_rounds(
+    records: Iterable[RunRecord], best: Recommendation, ends: tuple[float, float], high: float, maximize: bool
 ) -> Verdict | None:
-    """Compare rho with the default on the instances that were run with both. O(rounds).
+    """Compare a recommended value with the default on rounds that were run with both. O(rounds).
 
-    A value is chosen without knowing the instance, so that the differences of the runs at one value are a
-    fair sample. They lie in [-high, high]. Returns None if there are no such instances.
+    A value is drawn without knowing the instance, so that the differences of the rounds at one value are a
+    fair sample. Those count that lie in the smallest of the dyadic stretches around rho (the space, a half,
+    ... a 64th) with 20 pairs; each of the 127 stretches has its share of the 5 %.
 
     Parameters
     ----------
     records
-        All rounds; those without a loss of the default do not count.
-    rho
-        The recommended value.
+        All rounds; those without a loss of the default, or with other values of the other knobs, do not
+        count.
+    best
+        Recommendation of the learner.
     ends, high, maximize
-        Ends of the space, the largest loss, and whether higher values are better.
-    values
-        Number of values in a race. None: values are drawn from the whole space, and those count that lie in
-        the smallest of the dyadic stretches around rho (the space, a half, ... a 64th) with 20 pairs.
+        Ends of rho, bound on the differences, and whether higher values are better.
     """
-    known = [record for record in records if record.loss is not None and record.default_loss is not None]
-    slack = 1e-9 * (ends[1] - ends[0])
-    stretches = _around(rho, *ends) if values is None else [(rho - slack, rho + slack)]
+    other = {name: value for name, value in best.values.items() if name != best.along}
+    known = [
+        record
+        for record in records
+        if record.loss is not None and record.default_loss is not None
+        and (record.values is None or other.items() <= record.values.items())
+    ]  # fmt: skip
     pairs: list[tuple[float, float]] = []
-    for lo, hi in stretches:
-        pairs = _pairs(record for record in known if lo <= record.rho <= hi)
+    for stretch in _around(best.rho, *ends):
+        pairs = _pairs(record for record in known if stretch[0] <= record.rho <= stretch[1])
         if len(pairs) >= _MIN_PAIRS:
             break
     if not pairs:
         return None
-    candidates = 2 ** (_HALVINGS + 1) - 1
-    if values is not None:
-        candidates, lo, hi = max(values, len({record.rho for record in known})), rho, rho
-    differences = np.clip([ours - theirs for ours, theirs in pairs], -high, high)
+    differences = np.array([ours - theirs for ours, theirs in pairs])
+    share = _ALPHA / (2 ** (_HALVINGS + 1) - 1)
+    worse = float(differences.mean()) >= 0.0
+    leads = not worse if maximize and differences.any() else worse
+    return _verdict(
+        dict(best.values), stretch, pairs, differences, differences, share, high, False, leads, maximize
+    )
+
+
+def _verdict(
+    values: dict[str, Any],
+    stretch: tuple[float, float] | None,
+    pairs: Sequence[tuple[float, float]],
+    sample: FloatArray,
+    fresh: FloatArray,
+    share: float,
+    high: float,
+    *flags: bool,
+) -> Verdict:
     ours, theirs = (math.fsum(column) / len(pairs) for column in zip(*pairs, strict=True))
-    error = _error_of_difference(pairs)
-    bounds = betting_bounds(differences, -high, high, alpha=_ALPHA / candidates)
-    needed = _needed(differences, high, _ALPHA / candidates)
-    return Verdict(lo, hi, len(pairs), ours, theirs, error, bounds, candidates, needed, maximize)
-
-
-def _needed(differences: FloatArray, high: float, alpha: float) -> int | None:
-    """Return the number of pairs at which 0 is excluded if the same pairs are repeated."""
-    for n in range(_MAX_DOUBLINGS + 1):
-        times: int = 2**n
-        if rules_out(0.0, np.tile(differences, times), -high, high, alpha=alpha):
-            return len(differences) * times
-    return None
+    anytime = betting_bounds(np.clip(fresh, -high, high), -high, high, alpha=share)
+    difference = float(sample.mean()) if sample.size else math.nan
+    paired = t_bounds(sample, alpha=_ALPHA)
+    return Verdict(
+        values, stretch, len(pairs), (ours, theirs), sample.size, difference, paired, anytime, *flags
+    )
 
 
 def _around(rho: float, lo: float, hi: float) -> Iterable[tuple[float, float]]:

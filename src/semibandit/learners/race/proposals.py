@@ -1,0 +1,121 @@
+"""Configurations for a race to try: a design that fills the space, then changes of the leaders.
+
+A configuration is a tuple of values, one for each knob. The same arguments give the same configurations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from semibandit.spaces import Choice, Integer, Interval, Knobs, Real
+
+__all__ = ["Configuration", "Kinds", "kinds_of", "propose", "space_filling"]
+
+Configuration = tuple[Any, ...]
+Kinds = dict[str, Real | Integer | Choice]
+
+_WIDEST, _NARROWEST = 0.3, 0.05  # standard deviation of a change, as a share of the scale: first and last
+_AT_RANDOM = 0.1  # share of configurations that are drawn from the whole space
+_CROSSED = 0.3  # share of configurations that also take knobs from another leader
+_NEXT_LEADER = 0.4  # probability of the first of the leaders left
+_ATTEMPTS = 20  # for each new configuration
+_DIGITS = 4
+
+
+def kinds_of(space: Interval | Knobs, integer: bool = False) -> Kinds:
+    """Return the knobs of a space by name; that of an `Interval` is called rho."""
+    if isinstance(space, Knobs):
+        return dict(space.knobs)
+    if not integer:
+        return {"rho": Real(space.lo, space.hi)}
+    return {"rho": Integer(math.ceil(space.lo), math.floor(space.hi))}
+
+
+def space_filling(kinds: Kinds, n: int, seed: int) -> list[Configuration]:
+    """Return n configurations: evenly spaced for one number, otherwise a scrambled Sobol sequence."""
+    if len(kinds) == 1:
+        ((_, kind),) = kinds.items()
+        if kind.ordered:
+            found = [(_at(kind, i / (n - 1) if n > 1 else 0.5),) for i in range(n)]
+            return list(dict.fromkeys(found))
+    from scipy.stats import qmc
+
+    points = qmc.Sobol(len(kinds), rng=np.random.default_rng(seed)).random_base2((n - 1).bit_length())
+    found = [_of_place(kinds, point) for point in points.tolist()]
+    return list(dict.fromkeys(found))[:n]
+
+
+def propose(
+    kinds: Kinds,
+    leaders: Sequence[Configuration],
+    tried: Collection[Configuration],
+    n: int,
+    progress: float,
+    rng: np.random.Generator,
+) -> list[Configuration]:
+    """Return up to n new configurations: one or two knobs of a leader changed, the best leader first.
+
+    Numbers change by a normal step on their scale, which shrinks with the progress of the race from 0 to 1.
+    """
+    step = _WIDEST * (_NARROWEST / _WIDEST) ** progress
+    found: dict[Configuration, None] = {}
+    for _ in range(_ATTEMPTS * n):
+        if rng.random() < _AT_RANDOM:
+            new = _of_place(kinds, rng.random(len(kinds)).tolist())
+        else:
+            new = _changed(kinds, leaders, step, rng)
+        if new not in tried:
+            found[new] = None
+        if len(found) == n:
+            break
+    return list(found)
+
+
+def _changed(
+    kinds: Kinds, leaders: Sequence[Configuration], step: float, rng: np.random.Generator
+) -> Configuration:
+    values = list(_drawn(leaders, rng))
+    if rng.random() < _CROSSED:
+        other = _drawn(leaders, rng)
+        values = [b if rng.random() < 0.5 else a for a, b in zip(values, other, strict=True)]
+    every = list(kinds.values())
+    for i in rng.permutation(len(every))[: 1 + int(rng.random() < 0.5)].tolist():
+        values[i] = _neighbour(every[i], values[i], step, rng)
+    return tuple(values)
+
+
+def _drawn(leaders: Sequence[Configuration], rng: np.random.Generator) -> Configuration:
+    return leaders[min(int(rng.geometric(_NEXT_LEADER)), len(leaders)) - 1]
+
+
+def _neighbour(kind: Any, value: Any, step: float, rng: np.random.Generator) -> Any:
+    """Return another value; of numbers, one at a normal distance, moved to the end of the range beyond it."""
+    if not kind.ordered:
+        others = [each for each in kind.values if each != value]
+        return others[rng.integers(len(others))] if others else value
+    for _ in range(_ATTEMPTS):
+        new = _at(kind, min(max(kind.coordinate(value) + step * rng.standard_normal(), 0.0), 1.0))
+        if new != value:
+            return new
+    return value
+
+
+def _of_place(kinds: Kinds, point: Sequence[float]) -> Configuration:
+    return tuple(_at(kind, u) for kind, u in zip(kinds.values(), point, strict=True))
+
+
+def _at(kind: Any, u: float) -> Any:
+    """Return the value at a share u of the scale; a `Real` has few digits, which are quick to type."""
+    if not kind.ordered:
+        return kind.values[min(int(u * len(kind.values)), len(kind.values) - 1)]
+    start, end = kind.scale.ends
+    value = kind.scale.value(start + (end - start) * u)
+    if not isinstance(kind, Real) or kind.step is not None or value in (kind.lo, kind.hi):
+        return value
+    unit = abs(value) if kind.log else kind.hi - kind.lo
+    rounded = round(value, _DIGITS - 1 - math.floor(math.log10(unit)))
+    return min(max(rounded, kind.lo), kind.hi)
