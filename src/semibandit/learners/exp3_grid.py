@@ -153,4 +153,8 @@ class Exp3Grid(Exp3Set):
 
     def _config(self) -> dict[str, Any]:
         config = {"n_arms": self.n_arms} | super()._config()
-        return {name: value for name, value in config.items() if name not in ("max_pieces", "drift", "prior", "context")}
+        return {
+            name: value
+            for name, value in config.items()
+            if name not in ("max_pieces", "drift", "prior", "context")
+        }

@@ -14,7 +14,7 @@ from semibandit import _validate
 from semibandit.functions import Piecewise, PiecewiseConstant
 from semibandit.learners import reading
 from semibandit.learners.certificates import Account, Certificate, bound_of, certify
-from semibandit.learners.contexts import Asked, Cell, ContextCell, ContextCells
+from semibandit.learners.contexts import Asked, Cell, ContextCell, ContextCells, Place
 from semibandit.learners.drift import Drift
 from semibandit.learners.forecasts import Forecast
 from semibandit.learners.learner import Learner
@@ -91,9 +91,8 @@ class Exp3Set(Learner):
         Limit on the number of pieces, above which neighbours are joined. On the interval tree (no limit by
         default) they are joined down to half of it; `join_error` bounds the total change of log-weights.
     context
-        Features of an instance that are known before the draw (`sb.Context`). The learner splits contexts into
-        cells where the best parameter differs. Requires the local baseline; a round costs about twice as
-        much.
+        Features of an instance that are known before the draw (`sb.Context`). Contexts are split into cells
+        where the best parameter differs. Requires the local baseline.
     seed
         Seed of the draws.
 
@@ -185,7 +184,7 @@ class Exp3Set(Learner):
         self._epoch = Epoch(self._initial_weights())  # Algorithm 1, step 1: w_1(ρ) = 1
         self._contexts: ContextCells | None = None
         if self.context is not None:
-            self._contexts = ContextCells(self.context, self._cells, lambda: self._epoch.weights)
+            self._contexts = ContextCells(self.context, self._cells, self._epoch.weights.detached())
 
     def _lay_out(self, space: Space) -> Line:
         """Return the line that carries the weights."""
@@ -243,8 +242,8 @@ class Exp3Set(Learner):
             Features of the instance, by name. Features that are missing or None are unknown.
         """
         with self._lock:
-            point = self._read_context(context)
-            cell = self._cell_of(point)
+            point, place = self._read_context(context)
+            cell = self._cell_of(place)
             played = self._played_in(cell)
             if values is not None:
                 if probes or position is not None:
@@ -252,27 +251,29 @@ class Exp3Set(Learner):
                 trial = self._own_trial(self.n_asked, values)
             # Algorithm 1, steps 2(a) and 2(b): sample ρ_t from p_t(ρ) = w_t(ρ) / W_t
             elif explore != 1.0:
-                trial = self._mixed_trial(probes, explore, position, cell)
+                trial = self._mixed_trial(probes, explore, position, cell, played)
             else:
                 positions = self._draw(probes, played) if position is None else self._recorded(position)
                 trial = self._trial(self.n_asked, positions)
-            if self._contexts is not None and self.context is not None and point is not None:
-                trial = replace(trial, context=self.context.named(point))
+            if self._contexts is not None and point is not None and place is not None:
+                trial = replace(trial, context=self._contexts.context.named(point))
                 share = played.share if isinstance(played, Mixture) else 0.0
-                self._contexts.ask(trial.id, point, cell, share)
+                self._contexts.ask(trial.id, point, place, cell, share)
             self._register(trial)
             return trial
 
-    def _read_context(self, given: Any) -> Point | None:
+    def _read_context(self, given: Any) -> tuple[Point | None, Place | None]:
         """Check a context; None if the learner has none."""
-        if self.context is not None:
-            return self.context.read(given)
+        if self._contexts is not None:
+            point = self._contexts.context.read(given)
+            return point, self._contexts.place(point)
         if given is not None:
             raise ValueError(f"context needs a learner made with context=sb.Context(...), got {given!r}")
-        return None
+        return None, None
 
-    def _cell_of(self, point: Point | None) -> Cell | None:
-        return None if self._contexts is None or point is None else self._contexts.find(point)
+    def _cell_of(self, place: Place | None) -> Cell | None:
+        """Return the cell of a context; None if contexts do not differ so far."""
+        return None if self._contexts is None or place is None else self._contexts.find(place)
 
     def _played_in(self, cell: Cell | None) -> Weights | Mixture:
         """Return the density that is played in a cell of contexts."""
@@ -282,7 +283,9 @@ class Exp3Set(Learner):
         low, high = self._losses.inner
         return Mixture(pooled, cell.weights, cell.share(high - low))
 
-    def _mixed_trial(self, probes: int, explore: float, position: Any, cell: Cell | None) -> Trial:
+    def _mixed_trial(
+        self, probes: int, explore: float, position: Any, cell: Cell | None, played: Weights | Mixture
+    ) -> Trial:
         """Return a trial that plays the recommended parameter, or a draw with probability `explore`."""
         explore = _validate.number("explore", explore, low=0.0, high=1.0)
         if explore == 0.0:
@@ -295,7 +298,7 @@ class Exp3Set(Learner):
             (at,) = self._recorded(position)
         else:
             u = self._random.random()
-            at = self._played_in(cell).draw(u / explore) if u < explore else home
+            at = played.draw(u / explore) if u < explore else home
         return self._trial(self.n_asked, (at,), explore, home)
 
     def tell(self, trial: Trial, seen: Any, *, predicted: Any = None, probability: Any = None) -> None:
@@ -387,7 +390,7 @@ class Exp3Set(Learner):
         if reading.is_number(seen):
             loss = reading.loss(seen, self._scale)
             asked = self._asked(trial)
-            cell = self._cell_of(asked.point if asked else None)
+            cell = self._cell_of(asked.place if asked else None)
             n, share_of = cell.n if cell else self.n_told, self._played_in(cell).log_shares
             lo, hi = reading.cell_around(position, self._cells, self._line, n, share_of)
             averaged = lo < self._line.halfway(lo, hi) < hi
@@ -437,7 +440,7 @@ class Exp3Set(Learner):
             self._restart(feedback, asked)
         self._adjust()
         if self._contexts is not None and asked is not None:
-            self._contexts.keep(asked.point, feedback, update.p, rule)
+            self._contexts.keep(asked, feedback, update.p, rule)
 
     def _rule(self, feedback: Feedback, inner: tuple[float, float, int]) -> Rule:
         """Return the rule by which losses become estimates; `inner` is the range before the round."""
@@ -520,7 +523,7 @@ class Exp3Set(Learner):
             self._replace_weights(weights.spread(share, statistics, gaps, speed))
             self._stats.keep(statistics)
             if self._contexts is not None and asked is not None:
-                self._contexts.spread(asked.point, share, statistics, gaps, speed)
+                self._contexts.spread(asked, share, statistics, gaps, speed)
 
     def _adjust(self) -> None:
         """Update the learning rate, and join pieces above the limit."""
@@ -598,6 +601,8 @@ class Exp3Set(Learner):
         )
         self._epoch = Epoch(self._epoch.weights.with_history(total, len(laid), weight, rule))
         self.n_logged += len(laid)
+        if self._contexts is not None:
+            self._contexts.start = self._epoch.weights.detached()
         self.head_start += weight * (float(np.maximum(*total.ends).max()) - total.min())
 
     # -- results -----------------------------------------------------------------------------------
@@ -613,7 +618,7 @@ class Exp3Set(Learner):
         whole functions: the middle of the widest interval with the least cumulative loss. A value of the
         user's own (`ask(values=...)`) is recommended if it is better than this by two standard errors.
         """
-        cell = None if context is None else self._cell_of(self._read_context(context))
+        cell = None if context is None else self._cell_of(self._read_context(context)[1])
         if cell is not None:
             return self._chosen(cell)[2]
         own = self._best_own()
@@ -747,7 +752,7 @@ class Exp3Set(Learner):
 
         With a context, that for an instance with these features; else that of all contexts.
         """
-        cell = None if context is None else self._cell_of(self._read_context(context))
+        cell = None if context is None else self._cell_of(self._read_context(context)[1])
         return self._played_in(cell).density()
 
     def _asked(self, trial: Trial) -> Asked | None:

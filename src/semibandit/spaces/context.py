@@ -96,9 +96,7 @@ class Context:
         if given is None:
             return (None,) * len(self.names)
         if not isinstance(given, dict):
-            raise TypeError(
-                f"context must be a dict with values for {', '.join(self.names)}, got {given!r}"
-            )
+            raise TypeError(f"context must be a dict with values for {', '.join(self.names)}, got {given!r}")
         unknown = [name for name in given if name not in self.features]
         if unknown:
             raise ValueError(
@@ -114,8 +112,8 @@ class Context:
             point.append(value)
         for name, value in outside:
             self._warned.add(name)
-            kind: Any = self.features[name]
-            message = f"context[{name!r}] = {value!r} is outside [{kind.lo:g}, {kind.hi:g}]"
+            number: Any = self.features[name]
+            message = f"context[{name!r}] = {value!r} is outside [{number.lo:g}, {number.hi:g}]"
             warnings.warn(f"{message}; it counts as the nearest end", RuntimeWarning, stacklevel=4)
         return tuple(point)
 
@@ -152,7 +150,10 @@ class Context:
         True
         """
         return cls(
-            **{name: Label() if kind["kind"] == Label.name else read_kind(kind) for name, kind in data.items()}
+            **{
+                name: Label() if kind["kind"] == Label.name else read_kind(kind)
+                for name, kind in data.items()
+            }
         )
 
     def __eq__(self, other: object) -> bool:

@@ -243,23 +243,6 @@ class LocalPieces:
         self._weigh()
         return self
 
-    def faded(self, kept: float, rule: Rule) -> LocalPieces:
-        """Return the weights with this part of what they learned, as the start of other weights. O(P)."""
-        weights = self.detached()
-        sums = weights._sums
-        weights._a[[k.FAST, k.SAFE, k.RAISED, k.COUNT, k.LOSS]] *= kept
-        weights._tree *= kept
-        sums[list(rules.FORGOTTEN)] *= kept
-        sums[[rules.FAST_GAPS, rules.SAFE_GAPS, rules.BOUND, rules.SECOND, rules.CLIPPED]] *= kept
-        if self.rate > 0.0:
-            reach = rule.high - rule.low
-            term = max(sums[rules.BOLD] * rule.log_term, 1.0)
-            sums[rules.FAST_RATE] = rule.rate or term / (reach + sums[rules.FAST_GAPS])
-            sums[rules.SAFE_RATE] = math.log(2.0 + sums[rules.TOLD]) / (reach + sums[rules.SAFE_GAPS])
-            weights._weigh()
-            sums[rules.SOFT_MINIMUM] = weights._soft_minimum()
-        return weights
-
     def with_history(self, total: Piecewise, count: int, weight: float, rule: Rule) -> LocalPieces:
         """Return the weights after `count` whole functions with this sum, each counted `weight` times."""
         weights = self.detached()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from semibandit._validate import FloatArray, IntArray
 from semibandit.learners.contexts.described import Bound, described
 from semibandit.learners.contexts.labels import Direction, LabelCurves, by_label, main_direction
 from semibandit.learners.contexts.records import CAPACITY, Record, Records
-from semibandit.learners.contexts.splits import best_cut
+from semibandit.learners.contexts.splits import Looks
 from semibandit.learners.statistics import PlayStats
 from semibandit.spaces import Context, Point
 from semibandit.weights import Cells, Feedback, Rule, Weights
@@ -22,12 +22,12 @@ __all__ = ["Asked", "Cell", "ContextCells", "Leaf", "Split"]
 
 MOST_CELLS = 1024
 _FIRST_TEST = 16  # rounds in a cell before a split is considered
-_NEXT_BUILD = 1.5  # factor between the rounds at which the tree is built anew
+_NEXT_BUILD = 1.25  # factor between the rounds at which the tree is built anew
+_ALIKE = 0.95  # share of the rounds that a new tree must have in the same cells to be dropped
 _NEXT_TEST = 1.25  # factor between the rounds at which it is considered again
 _ERRORS = 0.5  # standard errors by which a side of a split must gain, beyond sqrt(2 ln candidates)
-_SURPRISE = 6.0  # evidence for a split, beyond the logarithm of the number of columns
-_PRICE = 0.5  # a split must save this many times the range of the losses
-_BORROWED = 1.0
+_SURPRISE = 5.0  # evidence for a split, beyond the logarithm of the number of columns
+_PRICE = 0.25  # a split must save this many times the range of the losses
 _TRUST = 4.0  # log-odds of a new cell against all contexts
 _STEP = 2.0  # factor of the rate of these odds
 _GUARD = 0.1  # both play a share of min(0.1, _GUARD/√n) at least
@@ -63,11 +63,19 @@ class Cell:
         return min(max(1.0 / (1.0 + math.exp(-min(max(odds, -50.0), 50.0))), least), 1.0 - least)
 
 
+class Place(NamedTuple):
+    """Coordinates of a context, and its labels."""
+
+    columns: FloatArray
+    keys: tuple[str, ...]
+
+
 class Asked(NamedTuple):
-    """Context of a pending trial, and the cell and the mixture from which it was drawn."""
+    """Context of a pending trial, its coordinates, and the cell that it was drawn from (-1: none)."""
 
     point: Point
-    cell: Cell | None = None
+    place: Place
+    cell: int = -1
     weights: Weights | None = None
     share: float = 0.0
 
@@ -75,7 +83,8 @@ class Asked(NamedTuple):
         """Return the shares between edges of the density that was played, given those of all contexts."""
         if self.weights is None:
             return pooled
-        return (1.0 - self.share) * pooled + self.share * self.weights.shares(edges)[0]
+        own = self.weights.shares(edges)[0]
+        return np.asarray((1.0 - self.share) * pooled + self.share * own)
 
 
 class Leaf:
@@ -114,12 +123,12 @@ class ContextCells:
         The features.
     cells
         Cells of the line.
-    pooled
-        Returns the weights of all contexts.
+    start
+        Weights of a cell before its first round.
     """
 
-    def __init__(self, context: Context, cells: Cells, pooled: Callable[[], Weights]) -> None:
-        self.context, self._cells, self.pooled = context, cells, pooled
+    def __init__(self, context: Context, cells: Cells, start: Weights) -> None:
+        self.context, self._cells, self.start = context, cells, start
         self.records = Records(cells, len(context.columns), len(context.labels))
         self.curves = [LabelCurves(self.records.coarse.n) for _ in context.labels]
         self.root: Node = Leaf(-1)
@@ -131,26 +140,28 @@ class ContextCells:
 
     # -- finding -----------------------------------------------------------------------------------
 
-    def find(self, point: Point) -> Cell | None:
+    def place(self, point: Point) -> Place:
+        """Return the coordinates of a context."""
+        return Place(self.context.coordinates(point), self.context.keys(point))
+
+    def find(self, place: Place) -> Cell | None:
         """Return the cell of a context; None while there are no splits."""
-        if isinstance(self.root, Leaf):
-            return None
-        return self.cells[self._leaf(self.context.coordinates(point), self.context.keys(point)).cell]
-
-    def _leaf(self, columns: FloatArray, keys: tuple[str, ...]) -> Leaf:
         node = self.root
+        if isinstance(node, Leaf):
+            return None
         while isinstance(node, Split):
-            node = node.left if self._coordinate(node, columns, keys) < node.at else node.right
-        return node
+            node = node.left if self._is_left(node, *place) else node.right
+        return self.cells[node.cell]
 
-    def _coordinate(self, split: Split, columns: FloatArray, keys: tuple[str, ...]) -> float:
+    def _is_left(self, split: Split, columns: FloatArray, keys: tuple[str, ...]) -> bool:
         if split.direction is None:
-            return float(columns[split.column])
-        return self.curves[split.column].place(keys[split.column], split.direction)
+            return bool(columns[split.column] < split.at)
+        return self.curves[split.column].place(keys[split.column], split.direction) < split.at
 
-    def ask(self, trial_id: int, point: Point, cell: Cell | None, share: float) -> None:
+    def ask(self, trial_id: int, point: Point, place: Place, cell: Cell | None, share: float) -> None:
         """Note a pending trial."""
-        self.asked[trial_id] = Asked(point, cell, None if cell is None else cell.weights, share)
+        drawn = () if cell is None else (cell.number, cell.weights, share)
+        self.asked[trial_id] = Asked(point, place, *drawn)
 
     def finish(self, trial_id: int) -> None:
         """Drop a pending trial."""
@@ -158,18 +169,17 @@ class ContextCells:
 
     # -- learning ----------------------------------------------------------------------------------
 
-    def teach(
-        self, asked: Asked, feedback: Feedback, pooled: FloatArray, rule: Rule, level: float
-    ) -> None:
+    def teach(self, asked: Asked, feedback: Feedback, pooled: FloatArray, rule: Rule, level: float) -> None:
         """Learn from a round in its cell.
 
         `feedback` has the shares at the time of the ask; `pooled` are those of its pieces in the density of
         all contexts. `level` is the mean loss so far.
         """
-        cell, played = self.find(asked.point), feedback.shares_at_ask
+        cell, played = self.find(asked.place), feedback.shares_at_ask
         if cell is None or played is None:
             return
-        known = asked.weights if asked.cell is cell and asked.weights is not None else cell.weights
+        same = asked.cell == cell.number
+        known = asked.weights if same and asked.weights is not None else cell.weights
         now = replace(
             feedback, shares_at_ask=lambda edges: np.stack((played(edges)[0], *known.shares(edges)[1:]))
         )
@@ -177,7 +187,7 @@ class ContextCells:
         # Pending trials, and the weights of all contexts, need the weights as they were.
         update = cell.weights.detached().learn(now, rule)
         cell.weights = update.weights
-        if asked.cell is cell:
+        if same:
             self._compare(cell, pooled - own, feedback, update.p, level)
         cell.stats.add(feedback.position, feedback.paid)
         cell.n += 1
@@ -194,13 +204,12 @@ class ContextCells:
         cell.ahead += ahead
         cell.squares += ahead * ahead
 
-    def keep(self, point: Point, feedback: Feedback, p: tuple[float, ...], rule: Rule) -> None:
+    def keep(self, asked: Asked, feedback: Feedback, p: tuple[float, ...], rule: Rule) -> None:
         """Keep a round for later splits, and consider one."""
         self.rounds += 1
-        cell = self.find(point)
-        columns, keys = self.context.coordinates(point), self.context.keys(point)
+        cell, (columns, keys) = self.find(asked.place), asked.place
         ids = [curves.id(key) for curves, key in zip(self.curves, keys, strict=True)]
-        kept = Record(point, self.records.compact(feedback, p))
+        kept = Record(asked.point, self.records.compact(feedback, p))
         losses = self.records.add(kept, columns, ids, -1 if cell is None else cell.number)
         if self.curves:
             weights, totals = look_weights(losses[None])
@@ -215,10 +224,10 @@ class ContextCells:
             cell.next_test = _NEXT_TEST * cell.n
             self._consider(cell, rule)
 
-    def spread(self, point: Point, share: float, kept: float, gaps: float, speed: float) -> None:
-        """Mix a share of the prior into the weights of a cell; into those of all cells if most is forgotten."""
+    def spread(self, asked: Asked, share: float, kept: float, gaps: float, speed: float) -> None:
+        """Mix a share of the prior into the weights of the cell; of all cells if most is forgotten."""
         alarm = kept < 0.5
-        cell = self.find(point)
+        cell = self.find(asked.place)
         for each in self.cells.values() if alarm else [] if cell is None else [cell]:
             each.weights = each.weights.detached().spread(share, kept, gaps, speed)
             each.stats.keep(kept)
@@ -230,23 +239,36 @@ class ContextCells:
 
     # -- splitting ---------------------------------------------------------------------------------
 
-    def _consider(self, cell: Cell | None, rule: Rule) -> None:
+    def _consider(self, cell: Cell, rule: Rule) -> None:
         """Split a cell if that pays."""
-        number = -1 if cell is None else cell.number
+        number = cell.number
         places = self.records.of(number)
         node = self._planned(places, rule)
         if isinstance(node, Split):
             self._replace(number, node)
             self.cells.pop(number, None)
-            self._fill(node, places, rule)
+            self._fill(self._leaves(node, places), rule)
 
     def _rebuild(self, rule: Rule) -> None:
         """Build the tree anew from the rounds that are kept: early splits may be wrong."""
         places = self.records.all
-        self.root, self.cells = self._planned(places, rule), {}
+        planned = self._planned(places, rule)
+        leaves = self._leaves(planned, places)
+        if self._is_like(leaves):
+            return
+        self.root, self.cells = planned, {}
         self.records.cell[places] = -1
-        if isinstance(self.root, Split):
-            self._fill(self.root, places, rule)
+        if isinstance(planned, Split):
+            self._fill(leaves, rule)
+
+    def _is_like(self, leaves: list[tuple[Leaf, IntArray]]) -> bool:
+        """Return whether leaves have the rounds of the present cells, but for a twentieth."""
+        if len(leaves) != max(len(self.cells), 1):
+            return False
+        parts = [np.unique(self.records.cell[inside], return_counts=True) for _, inside in leaves]
+        same = sum(int(counts.max()) for _, counts in parts if counts.size)
+        main = {int(cells[counts.argmax()]) for cells, counts in parts if counts.size}
+        return len(main) == len(leaves) and same >= _ALIKE * len(self.records.rounds)
 
     def _planned(self, places: IntArray, rule: Rule) -> Node:
         """Return the tree for these rounds, without cells."""
@@ -260,28 +282,29 @@ class ContextCells:
         split.left, split.right = (self._planned(part, rule) for part in (places[below], places[~below]))
         return split
 
-    def _fill(self, node: Node, places: IntArray, rule: Rule) -> None:
-        """Give each leaf a cell that has learned its rounds."""
+    def _leaves(self, node: Node, places: IntArray) -> list[tuple[Leaf, IntArray]]:
+        """Return the leaves below a node with their rounds."""
         if isinstance(node, Leaf):
-            node.cell = self._grow(places, rule)
-            return
-        below = np.array([self._is_left(node, place) for place in places.tolist()], np.bool_)
-        self._fill(node.left, places[below], rule)
-        self._fill(node.right, places[~below], rule)
-
-    def _is_left(self, split: Split, place: int) -> bool:
-        point = self.records.rounds[place].point
-        columns = self.records.columns[place]
-        return self._coordinate(split, columns, self.context.keys(point)) < split.at
+            return [(node, places)]
+        records = self.records
+        below = np.array(
+            [
+                self._is_left(node, records.columns[i], self.context.keys(records.rounds[i].point))
+                for i in places.tolist()
+            ],
+            np.bool_,
+        )
+        return self._leaves(node.left, places[below]) + self._leaves(node.right, places[~below])
 
     def _best_split(self, places: IntArray, rule: Rule) -> tuple[Split, FloatArray] | None:
         losses, weights = self.records.losses[places], self.records.weights[places]
+        looks = Looks(losses, weights)
         price = _PRICE * (rule.high - rule.low)
         best = _SURPRISE + math.log(self.records.columns.shape[1] + len(self.curves))
         found = None
         for column in range(self.records.columns.shape[1]):
             values = self.records.columns[places, column]
-            cut = best_cut(values, losses, weights, _ERRORS, price)
+            cut = looks.best_cut(values, _ERRORS, price)
             if cut is not None and cut.evidence > best:
                 best, found = cut.evidence, (Split(column, cut.at), values)
         for i in range(len(self.curves)):
@@ -295,14 +318,24 @@ class ContextCells:
             each = direction.sums(w, totals)
             whole = direction.sums(by, sums)
             values = direction.places(whole[index] - each)[0]  # without the round itself
-            cut = best_cut(values, losses, weights, _ERRORS, price)
-            if cut is not None and cut.evidence > best:
-                best, found = cut.evidence, (Split(i, cut.at, direction), direction.places(whole)[0][index])
+            cut = looks.best_cut(values, _ERRORS, price)
+            if cut is None or cut.evidence <= best:
+                continue
+            values = direction.places(whole)[0][index]
+            if min((values < cut.at).sum(), (values >= cut.at).sum()) >= _FIRST_TEST // 2:
+                best, found = cut.evidence, (Split(i, cut.at, direction), values)
         return found
+
+    def _fill(self, leaves: list[tuple[Leaf, IntArray]], rule: Rule) -> None:
+        """Give new leaves their cells."""
+        for leaf, inside in leaves:
+            leaf.cell = self._grow(inside, rule)
+        while len(self.cells) > MOST_CELLS:
+            self._fold()
 
     def _grow(self, places: IntArray, rule: Rule) -> int:
         """Make a cell that has learned these rounds; return its number."""
-        weights, stats = self._start(rule), PlayStats(self._cells)
+        weights, stats = self.start.detached(), PlayStats(self._cells)
         for place in places.tolist():
             feedback = self.records.rounds[place].feedback
             weights = weights.learn(feedback, rule).weights
@@ -314,10 +347,6 @@ class ContextCells:
         self.cells[cell.number] = cell
         self.records.cell[places] = cell.number
         return cell.number
-
-    def _start(self, rule: Rule) -> Weights:
-        """Return the weights of a new cell: those of all contexts, as if after few rounds."""
-        return self.pooled().faded(min(_BORROWED / max(self.rounds, 1), 1.0), rule)
 
     def _replace(self, number: int, new: Node) -> None:
         """Put a node in the place of the leaf of a cell."""

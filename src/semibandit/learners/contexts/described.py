@@ -61,12 +61,14 @@ def described(context: Context, curves: list[LabelCurves], path: Iterable[Bound]
         if number is not None:
             where[context.names[feature]] = _range(number, lo, hi)
     for feature, name in enumerate(context.names):
-        values = [(i, c.value) for i, c in enumerate(context.columns) if c.feature == feature and not c.number]
+        values = [
+            (i, c.value) for i, c in enumerate(context.columns) if c.feature == feature and not c.number
+        ]
         if any(i in ranges for i, _ in values):
             where[name] = _values(values, ranges)
     for i, bounds in groups.items():
         where[context.names[context.labels[i]]] = tuple(
-            sorted(key or None for key in curves[i].curves if _inside(curves[i], key, bounds))  # type: ignore[type-var]
+            sorted(key or None for key in curves[i].curves if _inside(curves[i], key, bounds))
         )
     return where
 

@@ -32,7 +32,14 @@ class Direction:
         residuals = totals - weights * self.mean
         v = self.shape
         return np.stack(
-            (weights.sum(-1), weights @ v, weights @ (v * v), residuals.sum(-1), residuals @ v), axis=-1
+            (
+                weights.sum(-1),
+                _product(weights, v),
+                _product(weights, v * v),
+                residuals.sum(-1),
+                _product(residuals, v),
+            ),
+            axis=-1,
         )
 
     def places(self, sums: Sums) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -57,16 +64,30 @@ def main_direction(weights: FloatArray, totals: FloatArray, squares: float) -> D
     noise = max(squares - float((n * mean * mean).sum()), 0.0) / n.sum()
     if not noise > 0.0:
         return None
+    spread = noise
     residuals = totals - weights * mean
     shrunk = residuals / (weights + 1.0)
     levels = residuals.sum(1) / (weights.sum(1) + _LEVEL)
-    shape = np.linalg.svd(shrunk - levels[:, None] * (weights / (weights + 1.0)), full_matrices=False)[2][0]
+    curves = shrunk - levels[:, None] * (weights / (weights + 1.0))
+    shape = curves[int(np.argmax((curves * curves).sum(1)))]
+    for _ in range(_STEPS):  # the main direction of the curves
+        shape = _product(_product(curves, shape), curves)
+        size = float(np.sqrt((shape * shape).sum()))
+        if not size > 0.0:
+            return None
+        shape = shape / size
     direction = Direction(mean, shape * np.sqrt(noise), noise)
     for _ in range(_STEPS):
-        place, level, variance = direction.places(direction.sums(weights, totals))
+        sums = direction.sums(weights, totals)
+        place, level, variance = direction.places(sums)
         seconds = place * place + variance
+        s0, s1, s2, q0, q1 = sums.T
+        explained = (
+            2.0 * (level @ q0 + place @ q1) - level * level @ s0 - 2.0 * (level * place) @ s1 - seconds @ s2
+        )
+        noise = max(spread - float(explained) / n.sum(), 1e-3 * spread)
         fitted = residuals - weights * level[:, None]
-        shape = (place @ fitted) / (seconds @ weights + 1e-9 + 1.0 * (n <= 0.0))
+        shape = _product(place, fitted) / (_product(seconds, weights) + 1e-9 + 1.0 * (n <= 0.0))
         direction = Direction(mean, shape, noise)
     if not np.isfinite(shape).all() or not np.abs(shape).max() > 0.0:
         return None
@@ -101,11 +122,10 @@ class LabelCurves:
         self.curves[key][1] += totals
 
     def place(self, key: str, direction: Direction) -> float:
-        """Return the place of a label on a direction."""
+        """Return the place of a label on a direction; 0 if it is unknown."""
         if key not in self.curves:
             return 0.0
-        weights, totals = self.curves[key]
-        return float(direction.places(direction.sums(weights, totals))[0])
+        return float(direction.places(direction.sums(*self.curves[key]))[0])
 
     def keep(self, part: float) -> None:
         """Multiply all sums, to forget the past."""
@@ -113,10 +133,19 @@ class LabelCurves:
             curve *= part
 
 
-def by_label(keys: IntArray, weights: FloatArray, totals: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
+def by_label(
+    keys: IntArray, weights: FloatArray, totals: FloatArray
+) -> tuple[IntArray, FloatArray, FloatArray]:
     """Return the label of each round as an index, and the sums of weights and totals for each label."""
     distinct, index = np.unique(keys, return_inverse=True)
     summed = np.zeros((2, distinct.size, weights.shape[1]))
     np.add.at(summed[0], index, weights)
     np.add.at(summed[1], index, totals)
     return index, summed[0], summed[1]
+
+
+def _product(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return the product of a matrix and a vector, without the threads of linear algebra libraries."""
+    if a.ndim > b.ndim:
+        return np.asarray((a * b).sum(-1))
+    return np.asarray((a[:, None] * b).sum(0)) if b.ndim > 1 else np.asarray((a * b).sum(-1))

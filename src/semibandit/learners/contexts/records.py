@@ -73,22 +73,24 @@ class Records:
         self.weights = np.zeros(CAPACITY)
         self.cell = np.full(CAPACITY, _EMPTY)
 
-    def add(
-        self, record: Record, columns: FloatArray, keys: list[int], cell: int
-    ) -> FloatArray:
+    def add(self, record: Record, columns: FloatArray, keys: list[int], cell: int) -> FloatArray:
         """Add a round; return its coarse losses."""
         at = self.n % CAPACITY
         if len(self.rounds) < CAPACITY:
             self.rounds.append(record)
         else:
             self.rounds[at] = record
-        feedback = record.feedback
-        losses = self.coarse.means(feedback)
-        p = 1.0 if feedback.recorded is None else float(feedback.recorded[0])
-        self.columns[at], self.keys[at], self.losses[at], self.cell[at] = columns, keys, losses, cell
-        self.weights[at] = min(1.0 / p, _LOOK)
+        self.put(at, record, columns, keys, cell)
         self.n += 1
-        return losses
+        return np.asarray(self.losses[at])
+
+    def put(self, at: int, record: Record, columns: FloatArray, keys: list[int], cell: int) -> None:
+        """Fill the row of a round."""
+        feedback = record.feedback
+        p = 1.0 if feedback.recorded is None else float(feedback.recorded[0])
+        self.losses[at] = self.coarse.means(feedback)
+        self.columns[at], self.keys[at], self.cell[at] = columns, keys, cell
+        self.weights[at] = min(1.0 / p, _LOOK)
 
     def of(self, cell: int) -> IntArray:
         """Return the places of the rounds of a cell, oldest first."""
@@ -116,7 +118,7 @@ class Records:
         if feedback.losses.size <= _FINE or feedback.looks.size > 1:
             return kept
         edges = self._cells.edges
-        inner = np.unique(np.concatenate((np.clip(edges, feedback.edges[0], feedback.edges[-1]))))
+        inner = np.unique(np.concatenate(np.clip(edges, feedback.edges[0], feedback.edges[-1])))
         seen = feedback.sets >= 0
         width, total = (
             np.diff(np.interp(inner, feedback.edges, np.append(0.0, np.cumsum(part))))
@@ -127,6 +129,4 @@ class Records:
         )
         some = width > 0.0
         losses = np.where(some, total / np.where(some, width, 1.0), np.nan)
-        return msgspec.structs.replace(
-            kept, edges=inner, losses=losses, sets=np.where(some, 0, -1)
-        )
+        return msgspec.structs.replace(kept, edges=inner, losses=losses, sets=np.where(some, 0, -1))

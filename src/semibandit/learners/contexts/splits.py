@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from semibandit._jit import kernel
 from semibandit._validate import FloatArray, IntArray
 
-__all__ = ["Cut", "best_cut", "cuts_of"]
+__all__ = ["Cut", "Looks", "cuts_of"]
 
-_CUTS = 15  # candidates on a column
+_CUTS = 31  # candidates on a column
 _FEWEST = 6  # rounds on either side
 _SHRINK = 2.0  # weight of the curve of the whole cell for the gain, in rounds
 _PRIOR = 8.0  # the same for the evidence: differences of a third of the noise are expected
@@ -32,6 +33,10 @@ class Curves(NamedTuple):
     square: FloatArray
     doubled: FloatArray
 
+    def rest_of(self, whole: Curves) -> Curves:
+        """Return the sums over the other rounds of a whole."""
+        return Curves(*(b - a for a, b in zip(self, whole, strict=True)))
+
     def prior(self, shrink: float) -> tuple[FloatArray, FloatArray]:
         """Return the mean loss of each group, and the variance, shrunk to those of all groups."""
         total = self.weight.sum()
@@ -39,7 +44,7 @@ class Curves(NamedTuple):
         mean = (self.loss + shrink * level) / (self.weight + shrink)
         spread = max(self.square.sum() / total - level * level, 0.0)
         squares = np.maximum(self.square - 2.0 * mean * self.loss + mean * mean * self.weight, 0.0)
-        return mean, (squares + shrink * spread) / (self.weight + shrink)
+        return mean[0], ((squares + shrink * spread) / (self.weight + shrink))[0]
 
 
 def cuts_of(values: FloatArray) -> FloatArray:
@@ -53,50 +58,63 @@ def cuts_of(values: FloatArray) -> FloatArray:
     return np.asarray(0.5 * ordered[steps - 1] + 0.5 * ordered[steps])
 
 
-def best_cut(
-    values: FloatArray, losses: FloatArray, weights: FloatArray, errors: float, price: float
-) -> Cut | None:
-    """Return the cut of rounds by a column of values with the most evidence; None if none pays.
+class Looks:
+    """Losses of rounds on the groups of cells, as sums over any set of rounds need them.
 
     Parameters
     ----------
-    values
-        The column, for each round.
     losses
         For each round its mean loss in each group of cells; nan where nothing was observed.
     weights
         Of the rounds, against the bias of observed sets.
-    errors, price
+    """
+
+    def __init__(self, losses: FloatArray, weights: FloatArray) -> None:
+        seen = ~np.isnan(losses)
+        y = np.where(seen, losses, 0.0)
+        w = seen * weights[:, None]
+        one = seen / np.maximum(seen.sum(1, keepdims=True), 1)  # one look is one observation
+        self._parts = np.hstack((w, w * y, w * y * y, w * w, one, one * y, one * y * y))
+        self._groups = losses.shape[1]
+        self._whole = self._curves(np.zeros(losses.shape[0], np.int64), 1)
+
+    def best_cut(self, values: FloatArray, errors: float, price: float) -> Cut | None:
+        """Return the cut by a column of values with the most evidence; None if none pays.
+
         A cut pays if the sides would have saved the price with the best group of each; differences are
         lowered by this number of standard errors.
-    """
-    cuts = cuts_of(values)
-    if not cuts.size:
-        return None
-    seen = ~np.isnan(losses)
-    y = np.where(seen, losses, 0.0)
-    bins = np.searchsorted(cuts, values, side="right")  # 0 .. cuts.size
-    left, right, whole = _sides(bins, cuts.size, seen * weights[:, None], y)
-    n = np.bincount(bins, minlength=cuts.size + 1).cumsum()[:-1].astype(np.float64)
-    pays = _gain(left, whole, n, errors) + _gain(right, whole, values.size - n, errors) > price
-    if not pays.any():
-        return None
-    # One look is one observation, however many groups it observed.
-    left, right, whole = _sides(bins, cuts.size, seen / np.maximum(seen.sum(1, keepdims=True), 1), y)
-    evidence = np.where(pays, _evidence(left, whole) + _evidence(right, whole), -np.inf)
-    best = int(np.argmax(evidence))
-    return Cut(float(evidence[best]), float(cuts[best]))
+        """
+        cuts = cuts_of(values)
+        if not cuts.size:
+            return None
+        bins = np.searchsorted(cuts, values, side="right")
+        left, whole = self._curves(bins, cuts.size), self._whole
+        right = [
+            Curves(*(b - a for a, b in zip(*pair, strict=True))) for pair in zip(left, whole, strict=True)
+        ]
+        n = np.bincount(bins, minlength=cuts.size + 1)[:-1].cumsum().astype(np.float64)
+        gain = _gain(left[0], whole[0], n, errors) + _gain(right[0], whole[0], values.size - n, errors)
+        pays = gain > price
+        if not pays.any():
+            return None
+        evidence = _evidence(left[1], whole[1]) + _evidence(right[1], whole[1])
+        best = int(np.argmax(np.where(pays, evidence, -np.inf)))
+        return Cut(float(evidence[best]), float(cuts[best]))
+
+    def _curves(self, bins: IntArray, n: int) -> tuple[Curves, Curves]:
+        """Return the sums over the rounds of the first bins, for the gain and for the evidence."""
+        sums = np.zeros((bins.max() + 1, self._parts.shape[1]))
+        _add_rows(bins, self._parts, sums)
+        parts = np.split(sums[:n].cumsum(0), 7, axis=1)
+        return Curves(*parts[:4]), Curves(parts[4], parts[5], parts[6], parts[4])
 
 
-def _sides(bins: IntArray, n: int, w: FloatArray, y: FloatArray) -> tuple[Curves, Curves, Curves]:
-    """Return the curves on either side of each cut, and of all rounds."""
-    order = np.argsort(bins, kind="stable")
-    starts = np.searchsorted(bins[order], np.arange(n + 1))
-    w, y = w[order], y[order]
-    parts = w, w * y, w * y * y, w * w
-    sums = [np.add.reduceat(part, starts, axis=0).cumsum(0) for part in parts]
-    left, whole = Curves(*(part[:-1] for part in sums)), Curves(*(part[-1] for part in sums))
-    return left, Curves(*(b - a for a, b in zip(left, whole, strict=True))), whole
+@kernel
+def _add_rows(bins: Any, rows: Any, sums: Any) -> None:
+    """Add each row to that of its bin. A product of matrices would start threads."""
+    for i in range(bins.size):
+        for j in range(rows.shape[1]):
+            sums[bins[i], j] += rows[i, j]
 
 
 def _gain(side: Curves, whole: Curves, n: FloatArray, errors: float) -> FloatArray:
