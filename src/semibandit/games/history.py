@@ -170,9 +170,9 @@ class History:
 
         With `rho` (and `alpha`, on strips; `values` by name, on knobs), the comparator is that parameter.
         With `blocks`, it is the best sequence for the whole game of at most so many parameters, each played
-        on a block of consecutive rounds. With `by`, the best parameter of each group of rounds: the name of a
-        feature, of which each value is a group, or the group of each round. Costs one plain run per round, and the whole loss functions unless
-        the best parameter is known; with `StoredLosses` no runs.
+        on a block of consecutive rounds. With `by`, it is the best parameter of each group of rounds: `by` is
+        a feature, of which each value is a group, or the group of each round. Costs one plain run per round,
+        and the whole loss functions unless the best parameter is known; with `StoredLosses` no runs.
         """
         runs = [getattr(problem, "fixed", problem.loss) for problem in self.problems]
         if by is None:
