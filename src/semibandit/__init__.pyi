@@ -41,9 +41,11 @@ from .learners import Trial as Trial
 from .learners import load as load
 from .spaces import Boxes as Boxes
 from .spaces import Choice as Choice
+from .spaces import Context as Context
 from .spaces import Integer as Integer
 from .spaces import Interval as Interval
 from .spaces import Knobs as Knobs
+from .spaces import Label as Label
 from .spaces import Real as Real
 from .spaces import Strips as Strips
 from .studies import Client as Client

@@ -41,9 +41,10 @@ class GameRound:
     feedback_seconds: float
     runs: int = 1
     alpha: Alpha | None = None
+    context: dict[str, Any] | None = None
 
 
-_FIELDS = frozenset(field.name for field in fields(GameRound))
+_FIELDS = frozenset(field.name for field in fields(GameRound)) - {"context"}
 
 
 class History:
@@ -92,7 +93,7 @@ class History:
         return cast(FloatArray, self._known[name])
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *(field.name for field in fields(GameRound))]
+        return [*super().__dir__(), *_FIELDS]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -114,7 +115,7 @@ class History:
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns; on knobs, a column per knob instead of rho and alpha."""
-        names = tuple(field.name for field in fields(GameRound))
+        names = tuple(field.name for field in fields(GameRound) if field.name in _FIELDS)
         if self.space.names:
             return (names[0], *map(_column_of, self.space.names), *names[2:-1])
         return names[:-1] if self.space.alphas == (None,) else names
@@ -124,6 +125,11 @@ class History:
         """Arrays of the played parameters, by name."""
         played = [values_of(self.space.names, row.rho, row.alpha) for row in self.rows]
         return {name: np.array([each[name] for each in played]) for name in (played[0] if played else ())}
+
+    @property
+    def contexts(self) -> list[dict[str, Any]]:
+        """Known features of each instance, by name."""
+        return [row.context or {} for row in self.rows]
 
     @property
     def widths(self) -> FloatArray:
@@ -158,19 +164,42 @@ class History:
         *,
         blocks: int | None = None,
         values: dict[str, Any] | None = None,
+        by: str | Sequence[Any] | None = None,
     ) -> FloatArray:
         """Return the cumulative regret after each round, against the best fixed parameter in hindsight.
 
         With `rho` (and `alpha`, on strips; `values` by name, on knobs), the comparator is that parameter.
         With `blocks`, it is the best sequence for the whole game of at most so many parameters, each played
-        on a block of consecutive rounds. Costs one plain run per round, and the whole loss functions unless
-        the best parameter is known; with `StoredLosses` no runs.
+        on a block of consecutive rounds. With `by`, it is the best parameter of each group of rounds: `by` is
+        a feature, of which each value is a group, or the group of each round. Costs one plain run per round,
+        and the whole loss functions unless the best parameter is known; with `StoredLosses` no runs.
         """
         runs = [getattr(problem, "fixed", problem.loss) for problem in self.problems]
-        against = self._comparator(rho, alpha, blocks, values)
+        if by is None:
+            against = self._comparator(rho, alpha, blocks, values)
+        elif rho is not None or blocks is not None or values is not None:
+            raise ValueError("by goes without rho, blocks and values")
+        else:
+            against = self._best_of_groups(by)
         fixed = [call(run, parameters) for run, parameters in zip(runs, against, strict=True)]
         paid = self.loss - np.array(fixed)
         return np.cumsum(-paid if self.maximize else paid)
+
+    def _best_of_groups(self, by: str | Sequence[Any]) -> list[Parameters]:
+        """Return the best parameter of the group of each round."""
+        groups = [context.get(by) for context in self.contexts] if isinstance(by, str) else list(by)
+        if len(groups) != len(self):
+            raise ValueError(f"by must have a group for each of {len(self)} rounds, got {len(groups)}")
+        if isinstance(by, str) and not any(by in context for context in self.contexts):
+            raise ValueError(f"by must be a feature of the contexts, got {by!r}")
+        members: dict[Any, list[Any]] = {}
+        for group, problem in zip(groups, self.problems, strict=True):
+            members.setdefault(group, []).append(problem)
+        best = {
+            group: best_in_hindsight(each, maximize=self.maximize).parameters
+            for group, each in members.items()
+        }
+        return [best[group] for group in groups]
 
     def _comparator(
         self, rho: float | None, alpha: Any, blocks: int | None, values: dict[str, Any] | None

@@ -26,6 +26,7 @@ def rounds(
     *,
     probes: int = 0,
     explore: float = 1.0,
+    contexts: Any = None,
 ) -> Iterator[GameRound]:
     """Play the game and yield each round after it is played; `play` collects them.
 
@@ -43,7 +44,7 @@ def rounds(
     if probes and explore != 1.0:
         raise ValueError(f"explore cannot be combined with probes, got probes={probes}")
     problems = _validate.iterable("problems", problems, "a sequence of problems")
-    return _rounds(learner, problems, feedback, probes, explore)
+    return _rounds(learner, _with_contexts(problems, contexts), feedback, probes, explore)
 
 
 def play(
@@ -53,6 +54,7 @@ def play(
     *,
     probes: int = 0,
     explore: float = 1.0,
+    contexts: Any = None,
     progress: bool = False,
 ) -> History:
     """Play a learner against a stream of problems.
@@ -70,6 +72,9 @@ def play(
         Number of further parameters to observe in each round, without playing them. Each is one run.
     explore
         Probability of a draw from the density in each round; otherwise the recommended parameter is played.
+    contexts
+        Context of each problem, for a learner with `context=`: a sequence of dicts, or a function that
+        returns that of a problem. `history.contexts` keeps them.
     progress
         Show a progress bar.
 
@@ -84,7 +89,9 @@ def play(
     arriving = problems if isinstance(problems, Sequence) else _collected(problems, collected)
     played = problems if isinstance(problems, Sequence) else collected
     history = History(played, learner.space, feedback, learner.maximize)
-    game: Iterable[GameRound] = rounds(learner, arriving, feedback, probes=probes, explore=explore)
+    game: Iterable[GameRound] = rounds(
+        learner, arriving, feedback, probes=probes, explore=explore, contexts=contexts
+    )
     if _validate.boolean("progress", progress):
         from rich.progress import track
 
@@ -101,14 +108,26 @@ def _collected(problems: Iterable[Any], into: list[Any]) -> Iterator[Any]:
         yield problem
 
 
+def _with_contexts(problems: Any, contexts: Any) -> Iterator[tuple[Any, Any]]:
+    """Return problems with their contexts; None for each if there are none."""
+    if contexts is None:
+        return ((problem, None) for problem in problems)
+    if callable(contexts):
+        return ((problem, contexts(problem)) for problem in problems)
+    contexts = _validate.iterable("contexts", contexts, "a sequence of dicts, or a function of a problem")
+    if isinstance(problems, Sized) and isinstance(contexts, Sized) and len(contexts) < len(problems):
+        raise ValueError(f"contexts must have one for each of {len(problems)} problems, got {len(contexts)}")
+    return zip(problems, contexts, strict=False)
+
+
 def _rounds(
-    learner: Learner, problems: Iterable[Any], feedback: str, probes: int, explore: float
+    learner: Learner, problems: Iterable[tuple[Any, Any]], feedback: str, probes: int, explore: float
 ) -> Iterator[GameRound]:
-    for t, problem in enumerate(problems):
+    for t, (problem, context) in enumerate(problems):
         _require_same_space(learner.space, problem, t)
         predicted = getattr(problem, "predicted", None) if learner.takes_predictions else None
         start = perf_counter()
-        trial = learner.ask(probes=probes, explore=explore)
+        trial = learner.ask(probes=probes, explore=explore, context=context)
         asked = perf_counter()
         try:
             looks = [_look(problem, parameters, feedback) for parameters in trial.looks]
@@ -122,8 +141,9 @@ def _rounds(
         told = perf_counter()
         seconds = (asked - start) + (told - shown), shown - asked
         yield GameRound(
-            t, trial.rho, loss, *interval, learner.last_probability, *seconds, len(looks), trial.alpha
-        )
+            t, trial.rho, loss, *interval, learner.last_probability, *seconds, len(looks), trial.alpha,
+            trial.context,
+        )  # fmt: skip
 
 
 def _look(problem: Any, parameters: Parameters, feedback: str) -> Any:

@@ -127,10 +127,10 @@ class Exp3Grid(Exp3Set):
         cell = self._cell(trial.positions[look])
         return Feedback.step(cell, cell + 1.0, loss, cell, whole=self.n_arms == 1)
 
-    def density(self) -> PiecewiseConstant:
+    def density(self, *, context: Any = None) -> PiecewiseConstant:
         """Return the density that spreads the probability of each arm over its cell. O(N)."""
         lo, hi = self.space.line.span
-        shares = super().density().values
+        shares = super().density(context=context).values
         edges = np.linspace(lo, hi, self.n_arms + 1)
         return PiecewiseConstant(edges, shares * (self.n_arms / (hi - lo)))
 
@@ -153,4 +153,8 @@ class Exp3Grid(Exp3Set):
 
     def _config(self) -> dict[str, Any]:
         config = {"n_arms": self.n_arms} | super()._config()
-        return {name: value for name, value in config.items() if name not in ("max_pieces", "drift", "prior")}
+        return {
+            name: value
+            for name, value in config.items()
+            if name not in ("max_pieces", "drift", "prior", "context")
+        }

@@ -14,6 +14,7 @@ from semibandit import _validate
 from semibandit.functions import Piecewise, PiecewiseConstant
 from semibandit.learners import reading
 from semibandit.learners.certified import CertifiedLearner
+from semibandit.learners.contexts import Asked, Cell, ContextCell, ContextCells, Place
 from semibandit.learners.drift import Drift
 from semibandit.learners.forecasts import Forecast
 from semibandit.learners.locks import serialized
@@ -22,12 +23,13 @@ from semibandit.learners.rates import AdaptiveRate, Rate, as_rate
 from semibandit.learners.recommendation import Recommendation, at_the_minimum, by_mass
 from semibandit.learners.statistics import FEWEST, Evidence, PlayStats
 from semibandit.learners.trials import Epoch, Trial
-from semibandit.spaces import Choice, Integer, Line, Real, Space, as_space
+from semibandit.spaces import Choice, Context, Integer, Line, Point, Real, Space, as_space
 from semibandit.weights import (
     Cells,
     Feedback,
     IntervalTree,
     LocalPieces,
+    Mixture,
     Rule,
     Update,
     Weights,
@@ -86,6 +88,9 @@ class Exp3Set(CertifiedLearner):
     max_pieces
         Limit on the number of pieces, above which neighbours are joined. On the interval tree (no limit by
         default) they are joined down to half of it; `join_error` bounds the total change of log-weights.
+    context
+        Features of an instance that are known before the draw (`sb.Context`). Contexts are split into cells
+        where the best parameter differs. Requires the local baseline.
     seed
         Seed of the draws.
 
@@ -118,6 +123,7 @@ class Exp3Set(CertifiedLearner):
         prior: PiecewiseConstant | None = None,
         exploration: float | str = 0.0,
         max_pieces: int | None = None,
+        context: Context | None = None,
         seed: int | None = None,
     ) -> None:
         space = as_space(space)
@@ -146,6 +152,7 @@ class Exp3Set(CertifiedLearner):
         self.max_pieces = None if max_pieces is None else _validate.integer("max_pieces", max_pieces, low=2)
         self.drift = _checked_drift(drift, baseline)
         self.prior = prior
+        self.context = _checked_context(context, baseline)
 
         self.n_partial = 0  # rounds without full information
         self.n_logged = 0  # functions of `learn_from`
@@ -160,6 +167,9 @@ class Exp3Set(CertifiedLearner):
         if baseline != "local":
             self.current_rate = self.rate.after(0.0, math.inf)
         self._epoch = Epoch(self._initial_weights())  # Algorithm 1, step 1: w_1(ρ) = 1
+        self._contexts: ContextCells | None = None
+        if self.context is not None:
+            self._contexts = ContextCells(self.context, self._cells, self._epoch.weights.detached())
 
     def _lay_out(self, space: Space) -> Line:
         """Return the line that carries the weights."""
@@ -188,7 +198,13 @@ class Exp3Set(CertifiedLearner):
     # -- Algorithm 1 -------------------------------------------------------------------------------
 
     def ask(
-        self, *, probes: int = 0, explore: float = 1.0, position: Any = None, values: Any = None
+        self,
+        *,
+        probes: int = 0,
+        explore: float = 1.0,
+        position: Any = None,
+        values: Any = None,
+        context: Any = None,
     ) -> Trial:
         """Draw a parameter from the current density. O(log P) on a tree, O(P) with a local baseline.
 
@@ -207,37 +223,67 @@ class Exp3Set(CertifiedLearner):
             A parameter of one's own, by name, instead of a draw (`{"rho": 0.3}`, or a value for each knob).
             Its loss is evidence for `recommend`. The density learns nothing from it, unless it is told a
             whole function, so the estimates stay unbiased.
+        context
+            Features of the instance, by name. Features that are missing or None are unknown.
         """
         with self._lock:
+            point, place = self._read_context(context)
+            cell = self._cell_of(place)
+            played = self._played_in(cell)
             if values is not None:
                 if probes or position is not None:
                     raise ValueError("values go without probes and position")
                 trial = self._own_trial(self.n_asked, values)
-                self._register(trial)
-                return trial
             # Algorithm 1, steps 2(a) and 2(b): sample ρ_t from p_t(ρ) = w_t(ρ) / W_t
-            if explore != 1.0:
-                trial = self._mixed_trial(probes, explore, position)
+            elif explore != 1.0:
+                trial = self._mixed_trial(probes, explore, position, cell, played)
             else:
-                positions = self._draw(probes) if position is None else self._recorded(position)
+                positions = self._draw(probes, played) if position is None else self._recorded(position)
                 trial = self._trial(self.n_asked, positions)
+            if self._contexts is not None and point is not None and place is not None:
+                trial = replace(trial, context=self._contexts.context.named(point))
+                share = played.share if isinstance(played, Mixture) else 0.0
+                self._contexts.ask(trial.id, point, place, cell, share)
             self._register(trial)
             return trial
 
-    def _mixed_trial(self, probes: int, explore: float, position: Any) -> Trial:
+    def _read_context(self, given: Any) -> tuple[Point | None, Place | None]:
+        """Check a context; None if the learner has none."""
+        if self._contexts is not None:
+            point = self._contexts.context.read(given)
+            return point, self._contexts.place(point)
+        if given is not None:
+            raise ValueError(f"context needs a learner made with context=sb.Context(...), got {given!r}")
+        return None, None
+
+    def _cell_of(self, place: Place | None) -> Cell | None:
+        """Return the cell of a context; None if contexts do not differ so far."""
+        return None if self._contexts is None or place is None else self._contexts.find(place)
+
+    def _played_in(self, cell: Cell | None) -> Weights | Mixture:
+        """Return the density that is played in a cell of contexts."""
+        pooled = self._epoch.weights
+        if cell is None:
+            return pooled
+        low, high = self._losses.inner
+        return Mixture(pooled, cell.weights, cell.share(high - low))
+
+    def _mixed_trial(
+        self, probes: int, explore: float, position: Any, cell: Cell | None, played: Weights | Mixture
+    ) -> Trial:
         """Return a trial that plays the recommended parameter, or a draw with probability `explore`."""
         explore = _validate.number("explore", explore, low=0.0, high=1.0)
         if explore == 0.0:
             raise ValueError("explore must be above 0: without draws nothing is learned, got 0.0")
         if probes:
             raise ValueError(f"explore cannot be combined with probes, got probes={probes!r}")
-        row, x, best = self._chosen()
+        row, x, best = self._chosen(cell)
         home = self._line.at(row, x if self.n_partial else self._line.scale.place(best.rho))
         if position is not None:
             (at,) = self._recorded(position)
         else:
             u = self._random.random()
-            at = self._epoch.weights.draw(u / explore) if u < explore else home
+            at = played.draw(u / explore) if u < explore else home
         return self._trial(self.n_asked, (at,), explore, home)
 
     def tell(self, trial: Trial, seen: Any, *, predicted: Any = None, probability: Any = None) -> None:
@@ -322,18 +368,21 @@ class Exp3Set(CertifiedLearner):
             return step
         if reading.is_number(seen):
             loss = reading.loss(seen, self._scale)
-            return reading.single_loss(
-                loss, position, self._cells, self._line, self.n_told, self._epoch.weights.log_shares
-            )
+            asked = self._asked(trial)
+            cell = self._cell_of(asked.place if asked else None)
+            n, share_of = cell.n if cell else self.n_told, self._played_in(cell).log_shares
+            return reading.single_loss(loss, position, self._cells, self._line, n, share_of)
         return reading.function(seen, position, self._line, self._scale, lambda: trial.named(look))
 
     def _learn(self, trial: Trial, epoch: Epoch, feedback: Feedback, forecast: float | None) -> None:
         """Update weights, statistics and learning rate."""
         current = self._epoch
         late = epoch is not current or epoch.n_updates != epoch.asked_at[trial.id]
-        if late or trial.home is not None:
+        asked = self._asked(trial)
+        if late or trial.home is not None or asked is not None:
             home = feedback.place_inside(trial.home) if trial.home == trial.position else trial.home
-            shares = partial(epoch.shares_when_asked, trial.id, trial.explore, home)
+            played = None if asked is None else asked.mixed
+            shares = partial(epoch.shares_when_asked, trial.id, trial.explore, home, played)
             feedback = replace(feedback, shares_at_ask=shares)
         paid, (low, high), stage = feedback.paid, self._losses.inner, self._losses.stage
         self._losses.add_feedback(feedback)
@@ -348,6 +397,9 @@ class Exp3Set(CertifiedLearner):
         # Algorithm 1, steps 2(c) and 2(d): ℓ̂_t(ρ) = 1{ρ ∈ A_t}·ℓ_t(ρ) / p_t(A_t) and
         # w_{t+1}(ρ) = w_t(ρ)·exp(-λ·ℓ̂_t(ρ))
         rule = self._rule(feedback, (low, high, stage))
+        if self._contexts is not None and asked is not None:
+            pooled = epoch.shares_when_asked(trial.id, 1.0, None, None, feedback.edges)[0]
+            self._contexts.teach(asked, feedback, pooled, rule, self._loss_mean)
         update = weights.learn(feedback, rule)
         self._finish(trial, epoch)
         if update.weights is not current.weights:
@@ -362,8 +414,10 @@ class Exp3Set(CertifiedLearner):
         if trial.own:
             self.n_own += 1
         else:  # losses of own values are no sign of drift
-            self._restart(feedback)
+            self._restart(feedback, asked)
         self._adjust()
+        if self._contexts is not None and asked is not None:
+            self._contexts.keep(asked, feedback, update.p, rule)
 
     def _rule(self, feedback: Feedback, inner: tuple[float, float, int]) -> Rule:
         """Return the rule by which losses become estimates; `inner` is the range before the round."""
@@ -384,6 +438,7 @@ class Exp3Set(CertifiedLearner):
     def _hedges(self, feedback: Feedback) -> bool:
         """Return whether the learner with a local baseline is Hedge on an interval tree."""
         informed = self.drift is not None or self.prior is not None or self.n_logged > 0
+        informed = informed or self.context is not None
         return feedback.whole and not (self.n_partial or informed)
 
     def _with_hedge_rate(self, weights: Weights) -> Weights:
@@ -430,7 +485,7 @@ class Exp3Set(CertifiedLearner):
         self._loss_mean = mean + (paid - mean) / self.n_told
         self._loss_squares += (paid - mean) * (paid - self._loss_mean)
 
-    def _restart(self, feedback: Feedback) -> None:
+    def _restart(self, feedback: Feedback, asked: Asked | None) -> None:
         """Restart a share of the weight if the best parameter moves."""
         if self._drift is None:
             return
@@ -444,6 +499,8 @@ class Exp3Set(CertifiedLearner):
                 weights = weights.detached()
             self._replace_weights(weights.spread(share, statistics, gaps, speed))
             self._stats.keep(statistics)
+            if self._contexts is not None and asked is not None:
+                self._contexts.spread(asked, share, statistics, gaps, speed)
 
     def _adjust(self) -> None:
         """Update the learning rate, and join pieces above the limit."""
@@ -521,19 +578,26 @@ class Exp3Set(CertifiedLearner):
         )
         self._epoch = Epoch(self._epoch.weights.with_history(total, len(laid), weight, rule))
         self.n_logged += len(laid)
+        if self._contexts is not None:
+            self._contexts.start = self._epoch.weights.detached()
         self.head_start += weight * (float(np.maximum(*total.ends).max()) - total.min())
 
     # -- results -----------------------------------------------------------------------------------
 
     @serialized
-    def recommend(self) -> Recommendation:
+    def recommend(self, *, context: Any = None) -> Recommendation:
         """Return the parameter to deploy, its interval, and the losses paid there. O(P).
+
+        With a context: the parameter for it. Without one: the best for all contexts.
 
         The median of the density, after parts of the line whose losses are worse than the best by two
         standard errors are removed, within the remaining part that has the most mass. If all feedback was
         whole functions: the middle of the widest interval with the least cumulative loss. A value of the
         user's own (`ask(values=...)`) is recommended if it is better than this by two standard errors.
         """
+        cell = None if context is None else self._cell_of(self._read_context(context)[1])
+        if cell is not None:
+            return self._chosen(cell)[2]
         own = self._best_own()
         if own is not None and not self.n_told:
             return own
@@ -554,15 +618,30 @@ class Exp3Set(CertifiedLearner):
         (rho, alpha), evidence = found
         return Recommendation(rho, (rho, rho), alpha, self.space.names, self._in_units(evidence))
 
-    def _chosen(self) -> tuple[int, float, Recommendation]:
+    @serialized
+    def contexts(self) -> list[ContextCell]:
+        """Return the cells of contexts, that with the most rounds first; a single one if none differ."""
+        if self._contexts is None:
+            raise ValueError("contexts() needs a learner made with context=sb.Context(...)")
+        if not self._contexts.cells:
+            return [ContextCell({}, self._chosen()[2], self.n_told, 0.0)]
+        low, high = self._losses.inner
+        found = [
+            ContextCell(where, self._chosen(cell)[2], cell.n, cell.share(high - low))
+            for where, cell in self._contexts.described()
+        ]
+        return sorted(found, key=lambda cell: -cell.rounds)
+
+    def _chosen(self, cell: Cell | None = None) -> tuple[int, float, Recommendation]:
         """Return the row and the place in it of the best drawn parameter, and its recommendation."""
         choose = by_mass if self.n_partial else at_the_minimum
-        row, x, (lo, hi) = choose(self._epoch.weights, self._line, self._stats)
+        weights, stats = (self._epoch.weights, self._stats) if cell is None else cell.known
+        row, x, (lo, hi) = choose(weights, self._line, stats)
         shift, space = self._line.shift(row), self.space
         rho, interval = space.line.stretch(self._rho(lo), self._rho(hi))
         if self.n_partial:
             rho = space.line.value(self._rho(self._played(x)))
-        evidence = self._in_units(self._stats.between(lo + shift, hi + shift))
+        evidence = self._in_units(stats.between(lo + shift, hi + shift))
         return row, x, Recommendation(rho, interval, space.alphas[row], space.names, evidence)
 
     def _rho(self, x: float) -> float:
@@ -578,9 +657,28 @@ class Exp3Set(CertifiedLearner):
         scale = self._scale
         return Evidence(scale.value(evidence.mean), scale.unit * evidence.error, evidence.rounds)
 
+    @serialized
+    def density(self, *, context: Any = None) -> Any:
+        """Return the density that the next parameter is drawn from, a step function. O(P).
+
+        With a context, that for an instance with these features; else that of all contexts.
+        """
+        cell = None if context is None else self._cell_of(self._read_context(context)[1])
+        return self._played_in(cell).density()
+
+    def _asked(self, trial: Trial) -> Asked | None:
+        """Return the context of a pending trial, and the cell that it was asked of."""
+        return None if self._contexts is None else self._contexts.asked[trial.id]
+
+    def _finish(self, trial: Trial, epoch: Epoch) -> None:
+        super()._finish(trial, epoch)
+        if self._contexts is not None:
+            self._contexts.finish(trial.id)
+
     def _config(self) -> dict[str, Any]:
         names = (
             "rate", "horizon", "high", "maximize", "baseline", "exploration", "max_pieces", "drift", "prior",
+            "context",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
@@ -596,9 +694,18 @@ class Exp3Set(CertifiedLearner):
         high = None if self.baseline == "local" else 1.0
         defaults = {"rate": as_rate(self._default_rate(), self.horizon), "horizon": None, "high": high}
         defaults |= {"maximize": False, "exploration": 0.0, "max_pieces": None, "drift": None, "prior": None}
+        defaults |= {"context": None}
         for name, value in self._config().items():
             if name not in defaults or value != defaults[name]:
                 yield f"{name}={value!r}"
+
+
+def _checked_context(context: Any, baseline: str | None) -> Context | None:
+    if context is None or (isinstance(context, Context) and baseline == "local"):
+        return context
+    if not isinstance(context, Context):
+        raise TypeError(f"context must be a Context, such as sb.Context(size=sb.Real(0, 1)), got {context!r}")
+    raise ValueError(f"context needs baseline='local', got baseline={baseline!r}")
 
 
 def _checked_drift(drift: Any, baseline: str | None) -> float | str | None:

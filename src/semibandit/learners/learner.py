@@ -16,7 +16,7 @@ from semibandit.learners.locks import Locked, serialized
 from semibandit.learners.recommendation import Recommendation
 from semibandit.learners.trials import Epoch, Trial
 from semibandit.spaces import Line, Space, parameters_of
-from semibandit.weights import Weights
+from semibandit.weights import Mixture, Weights
 
 __all__ = ["Learner", "generator"]
 
@@ -53,7 +53,13 @@ class Learner(Locked):
     # -- implemented by the algorithm ----------------------------------------------------------------
 
     def ask(
-        self, *, probes: int = 0, explore: float = 1.0, position: Any = None, values: Any = None
+        self,
+        *,
+        probes: int = 0,
+        explore: float = 1.0,
+        position: Any = None,
+        values: Any = None,
+        context: Any = None,
     ) -> Trial:
         """Draw a parameter."""
         raise NotImplementedError
@@ -62,7 +68,7 @@ class Learner(Locked):
         """Learn from the feedback of a trial."""
         raise NotImplementedError
 
-    def recommend(self) -> Recommendation:
+    def recommend(self, *, context: Any = None) -> Recommendation:
         """Return the parameter to deploy."""
         raise NotImplementedError
 
@@ -98,12 +104,12 @@ class Learner(Locked):
         with self._lock:
             return tuple(trial for trial, _ in self._pending.values())
 
-    def _draw(self, probes: int) -> tuple[float, ...]:
-        """Draw the positions of a trial from the weights."""
+    def _draw(self, probes: int, played: Weights | Mixture) -> tuple[float, ...]:
+        """Draw the positions of a trial."""
         if type(probes) is int and probes == 0:  # the common case first
-            return (self._epoch.weights.draw(self._random.random()),)
+            return (played.draw(self._random.random()),)
         draws = self._random.random(1 + _validate.integer("probes", probes, low=0))
-        return tuple(map(self._epoch.weights.draw, draws.tolist()))
+        return tuple(map(played.draw, draws.tolist()))
 
     def _recorded(self, position: Any) -> tuple[float, ...]:
         """Return the positions of a recorded trial; advances the generator as the draws did."""
@@ -198,7 +204,7 @@ class Learner(Locked):
         return len(self._epoch.weights)
 
     @serialized
-    def density(self) -> Any:
+    def density(self, *, context: Any = None) -> Any:
         """Return the density that the next parameter is drawn from, a step function. O(P)."""
         return self._epoch.weights.density()
 

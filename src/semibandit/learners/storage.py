@@ -21,10 +21,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import numpy as np
 
 from semibandit import _validate, spaces, weights
 from semibandit.functions import PiecewiseConstant
+from semibandit.learners.contexts import SavedContexts, restored
+from semibandit.learners.contexts import saved as saved_contexts
+from semibandit.learners.packing import Array, pack, unpack
 from semibandit.learners.rates import Rate
 from semibandit.learners.trials import Epoch
 
@@ -42,14 +44,6 @@ _COUNTERS = (
     "join_error", "clip_most", "explore_sum", "current_rate", "head_start", "_loss_mean", "_loss_squares",
     "_handicap", "n_own", "n_mixed", "n_averaged",
 )  # fmt: skip
-
-
-class Array(msgspec.Struct):
-    """Numpy array: dtype, shape and little-endian bytes."""
-
-    dtype: str
-    shape: list[int]
-    data: bytes
 
 
 class SavedEpoch(msgspec.Struct):
@@ -84,6 +78,8 @@ class Saved(msgspec.Struct):
     own_pending: list[tuple[int, Any, Any]] = []  # id, rho, alpha
     forecast: list[float] | None = None  # state of `Forecast`, if there were predictions
     homes: dict[int, tuple[float, float]] = {}  # pending trial -> `explore` and `home`
+    context: dict[str, Any] | None = None
+    contexts: SavedContexts | None = None
 
 
 def save(learner: Any, path: str | PathLike[str]) -> None:
@@ -181,6 +177,7 @@ def _describe(learner: Exp3Set) -> Saved:
     place = {id(epoch): i for i, epoch in enumerate(epochs)}
     config = learner._config()
     prior = config.pop("prior", None)
+    context = config.pop("context", None)
     return Saved(
         version=VERSION,
         kind=type(learner).__name__,
@@ -201,14 +198,16 @@ def _describe(learner: Exp3Set) -> Saved:
         own_pending=[(t.id, t.rho, t.alpha) for t, _ in learner._pending.values() if t.own],
         forecast=learner._forecast.state if learner._forecast.rounds else None,
         homes={t.id: (t.explore, t.home) for t, _ in learner._pending.values() if t.home is not None},
+        context=None if context is None else context.to_dict(),
+        contexts=None if learner._contexts is None else saved_contexts(learner._contexts),
     )
 
 
 def _describe_epoch(epoch: Epoch) -> SavedEpoch:
     return SavedEpoch(
         kind=epoch.weights.kind,
-        weights={name: _pack(array) for name, array in epoch.weights.state().items()},
-        updates=[(_pack(update.edges), _pack(update.values)) for update in epoch.updates],
+        weights={name: pack(array) for name, array in epoch.weights.state().items()},
+        updates=[(pack(update.edges), pack(update.values)) for update in epoch.updates],
         offset=epoch.offset,
         asked_at=dict(epoch.asked_at),
     )
@@ -222,6 +221,8 @@ def _restore(saved: Saved) -> Exp3Set:
     if saved.kind not in kinds:
         raise ValueError(f"unknown kind of learner {saved.kind!r}")
     config: dict[str, Any] = dict(saved.config)
+    if saved.context is not None:
+        config["context"] = spaces.Context.from_dict(saved.context)
     learner = kinds[saved.kind](spaces.restore(saved.space), rate=saved.rate, **config)
     if saved.prior is not None:
         learner.prior = PiecewiseConstant.from_dict(saved.prior)
@@ -239,15 +240,18 @@ def _restore(saved: Saved) -> Exp3Set:
     learner._random.bit_generator.state = json.loads(saved.random)
     epochs = []
     for saved_epoch in saved.epochs:
-        state = {name: _unpack(array) for name, array in saved_epoch.weights.items()}
+        state = {name: unpack(array) for name, array in saved_epoch.weights.items()}
         epoch = Epoch(weights.KINDS[saved_epoch.kind].from_state(state, learner._cells))
         epoch.updates = [
-            PiecewiseConstant(_unpack(edges), _unpack(factors)) for edges, factors in saved_epoch.updates
+            PiecewiseConstant(unpack(edges), unpack(factors)) for edges, factors in saved_epoch.updates
         ]
         epoch.n_updates = saved_epoch.offset + len(epoch.updates)
         epoch.asked_at = OrderedDict(saved_epoch.asked_at)
         epochs.append(epoch)
     learner._epoch = epochs[-1]
+    contexts = learner._contexts
+    if contexts is not None and saved.contexts is not None:
+        restored(contexts, saved.contexts, learner._cells)
     own = {trial_id: (rho, _alpha(alpha)) for trial_id, rho, alpha in saved.own_pending}
     learner._stats.own = {(rho, _alpha(alpha)): (n, s, q) for rho, alpha, n, s, q in saved.own}
     for trial_id, positions, place in saved.pending:
@@ -255,6 +259,9 @@ def _restore(saved: Saved) -> Exp3Set:
             trial = learner._own_trial(trial_id, spaces.values_of(learner.space.names, *own[trial_id]))
         else:
             trial = learner._trial(trial_id, tuple(positions), *saved.homes.get(trial_id, (1.0, None)))
+        if contexts is not None:
+            context = contexts.context.named(contexts.asked[trial_id].point)
+            trial = msgspec.structs.replace(trial, context=context)
         learner._pending[trial_id] = trial, epochs[place]
     return learner
 
@@ -268,13 +275,3 @@ def _checked_path(path: Any) -> str:
     if "\0" in checked:
         raise ValueError(f"path must not contain a null character, got {path!r}")
     return checked
-
-
-def _pack(array: np.ndarray[Any, Any]) -> Array:
-    portable = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-    return Array(portable.dtype.str, list(array.shape), portable.tobytes())
-
-
-def _unpack(array: Array) -> np.ndarray[Any, Any]:
-    dtype = np.dtype(array.dtype)
-    return np.frombuffer(array.data, dtype).reshape(array.shape).astype(dtype.newbyteorder("="))

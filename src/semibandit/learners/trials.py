@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -22,7 +23,8 @@ class Trial(msgspec.Struct, frozen=True, gc=False):
     On `Knobs`, rho is the knob along the rows and alpha holds the others. `probes` are further parameters to
     evaluate on the same instance without playing them: values of rho, pairs (rho, alpha) on `Strips`, values
     by name on `Knobs`. `positions` are the places on the line, that of the played parameter first. `own`: the
-    parameter was given by the user (`ask(values=...)`), not drawn. `explore` is the probability of a draw
+    parameter was given by the user (`ask(values=...)`), not drawn. `context` holds the known features of the
+    instance. `explore` is the probability of a draw
     from the density; otherwise the recommended place `home` was played.
     """
 
@@ -36,6 +38,7 @@ class Trial(msgspec.Struct, frozen=True, gc=False):
     explore: float = 1.0
     home: float | None = None
     own: bool = False
+    context: dict[str, Any] | None = None
 
     @property
     def position(self) -> float:
@@ -108,14 +111,22 @@ class Epoch:
         del self.updates[: needed - self.offset]
 
     def shares_when_asked(
-        self, trial_id: int, explore: float, home: float | None, edges: FloatArray
+        self,
+        trial_id: int,
+        explore: float,
+        home: float | None,
+        played: Callable[[FloatArray, FloatArray], FloatArray] | None,
+        edges: FloatArray,
     ) -> FloatArray:
         """Return `Weights.shares` between edges at the time of the ask. O(k log P) for k updates since.
 
-        The first row is of the distribution that was played: with `home`, a mixture of the density, with
-        probability `explore`, and of this one place.
+        The first row is of the distribution that was played: in a context, what `played` makes of the edges
+        and the shares of the density; with `home`, a mixture of this, with probability `explore`, and of one
+        place.
         """
         shares = self._shares_of_density(trial_id, edges)
+        if played is not None:
+            shares[0] = played(edges, shares[0])
         if home is not None:
             shares[0] *= explore
             piece = int(np.searchsorted(edges, home, side="right")) - 1

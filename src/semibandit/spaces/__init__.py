@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Protocol, runtime_checkable
 
 from semibandit.spaces.boxes import Boxes
+from semibandit.spaces.context import Context, Label, Point
 from semibandit.spaces.interval import Interval
 from semibandit.spaces.kinds import Choice, Integer, Kind, Real
 from semibandit.spaces.knobs import Knobs
@@ -21,11 +22,14 @@ __all__ = [
     "Axis",
     "Boxes",
     "Choice",
+    "Context",
     "Integer",
     "Interval",
     "Knobs",
+    "Label",
     "Line",
     "Parameters",
+    "Point",
     "Real",
     "Space",
     "Strips",

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 BYTES = "application/octet-stream"
-_TEXTS = ("search", "archived")  # in a query; the others are numbers
+_TEXTS = ("search", "archived", "context")  # in a query; the others are numbers
 MAX_ROWS = 10_000  # rounds or events in one answer
 _STUDY = {
     "name": "id", "in": "path", "required": True, "schema": {"type": "string"},

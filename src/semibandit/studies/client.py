@@ -105,9 +105,10 @@ class Client(Study):
         """Number of events in the log."""
         return self._backend.get("", api.StudyInfo).summary.event
 
-    def recommend(self) -> Recommendation:
-        """Return the value to deploy."""
-        return self._backend.get("/recommend", api.Recommended).recommendation()
+    def recommend(self, *, context: dict[str, Any] | None = None) -> Recommendation:
+        """Return the value to deploy: for a context if one is given, else for all."""
+        text = None if context is None else msgspec.json.encode(context).decode()
+        return self._backend.get("/recommend", api.Recommended, context=text).recommendation()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Client, (*self._opening, self.name)
@@ -140,7 +141,7 @@ class HttpBackend:
             raise ValueError(f"give the name of a study; the service has {names}{more}")
         return self.connection.get(f"/api/studies/{studies[0].id}", api.StudyInfo)
 
-    def get(self, path: str, kind: type[T], **query: int | None) -> T:
+    def get(self, path: str, kind: type[T], **query: int | str | None) -> T:
         """Return the answer to a GET request about this study, as an object of a type."""
         return self.connection.get(self._path + path + _query(query), kind)
 
@@ -263,7 +264,7 @@ class Connection:
         return connection
 
 
-def _query(values: Mapping[str, int | None]) -> str:
+def _query(values: Mapping[str, int | str | None]) -> str:
     given = {name: value for name, value in values.items() if value is not None}
     return f"?{urlencode(given)}" if given else ""
 

@@ -13,7 +13,7 @@ from semibandit.functions import PiecewiseConstant
 from semibandit.learners import Exp3Grid, Exp3Set, Learner, Trial, storage
 from semibandit.learners.race import Race, RaceTrial
 from semibandit.learners.rates import Rate
-from semibandit.spaces import Space
+from semibandit.spaces import Context, Space
 
 __all__ = ["LEARNERS", "LearnerKind", "StudySettings", "check_name", "read_space"]
 
@@ -86,6 +86,8 @@ class StudySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             options["rate"] = _converted("rate", options["rate"], Rate)
         if isinstance(options.get("prior"), dict):
             options["prior"] = PiecewiseConstant.from_dict(options["prior"])
+        if isinstance(options.get("context"), dict):
+            options["context"] = read_context(options["context"])
         learner: Learner = self.kind.create(read_space(self.space), seed=self.seed, **options)
         return learner
 
@@ -110,6 +112,14 @@ def read_space(data: dict[str, Any]) -> Space:
         raise ValueError(f"space must be an Interval, Strips or Knobs, got {data!r} ({error})") from None
     except TypeError as error:
         raise TypeError(f"space must be an Interval, Strips or Knobs: {error}") from None
+
+
+def read_context(data: dict[str, Any]) -> Context:
+    """Return the context from the form in which settings keep it."""
+    try:
+        return Context.from_dict(data)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"context must be a Context, got {data!r} ({error})") from None
 
 
 def check_name(name: Any) -> str:

@@ -178,6 +178,7 @@ class Study:
         probes: int = 0,
         values: dict[str, Any] | None = None,
         explore: float = 1.0,
+        context: dict[str, Any] | None = None,
     ) -> Trial:
         """Draw a parameter for this worker.
 
@@ -199,11 +200,13 @@ class Study:
             A parameter of one's own, by name, instead of a draw; see `Exp3Set.ask`.
         explore
             Probability of a draw from the density; otherwise the recommended parameter is played.
+        context
+            Features of the instance, by name; see `Exp3Set.ask`.
         """
         worker = self.worker if worker is None else worker
         probes = _validate.integer("probes", probes, low=0)
         explore = _validate.number("explore", explore, low=0.0, high=1.0)
-        trial: Trial = self.do(Ask(worker, _seconds(lease), key, info, probes, values, explore))
+        trial: Trial = self.do(Ask(worker, _seconds(lease), key, info, probes, values, explore, context))
         return trial
 
     def enqueue(self, values: dict[str, Any], *, key: str | None = None) -> bool:
@@ -324,9 +327,9 @@ class Study:
         density: PiecewiseConstant = self.learner.density()
         return density
 
-    def recommend(self) -> Recommendation:
-        """Return the value to deploy."""
-        return self.learner.recommend()
+    def recommend(self, *, context: dict[str, Any] | None = None) -> Recommendation:
+        """Return the value to deploy: for a context if one is given, else for all."""
+        return self.learner.recommend() if context is None else self.learner.recommend(context=context)
 
     def certificate(self) -> Certificate:
         """Return the learner's bound on its expected regret."""
@@ -426,10 +429,12 @@ class Study:
         trials: dict[int, Trial] = {}
         for _, event in self._decoded(1):
             if isinstance(event, Asked):
+                given: dict[str, Any] = {} if event.context is None else {"context": event.context}
                 if event.own:
-                    trials[event.trial] = learner.ask(values=event.given(learner.space.names))
+                    given["values"] = event.given(learner.space.names)
                 else:
-                    trials[event.trial] = learner.ask(position=[event.position, *(event.probes or ())])
+                    given["position"] = [event.position, *(event.probes or ())]
+                trials[event.trial] = learner.ask(**given)
             elif isinstance(event, Told):
                 seen = events.unpack(event.seen)
                 predicted = None if event.predicted is None else events.unpack(event.predicted)

@@ -16,6 +16,7 @@ from semibandit.weights.cells import HALVINGS, Cells, dyadic_cells, n_nodes
 from semibandit.weights.feedback import Feedback, Rule, Update, combined
 from semibandit.weights.interval_tree import IntervalTree
 from semibandit.weights.local import LocalPieces
+from semibandit.weights.mixture import Mixture
 
 __all__ = [
     "HALVINGS",
@@ -24,6 +25,7 @@ __all__ = [
     "Feedback",
     "IntervalTree",
     "LocalPieces",
+    "Mixture",
     "Rule",
     "Update",
     "Weights",

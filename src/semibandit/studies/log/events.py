@@ -72,7 +72,7 @@ class Asked(_Event, frozen=True):
     `probes` are the positions of further parameters. `key` identifies the request: a repeated request with
     the same key returns the same trial. `explore` is the probability of a draw from the density. `own`: rho
     and alpha were given by the user, not drawn; `enqueued` is the key of the request if they have waited in
-    the queue.
+    the queue. `context` holds the known features of the instance.
     """
 
     trial: int
@@ -87,6 +87,7 @@ class Asked(_Event, frozen=True):
     explore: float = 1.0
     own: bool = False
     enqueued: str | None = None
+    context: dict[str, Any] | None = None
 
     def given(self, names: tuple[str, ...]) -> dict[str, Any] | None:
         """Return the user's own values by name; None if the trial was drawn."""

@@ -92,6 +92,7 @@ class Ask(Operation, frozen=True):
     probes: int = 0
     values: dict[str, Any] | None = None
     explore: float = 1.0
+    context: dict[str, Any] | None = None
 
     def repeatable(self) -> Ask:
         return self if self.key is not None else msgspec.structs.replace(self, key=uuid.uuid4().hex)
@@ -116,11 +117,13 @@ class Ask(Operation, frozen=True):
         at = _time(replica, turn)
         queued = replica.queue[0] if self.values is None and replica.queue else None
         values = self.values if queued is None else queued.values
-        if values is None:
-            trial = replica.learner.ask(probes=int(self.probes), explore=float(self.explore))
-        else:
+        given: dict[str, Any] = {} if self.context is None else {"context": self.context}
+        if values is not None or given:
             _require_no_race(replica)
-            trial = replica.learner.ask(values=values)
+        if values is None:
+            trial = replica.learner.ask(probes=int(self.probes), explore=float(self.explore), **given)
+        else:
+            trial = replica.learner.ask(values=values, **given)
         replica.changed = True
         replica.trials[trial.id] = trial
         event = events.Asked(
@@ -137,6 +140,7 @@ class Ask(Operation, frozen=True):
             explore=trial.explore,
             own=trial.own,
             enqueued=None if queued is None else queued.key,
+            context=trial.context or None,
         )
         _append(replica, turn, event)
         return trial

@@ -101,11 +101,12 @@ class Replica:
         self.record(event, line)
 
     def _ask(self, event: Asked) -> None:
+        given: dict[str, Any] = {} if event.context is None else {"context": event.context}
         if event.own:
-            trial = self.learner.ask(values=event.given(self.learner.space.names))
+            trial = self.learner.ask(values=event.given(self.learner.space.names), **given)
         else:
             positions = [event.position, *(event.probes or ())]
-            trial = self.learner.ask(explore=event.explore, position=positions)
+            trial = self.learner.ask(explore=event.explore, position=positions, **given)
         if trial.id != event.trial:
             raise ValueError(f"trial {event.trial} was asked where trial {trial.id} comes next")
         self.trials[trial.id] = trial

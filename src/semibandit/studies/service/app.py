@@ -172,8 +172,8 @@ ENDPOINTS: list[tuple[Endpoint, Handler]] = [
     _change("archive", "Leave a study out of the list, or show it again.", api.Archive),
     _change("delete", "Delete a study with all its rounds.", api.Delete),
     _reading(
-        "/recommend", "Return the value to deploy.", api.Recommended,
-        lambda study, _: api.Recommended.of(study.recommend()),
+        "/recommend", "Return the value to deploy; for a context, as JSON, if one is given.", api.Recommended,
+        lambda study, request: api.Recommended.of(study.recommend(context=_context(request))), "context",
     ),
     _reading(
         "/rounds", "Return finished rounds.", list[StudyRound],
@@ -294,6 +294,12 @@ def _number(request: Request, name: str) -> int | None:
     if not (text.isascii() and text.isdigit() and 0 < len(text) < 16 and int(text) > 0):
         raise ValueError(f"{name} must be a positive integer, got {text!r}")
     return int(text) if name in request.query_params else None
+
+
+def _context(request: Request) -> dict[str, Any] | None:
+    """Return the context of the query; None if it is not given."""
+    text = request.query_params.get("context")
+    return None if text is None else _decode(text.encode(), dict[str, Any])
 
 
 def _json(answer: Any) -> Response:

@@ -1,0 +1,295 @@
+"""Regret with contexts: against one learner for all, separate learners, and one learner per true kind.
+
+Run: python benchmarks/contexts.py [PART ...]
+
+kinds: knapsacks of three kinds, 1,500 rounds. Two features tell the kinds apart (the correlation of values
+and sizes, and the spread of the sizes), and 0, 2 or 8 do not. SquareCB of Vowpal Wabbit, if it is installed
+(`pip install vowpalwabbit`), on 12 arms, the best of 8 settings on these streams.
+useless: knapsacks of one kind with 2 and 10 features that do not matter.
+labels: 200 labels in three hidden groups, with 10 and 100 rounds each.
+moving: a best parameter that moves along a feature, 3,000 rounds.
+families: knapsacks, job dispatching by tightness, clusterings by number of classes, rankings by size.
+time: seconds of a round over those without contexts.
+
+Regret is against the best parameter of each kind in hindsight ("moving": of each tenth of the feature).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from measure import at_most, note, number, run_parts, say, table
+from playing import on_unit_interval
+
+import semibandit as sb
+
+UNIT = sb.Interval(0, 1)
+TRIPLES = (
+    ("uncorrelated", "mixed", "inverse-strongly-correlated"),
+    ("mixed", "circle", "weakly-correlated"),
+)
+ARMS = 12
+SETTINGS = tuple((gamma, rate) for gamma in (10, 100, 1000, 10000) for rate in (0.5, 5.0))
+
+Features = list[dict[str, Any]]
+
+
+def scaled(problem: Any) -> sb.Explicit:
+    return sb.Explicit(sb.PiecewiseConstant(*on_unit_interval(problem.losses())))
+
+
+def paid(learner: Any, problems: Sequence[Any], contexts: Features | None = None) -> float:
+    return float(sb.play(learner, problems, contexts=contexts).loss.sum())
+
+
+def least(problems: Sequence[Any], groups: Any) -> float:
+    parts = [[p for p, g in zip(problems, groups, strict=True) if g == each] for each in np.unique(groups)]
+    return sum(len(part) * sb.best_in_hindsight(part).mean_loss for part in parts)
+
+
+def separate(problems: Sequence[Any], groups: Any, seed: int) -> float:
+    """Return the losses paid by a learner for each group."""
+    total = 0.0
+    for i, each in enumerate(np.unique(groups)):
+        part = [p for p, g in zip(problems, groups, strict=True) if g == each]
+        total += paid(sb.Exp3Set(UNIT, seed=[seed, i][0] + 1000 * i), part)
+    return total
+
+
+def reals(names: Sequence[str]) -> sb.Context:
+    return sb.Context(**{name: sb.Real(0, 1) for name in names})
+
+
+# -- kinds ----------------------------------------------------------------------------------------------
+
+
+@cache
+def knapsacks(kinds: tuple[str, ...], rounds: int, seed: int) -> tuple[list[Any], Any, Any]:
+    """Return problems, two features of each, and kinds."""
+    rng = np.random.default_rng([seed, 11])
+    streams = [sb.streams.knapsack(kind, rounds, 50, 100 + seed) for kind in kinds]
+    which = rng.integers(len(kinds), size=rounds)
+    made = [streams[k][t] for t, k in enumerate(which)]
+    features = [(correlation(p.values, p.sizes), float(np.std(p.sizes) / np.mean(p.sizes))) for p in made]
+    return [scaled(p) for p in made], np.clip(features, 0.0, 1.0), which
+
+
+def correlation(x: Any, y: Any) -> float:
+    return float(np.corrcoef(x, y)[0, 1]) if np.std(x) > 0.0 and np.std(y) > 0.0 else 0.0
+
+
+def with_useless(features: Any, useless: int, seed: int) -> Features:
+    more = np.random.default_rng([seed, 12]).random((len(features), useless))
+    rows = np.hstack((features, more))
+    return [{f"x{i}": float(x) for i, x in enumerate(row)} for row in rows]
+
+
+def kinds(seeds: int, rounds: int = 1500) -> None:
+    rows = []
+    for triple in TRIPLES:
+        regrets: dict[str, list[float]] = {}
+        for seed in range(seeds):
+            problems, features, which = knapsacks(triple, rounds, seed)
+            best = least(problems, which)
+            regrets.setdefault("all", []).append(paid(sb.Exp3Set(UNIT, seed=seed), problems) - best)
+            regrets.setdefault("oracle", []).append(separate(problems, which, seed) - best)
+            for useless in (0, 2, 8):
+                contexts = with_useless(features, useless, seed)
+                learner = sb.Exp3Set(UNIT, context=reals(list(contexts[0])), seed=seed)
+                regrets.setdefault(f"{useless}", []).append(paid(learner, problems, contexts) - best)
+                for setting in SETTINGS if seed < 4 else ():
+                    their = square_cb(problems, contexts, setting, seed)
+                    if their is not None:
+                        regrets.setdefault(f"cb {useless} {setting}", []).append(their - best)
+            say(f"{triple} {seed}")
+        mean = {name: float(np.mean(values)) for name, values in regrets.items()}
+        cb = {
+            n: min((x for name, x in mean.items() if name.startswith(f"cb {n} ")), default=math.nan)
+            for n in (0, 2, 8)
+        }
+        name = ", ".join(triple)
+        rows.append(
+            [name, number(mean["all"]), number(mean["oracle"])]
+            + [number(mean[str(n)]) for n in (0, 2, 8)]
+            + [number(cb[n]) for n in (0, 2, 8)]
+        )
+        for n, target in ((0, 1.8), (2, 2.2), (8, 3.0)):
+            at_most(
+                f"{triple[0]}, ..., {n} useless: over one learner per kind",
+                mean[str(n)] / mean["oracle"],
+                target,
+            )
+            if not math.isnan(cb[n]):
+                at_most(f"{triple[0]}, ..., {n} useless: over SquareCB", mean[str(n)] / cb[n], 1.0)
+    head = ["kinds", "one for all", "one per kind", "0 useless", "2 useless", "8 useless"]
+    table("contexts-kinds", [*head, "SquareCB, 0", "SquareCB, 2", "SquareCB, 8"], rows)
+
+
+def square_cb(
+    problems: Sequence[Any], contexts: Features, setting: tuple[float, float], seed: int
+) -> float | None:
+    """Return the losses paid by SquareCB on a grid of arms; None if Vowpal Wabbit is not installed."""
+    try:
+        from vowpalwabbit import Workspace
+    except ImportError:
+        return None
+    gamma, rate = setting
+    vw = Workspace(
+        f"--cb_explore {ARMS} --squarecb --gamma_scale {gamma} -l {rate} --interactions :: "
+        f"--quiet --random_seed {seed + 1}"
+    )
+    rng, total = np.random.default_rng([seed, 13]), 0.0
+    for problem, context in zip(problems, contexts, strict=True):
+        text = " ".join(f"{name}:{value:.6f}" for name, value in context.items())
+        chances = np.array(vw.predict(f"| {text}"))
+        arm = int(rng.choice(ARMS, p=chances / chances.sum()))
+        loss = problem.loss((arm + 0.5) / ARMS)
+        total += loss
+        vw.learn(f"{arm + 1}:{loss:.9f}:{chances[arm]:.9f} | {text}")
+    vw.finish()
+    return total
+
+
+# -- other streams --------------------------------------------------------------------------------------
+
+
+def useless(seeds: int, rounds: int = 1500) -> None:
+    ratios = []
+    for n in (2, 10):
+        regrets = []
+        for seed in range(seeds):
+            problems, _, which = knapsacks(("mixed",), rounds, 50 + seed)
+            best = least(problems, which)
+            contexts = with_useless(np.zeros((rounds, 0)), n, seed)
+            learner = sb.Exp3Set(UNIT, context=reals(list(contexts[0])), seed=seed)
+            alone = paid(sb.Exp3Set(UNIT, seed=seed), problems) - best
+            regrets.append((paid(learner, problems, contexts) - best, alone))
+        ours, alone = np.mean(regrets, axis=0)
+        ratios.append([f"{n}", number(alone), number(ours)])
+        at_most(f"{n} features that do not matter: over one for all", ours / alone, 1.15)
+    table("contexts-useless", ["features", "one for all", "contexts"], ratios)
+
+
+def labels(seeds: int, n_labels: int = 200) -> None:
+    rows = []
+    for each in (10, 100):
+        regrets = []
+        for seed in range(max(1, seeds // 4) if each == 100 else seeds):
+            rng = np.random.default_rng([seed, 14])
+            group = rng.integers(3, size=n_labels)
+            order = rng.permutation(np.repeat(np.arange(n_labels), each))
+            streams = [sb.streams.knapsack(kind, order.size, 50, 200 + seed) for kind in TRIPLES[0]]
+            problems = [scaled(streams[group[label]][t]) for t, label in enumerate(order)]
+            best = least(problems, group[order])
+            contexts = [{"label": int(label)} for label in order]
+            learner = sb.Exp3Set(UNIT, context=sb.Context(label=sb.Label()), seed=seed)
+            regrets.append(
+                (
+                    paid(sb.Exp3Set(UNIT, seed=seed), problems),
+                    separate(problems, order, seed),
+                    separate(problems, group[order], seed),
+                    paid(learner, problems, contexts),
+                )
+            )
+            regrets[-1] = tuple(x - best for x in regrets[-1])
+            say(f"labels {each} {seed}")
+        alone, apart, oracle, ours = np.mean(regrets, axis=0)
+        rows.append([f"{n_labels} × {each}", *map(number, (alone, apart, oracle, ours))])
+        at_most(f"{n_labels} labels × {each}: over the better of both", ours / min(alone, apart), 0.6)
+    table(
+        "contexts-labels",
+        ["labels × rounds", "one for all", "one per label", "one per group", "contexts"],
+        rows,
+    )
+
+
+def moving(seeds: int, rounds: int = 3000) -> None:
+    regrets = []
+    for seed in range(seeds):
+        rng = np.random.default_rng([seed, 15])
+        x = rng.random(rounds)
+        problems = []
+        for place in x:
+            edges = np.concatenate(([0.0], np.sort(rng.random(9)), [1.0]))
+            middles = 0.5 * (edges[1:] + edges[:-1])
+            level = rng.uniform(0.0, 0.3)
+            problems.append(
+                sb.Explicit(sb.PiecewiseConstant(edges, level + 0.6 * abs(middles - 0.1 - 0.8 * place)))
+            )
+        best = least(problems, (10.0 * x).astype(int))
+        contexts = [{"x": float(place)} for place in x]
+        ours = paid(sb.Exp3Set(UNIT, context=reals(["x"]), seed=seed), problems, contexts)
+        regrets.append((ours - best, paid(sb.Exp3Set(UNIT, seed=seed), problems) - best))
+    ours, alone = np.mean(regrets, axis=0)
+    table("contexts-moving", ["one for all", "contexts"], [[number(alone), number(ours)]])
+    at_most("a best parameter that moves along a feature: over one for all", ours / alone, 0.5)
+
+
+def family(name: str, rounds: int, seed: int) -> tuple[list[Any], Any, Any]:
+    """Return problems, one feature and kinds."""
+    streams: dict[str, Any] = {
+        "dispatching by tightness": lambda k: sb.streams.dispatch(
+            rounds=rounds, tardy=(0.3, 0.6, 0.9)[k], seed=seed
+        ),
+        "clusterings by classes": lambda k: sb.streams.clustering(
+            "elongated", rounds, n_classes=(2, 4, 6)[k], per_class=(30, 15, 10)[k], seed=seed
+        ),
+        "rankings by documents": lambda k: sb.streams.rank_mix(
+            rounds=rounds, documents=(15, 60, 240)[k], seed=seed
+        ),
+    }
+    which = np.random.default_rng([seed, 16]).integers(3, size=rounds)
+    made = [streams[name](k) for k in range(3)]
+    return [scaled(made[k][t]) for t, k in enumerate(which)], which / 2.0, which
+
+
+def families(seeds: int, rounds: int = 600) -> None:
+    rows = []
+    for name in ("dispatching by tightness", "clusterings by classes", "rankings by documents"):
+        regrets = []
+        for seed in range(max(1, seeds // 2)):
+            problems, feature, which = family(name, rounds, seed)
+            best = least(problems, which)
+            contexts = [{"x": float(x)} for x in feature]
+            regrets.append(
+                (
+                    paid(sb.Exp3Set(UNIT, seed=seed), problems) - best,
+                    separate(problems, which, seed) - best,
+                    paid(sb.Exp3Set(UNIT, context=reals(["x"]), seed=seed), problems, contexts) - best,
+                )
+            )
+            say(f"{name} {seed}")
+        rows.append([name, *map(number, np.mean(regrets, axis=0))])
+    table("contexts-families", ["family", "one for all", "one per kind", "contexts"], rows)
+
+
+def time(seeds: int, rounds: int = 1500) -> None:
+    problems, features, _ = knapsacks(TRIPLES[0], rounds, 0)
+    for useless in (0, 8):
+        contexts = with_useless(features, useless, 0)
+        ratios = []
+        for _ in range(3):
+            plain = sb.play(sb.Exp3Set(UNIT, seed=0), problems).learner_seconds[100:].sum()
+            learner = sb.Exp3Set(UNIT, context=reals(list(contexts[0])), seed=0)
+            ratios.append(sb.play(learner, problems, contexts=contexts).learner_seconds[100:].sum() / plain)
+        note(f"{2 + useless} features: mean time of a round, relative", float(np.median(ratios)))
+
+
+if __name__ == "__main__":
+    run_parts(
+        {
+            "kinds": kinds,
+            "useless": useless,
+            "labels": labels,
+            "moving": moving,
+            "families": families,
+            "time": time,
+        },
+        __doc__,
+        "contexts-targets",
+        seeds=20,
+    )
