@@ -120,6 +120,14 @@ Place = tuple[str, float, float]
 Found = tuple[float, tuple[Place, ...]]
 
 
+# Found by earlier searches on a faster copy of the rule; the search begins with them.
+KNOWN: tuple[Found, ...] = (
+    (0.1, (("constant", 0.9, 0.0), ("uniform", 0.6, 0.6), ("uniform", 0.6, 0.4))),
+    (0.2, (("constant", 0.5, 0.1), ("uniform", 0.4, 0.4), ("constant", 0.3, 0.3))),
+    (0.1, (("constant", 0.2, 0.2), ("uniform", 0.3, 0.9), ("constant", 0.6, 0.1))),
+)
+
+
 def draw_place(rng: Any) -> Place:
     kind = str(rng.choice(["constant", "uniform", "Bernoulli"]))
     first = float(rng.choice(np.linspace(0.1, 0.9, 9)))
@@ -185,8 +193,12 @@ def search(seeds: int, tries: int, **_: Any) -> None:
     rng = np.random.default_rng(1)
     tried: dict[Found, float] = {}
     for attempt in range(tries):
-        climbing = attempt >= tries // 2
-        found = changed(max(tried, key=tried.__getitem__), rng) if climbing else draw_stream(rng)
+        if attempt < len(KNOWN):
+            found = KNOWN[attempt]
+        elif attempt < tries // 2:
+            found = draw_stream(rng)
+        else:
+            found = changed(max(tried, key=tried.__getitem__), rng)
         tried.setdefault(found, fooled_by(found, range(100, 103))[2])
     worst = sorted(tried, key=tried.__getitem__, reverse=True)[:5]
     judged = [fooled_by(found, range(seeds)) for found in worst]
