@@ -18,12 +18,10 @@ from semibandit.weights._local_state import (
     TOTAL,
     WEIGHT,
     Config,
+    Constants,
     State,
 )
 from semibandit.weights._pieces import COUNT, EDGE, LOSS, last_at
-
-LOOK = 16.0  # a look with probability p counts min(1/p, LOOK) times in the statistics
-RECENCY = 4.0  # the i-th of n looks has a weight of about (i/n)^RECENCY in the recent mean
 
 
 @inner
@@ -73,15 +71,15 @@ def baseline(a: Any, n: int, starts: Any, state: State, deviation: float, config
 
 
 @inner
-def remember(a: Any, first: Any, losses: Any, sets: Any, p: Any, state: State) -> None:
+def remember(a: Any, first: Any, losses: Any, sets: Any, p: Any, state: State, constants: Constants) -> None:
     """Add the losses of the sets to the statistics of their pieces, and once per set to the nodes.
 
-    Wide sets are observed more often than narrow ones; counting a look min(1/p, LOOK) times makes up for it.
+    Wide sets are observed more often than narrow ones; counting a look min(1/p, look) times makes up for it.
     """
     tree, cell_edges, leaf = state.tree, state.cell_edges, state.leaf
     width, total = np.zeros(tree.shape[1]), np.zeros(tree.shape[1])
     for which in range(p.size):
-        c, weight = 0, min(1.0 / p[which], LOOK)
+        c, weight = 0, min(1.0 / p[which], constants.look)
         for j in range(sets.size):
             if sets[j] != which:
                 continue
@@ -95,14 +93,16 @@ def remember(a: Any, first: Any, losses: Any, sets: Any, p: Any, state: State) -
                 total[leaf[c]] += (a[EDGE, i + 1] - a[EDGE, i]) * losses[j]
         for node in range(tree.shape[1] - 1, 0, -1):
             if width[node] > 0.0:
-                add_look(tree, node, weight, total[node] / width[node], state.sums[TOLD] + 1.0)
+                add_look(
+                    tree, node, weight, total[node] / width[node], state.sums[TOLD] + 1.0, constants.recency
+                )
                 width[node >> 1] += width[node]
                 total[node >> 1] += total[node]
                 width[node] = total[node] = 0.0
 
 
 @inner
-def add_look(tree: Any, node: int, weight: float, loss: float, now: float) -> None:
+def add_look(tree: Any, node: int, weight: float, loss: float, now: float, recency: float) -> None:
     """Add a look to the statistics of a node."""
     tree[WEIGHT, node] += weight
     tree[TOTAL, node] += weight * loss
@@ -110,14 +110,14 @@ def add_look(tree: Any, node: int, weight: float, loss: float, now: float) -> No
     tree[PLAIN, node] += loss
     tree[PLAIN_SQUARES, node] += loss * loss
     tree[LAST, node] = now
-    pull = min((RECENCY + 1.0) / (tree[LOOKS, node] + RECENCY), 1.0)
+    pull = min((recency + 1.0) / (tree[LOOKS, node] + recency), 1.0)
     apart = loss - tree[RECENT, node]
     tree[RECENT, node] += pull * apart
     tree[RECENT_VARIANCE, node] = (1.0 - pull) * (tree[RECENT_VARIANCE, node] + pull * apart * apart)
 
 
 @inner
-def remember_whole(a: Any, first: Any, losses: Any, state: State) -> None:
+def remember_whole(a: Any, first: Any, losses: Any, state: State, constants: Constants) -> None:
     """Add a whole function to the statistics of all pieces, and to the nodes by the middles of the cells."""
     tree, cell_edges, leaf = state.tree, state.cell_edges, state.leaf
     c = 0
@@ -129,6 +129,6 @@ def remember_whole(a: Any, first: Any, losses: Any, state: State) -> None:
         while c < leaf.size and 0.5 * (cell_edges[c] + cell_edges[c + 1]) < end:
             node = leaf[c]
             while node >= 1:
-                add_look(tree, node, 1.0, losses[j], state.sums[TOLD] + 1.0)
+                add_look(tree, node, 1.0, losses[j], state.sums[TOLD] + 1.0, constants.recency)
                 node >>= 1
             c += 1

@@ -58,9 +58,6 @@ from semibandit.weights._pieces import (
 )
 from semibandit.weights._tree_rule import count, set_probabilities
 
-# docs/learner.md describes what each constant does.
-SAFE_SHARE = 0.05  # the safe learner plays a share of min(0.1, SAFE_SHARE/√t)
-MOST_SAFE = 0.1
 DRIFT_TERM = 15.0  # added to the log-term if the best parameter moves fast
 RATE_STEP = 0.97  # rates fall at least by this factor, if they fall
 
@@ -94,25 +91,25 @@ def learn(
     expected = dot(asked[BY_FAST], plain, n), expected_recently(asked[BY_FAST], starts, state)
     teach_fast(a, n, first, clipped, sets, looks, p, asked, values, starts, deviation, state, config)
     if config.whole:
-        remember_whole(a, first, clipped, state)
+        remember_whole(a, first, clipped, state, config.constants)
     else:
-        remember(a, first, clipped, sets, p, state)
+        remember(a, first, clipped, sets, p, state, config.constants)
     sums[CLIPPED] += max(paid - config.high, 0.0)
     count_paid(sums, min(max(paid, config.low), config.high))
     reweigh(a, n, expected, state, config)
     if n > config.budget:
         rates = (sums[FAST_RATE], sums[SAFE_RATE])
         n, _ = join(a, n, 3 * config.budget // 4, state.cell_edges, rates)
-        mix(a, n, safe_share(sums))
+        mix(a, n, safe_share(sums, config.constants.share))
     return n
 
 
 @kernel
-def safe_share(sums: Any) -> float:
+def safe_share(sums: Any, share: float) -> float:
     """Return the share of the safe learner in the mixture; 1 while the range of the losses is unknown."""
     if 0.0 < sums[STAGE] < KNOWN:
         return 1.0
-    return min(MOST_SAFE, SAFE_SHARE / math.sqrt(sums[TOLD] + 1.0))
+    return share / math.sqrt(sums[TOLD] + 1.0)
 
 
 @inner
@@ -135,7 +132,7 @@ def begin_rates(a: Any, n: int, sums: Any, config: Config) -> None:
         reach = config.high - config.low
         sums[FAST_RATE] = config.rate if config.rate > 0.0 else config.log_term / reach
         sums[SAFE_RATE] = math.log(2.0) / reach
-        weigh(a, n, (sums[FAST_RATE], sums[SAFE_RATE]), safe_share(sums))
+        weigh(a, n, (sums[FAST_RATE], sums[SAFE_RATE]), safe_share(sums, config.constants.share))
         sums[SOFT_MINIMUM] = soft_minimum(a, n, sums[SAFE_RATE])
 
 
@@ -222,8 +219,9 @@ def reweigh(a: Any, n: int, expected: tuple[float, float], state: State, config:
     for i in range(n + 1):  # the least sum is 0, so that small differences are exact
         a[FAST, i] -= a[FAST, n]
     if not config.whole:
-        limit_by_evidence(a, n, evidence_against(expected, reach, state), state)
-    mix(a, n, safe_share(sums))
+        evidence = evidence_against(expected, reach, state, config.constants)
+        limit_by_evidence(a, n, evidence, state, config.constants.floor)
+    mix(a, n, safe_share(sums, config.constants.share))
     after = soft_minimum(a, n, sums[SAFE_RATE])
     sums[BOUND] -= after - sums[SOFT_MINIMUM]
     sums[SOFT_MINIMUM] = after

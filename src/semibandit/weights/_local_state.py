@@ -39,6 +39,21 @@ class State(NamedTuple):
     leaf: npt.NDArray[np.int64]
 
 
+class Constants(NamedTuple):
+    """Constants of the rule. docs/learner.md has the regret with half and with twice each value."""
+
+    look: float = 16.0  # looks: one with probability p counts min(1/p, look) times in the means
+    shrink: float = 4.0  # looks: weight of the parent's mean
+    optimism: float = 0.6  # standard deviations by which the baseline of an unobserved piece is lowered
+    coarse: float = 1.0  # cells with a share above coarse · t^(-1/3) are refined before averaging
+    share: float = 0.05  # the safe learner plays a share of share/√t
+    floor: float = 1.0  # the fast learner's density is at least exp(-floor - evidence) times the prior
+    sure: float = 1.5  # factor of the evidence
+    age: float = 8.0  # evidence is multiplied by (last look / now)^age
+    recency: float = 4.0  # the i-th of n looks has a weight of about (i/n)^recency in the recent mean
+    turned: float = 0.25  # squared standard errors by which recent looks void the evidence
+
+
 class Config(NamedTuple):
     """Parameters of the rule in one round."""
 
@@ -54,3 +69,4 @@ class Config(NamedTuple):
     doubt: float  # standard errors by which an observed place is lowered
     whole: bool  # full information
     budget: int  # maximal number of pieces
+    constants: Constants

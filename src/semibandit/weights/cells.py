@@ -10,13 +10,12 @@ import numpy as np
 from semibandit._validate import FloatArray, IntArray
 from semibandit.spaces import Line, Space
 
-__all__ = ["COARSE", "HALVINGS", "Cells", "dyadic_cells", "n_nodes"]
+__all__ = ["HALVINGS", "Cells", "dyadic_cells", "n_nodes"]
 
 _HALVINGS = 3  # of each parameter, on average; a single parameter is halved six times
 
 # Corrections are averaged over cells. A cell is halved, at most HALVINGS times, while its share of the mass
-# in round t exceeds COARSE · t^(-1/3).
-COARSE = 1.0
+# in round t exceeds a multiple of t^(-1/3).
 HALVINGS = 6
 
 

@@ -15,7 +15,7 @@ from semibandit.weights import _local_rule as kernels
 from semibandit.weights import _local_state as rules
 from semibandit.weights import _pieces as k
 from semibandit.weights._tree_rule import SMALLEST_SHARE, set_probabilities
-from semibandit.weights.cells import COARSE, Cells, n_nodes
+from semibandit.weights.cells import Cells, n_nodes
 from semibandit.weights.feedback import Feedback, Rule, Update
 from semibandit.weights.interval_tree import finite_density
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LocalPieces"]
 
-SHRINK = 4.0  # weight of the parent's mean, in looks
-OPTIMISM = 0.6  # standard deviations by which an unobserved piece is lowered
 _SHORT_GAME = 7.0  # ln of about a thousand rounds
 _ROOM = 24  # spare columns for the pieces that a round may add
 _CHANGING = "_a", "_tree", "_sums"  # arrays that a step changes in place
@@ -58,6 +56,7 @@ class LocalPieces:
     """
 
     kind: ClassVar[str] = "local pieces"
+    constants: ClassVar[rules.Constants] = rules.Constants()
     tie_tolerance = 1.0  # baselines differ from cell to cell: a factor of e is a tie
 
     def __init__(self, cells: Cells, budget: int, prior: PiecewiseConstant | None = None) -> None:
@@ -98,7 +97,7 @@ class LocalPieces:
         return self._sums.item(rules.FAST_RATE)
 
     def _weigh(self) -> None:
-        k.weigh(self._a, self._n, self._rates, kernels.safe_share(self._sums))
+        k.weigh(self._a, self._n, self._rates, kernels.safe_share(self._sums, self.constants.share))
 
     def _soft_minimum(self) -> float:
         """Return -ln(mean of exp(-rate · sum) by the prior) / rate of the safe learner."""
@@ -200,12 +199,13 @@ class LocalPieces:
             shrink, optimism = 5.0, 1.0
             doubt = 1.2 * math.sqrt(max(math.log1p(self._sums[rules.TOLD]) - _SHORT_GAME, 0.0))
         else:
-            shrink, optimism = SHRINK, OPTIMISM
+            shrink, optimism = self.constants.shrink, self.constants.optimism
         # A single loss is taken to hold on its cell; on rows, the cells beside it share its node.
         exact = feedback.whole or (single and not rows)
         return rules.Config(
-            rule.rate, rule.log_term, rule.low, rule.high, rule.explore, 0.0 if exact else COARSE, not rows,
-            shrink, optimism, doubt, feedback.whole, self._budget,
+            rule.rate, rule.log_term, rule.low, rule.high, rule.explore,
+            0.0 if exact else self.constants.coarse, not rows, shrink, optimism, doubt,
+            feedback.whole, self._budget, self.constants,
         )  # fmt: skip
 
     def _in_steps(self, feedback: Feedback) -> Feedback:
@@ -302,7 +302,7 @@ class LocalPieces:
     def log(self) -> PiecewiseConstant:
         """Return the logarithm of the weight, relative to the largest one. O(P)."""
         edges, n = self._pieces[k.EDGE], self._n
-        share = kernels.safe_share(self._sums)
+        share = kernels.safe_share(self._sums, self.constants.share)
         fast, safe = (
             -rate * (self._a[row, :n] - self._a[row, n]) - math.log(self._a[mass, n])
             for row, mass, rate in zip((k.FAST, k.SAFE), (k.OF_FAST, k.OF_SAFE), self._rates, strict=True)
@@ -374,7 +374,7 @@ class LocalPieces:
         if not (self._sums[[rules.FAST_RATE, rules.SAFE_RATE, rules.TOLD]] >= 0.0).all():
             raise ValueError("local weights are broken: rates")
         again = pieces.copy()
-        k.weigh(again, again.shape[1] - 1, self._rates, kernels.safe_share(self._sums))
+        k.weigh(again, again.shape[1] - 1, self._rates, kernels.safe_share(self._sums, self.constants.share))
         for row in (k.OF_FAST, k.OF_SAFE, k.MASS):
             masses, expected = pieces[row, :-1], again[row, :-1]
             if not np.allclose(masses / masses.sum(), expected / expected.sum(), rtol=1e-6):
