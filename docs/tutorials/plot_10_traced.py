@@ -1,8 +1,8 @@
 """Your own code, traced
 =====================
 
-``sb.traced`` finds exact intervals for code of your own: no formula for the interval is needed. This page writes
-a cache in ten lines, traces it, plays it, checks that its stream is dispersed, and serves its knob.
+``sb.traced`` finds exact intervals for code of your own: no formula for the interval is needed. This page
+writes a cache in ten lines, traces it, plays it, measures the dispersion of its stream, and serves its knob.
 """
 
 import tempfile
@@ -17,8 +17,8 @@ import semibandit as sb
 # The algorithm
 # -------------
 #
-# A cache holds five pages. If it is full, one page must go: the one that was used least often, or the one that
-# was not used for the longest time? The knob ρ mixes both counts. The function returns the share of misses.
+# A cache holds five pages. If it is full, one page must go: the one that was used least often, or the one
+# that was not used for the longest time? The knob ρ mixes both. The function returns the share of misses.
 
 
 @sb.traced(sb.Interval(0, 1))
@@ -52,8 +52,8 @@ def hour(seed: int) -> np.ndarray:
 # One run, one interval
 # ---------------------
 #
-# Called with an instance, the traced function makes a problem. ``loss`` is a plain call. ``reveal`` is one call
-# with a number that records: at each miss, it knows for which other ρ the same page would have gone.
+# Called with an instance, the traced function makes a problem. ``loss`` is a plain call. ``reveal`` is one
+# call with a number that records: at each miss, it knows for which other ρ the same page would have gone.
 
 problem = cache(hour(0))
 print("plain run:  ", problem.loss(0.35))
@@ -86,8 +86,8 @@ except TypeError as error:
 # Playing
 # -------
 #
-# We play 150 hours: with intervals, with single losses, and with two fixed values. 0 keeps what is used often,
-# 1 what was used last. So few rounds beat the worse of the two only.
+# We play 150 hours: with intervals, with single losses, and with two fixed values. 0 keeps what is used
+# often, 1 what was used last. In so few rounds the learners beat the worse of the two only.
 
 ROUNDS = 150
 space = sb.Interval(0, 1)
@@ -108,8 +108,8 @@ sb.plots.regret(histories, right)
 # Is the stream dispersed?
 # ------------------------
 #
-# The regret bound needs edges that do not concentrate in one place. They are fractions of small integers here,
-# which do concentrate. The measurement says how much.
+# The regret bound needs edges that do not concentrate in one place. They are fractions of small integers
+# here, which do concentrate. The measurement says how much.
 
 result = sb.dispersion.measure(hours[:50], space)
 print(textwrap.fill(result.verdict(), 88))
