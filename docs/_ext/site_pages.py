@@ -24,10 +24,14 @@ from semibandit.studies.service import ENDPOINTS
 
 INTERNAL = ("cli", "weights")
 # Members that a class inherits from other packages are documented there.
-FOREIGN = "object, tuple, dict, Struct, Protocol, Sequence, Generic, Exception, BaseEstimator, ClusterMixin"
+FOREIGN = (
+    "object, tuple, dict, Struct, Protocol, Sequence, Generic, Exception, BaseEstimator, ClusterMixin, "
+    "ClassifierMixin"
+)
+ROUTING = ", ".join(f"set_{method}_request" for method in ("fit", "partial_fit", "predict", "score"))
 OPTIONS = f"""\
    :inherited-members: {FOREIGN}
-   :exclude-members: get_metadata_routing
+   :exclude-members: get_metadata_routing, {ROUTING}
    :show-inheritance:
 """
 # numpy's aliases as they are written in the source.
