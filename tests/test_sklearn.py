@@ -43,6 +43,28 @@ def blobs(seed, n=12, k=3):
     return 6.0 * rng.normal(size=(k, 2))[labels] + rng.normal(size=(n * k, 2)), labels
 
 
+def test_many_tasks_at_once_give_the_exact_best_parameter():
+    tasks = [blobs(seed) for seed in range(12)]
+    model = OnlineRhoLinkage(3, random_state=0).fit_tasks(iter(tasks))
+    problems = [sb.Linkage(pdist(X), sb.clustering.TargetDistance(y, 3)) for X, y in tasks]
+    best = sb.best_in_hindsight(problems)
+    assert np.mean([each.loss(model.rho_) for each in problems]) == pytest.approx(best.mean_loss)
+    assert model.learner_.n_logged == 12
+    X, y = blobs(50)
+    np.testing.assert_array_equal(model.predict(X), RhoLinkage(model.rho_, 3).fit_predict(X))
+    assert model.partial_fit(X, y).learner_.n_told == 1
+    assert OnlineRhoLinkage(2).fit_tasks([(tasks[0][0], None)]).labels_.max() == 1
+
+
+def test_bad_tasks_are_refused_and_leave_the_model_as_it_is():
+    model = OnlineRhoLinkage(2, random_state=0)
+    with pytest.raises(ValueError, match="tasks must hold at least one pair"):
+        model.fit_tasks([])
+    with pytest.raises(ValueError, match="label for each"):
+        model.fit_tasks([(np.ones((3, 1)), [1, 2])])
+    assert not hasattr(model, "learner_")
+
+
 @pytest.mark.parametrize(("rho", "method"), [(0.0, "single"), (1.0, "complete")])
 def test_rho_0_and_1_are_single_and_complete_linkage(rho, method):
     X, _ = blobs(0)

@@ -25,12 +25,13 @@ from semibandit.studies.service import ENDPOINTS
 INTERNAL = ("cli", "weights")
 # Members that a class inherits from other packages are documented there.
 FOREIGN = (
-    "object, tuple, dict, Struct, Protocol, Sequence, Generic, Exception, "
-    "BaseEstimator, ClusterMixin, ClassifierMixin"
+    "object, tuple, dict, Struct, Protocol, Sequence, Generic, Exception, BaseEstimator, ClusterMixin, "
+    "ClassifierMixin"
 )
+ROUTING = ", ".join(f"set_{method}_request" for method in ("fit", "partial_fit", "predict", "score"))
 OPTIONS = f"""\
    :inherited-members: {FOREIGN}
-   :exclude-members: get_metadata_routing, set_fit_request, set_partial_fit_request, set_score_request
+   :exclude-members: get_metadata_routing, {ROUTING}
    :show-inheritance:
 """
 # numpy's aliases as they are written in the source.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
+from semibandit import _validate
 from semibandit._extras import needed
 from semibandit._validate import FloatArray, IntArray
 from semibandit.clustering import (
@@ -20,6 +21,7 @@ from semibandit.clustering import (
 from semibandit.clustering.prunings import check_clusters
 from semibandit.clustering.target import MOST_LABELS
 from semibandit.families.linkage.linkage import Linkage
+from semibandit.functions.constant import PiecewiseConstant
 from semibandit.learners.exp3_set import Exp3Set
 from semibandit.sklearn.seeds import seed_of
 from semibandit.spaces.interval import Interval
@@ -243,6 +245,27 @@ class OnlineRhoLinkage(_Clusterer):
         if hasattr(self, "learner_"):
             del self.learner_
         return self.partial_fit(X, y)
+
+    def fit_tasks(self, tasks: Iterable[Any]) -> OnlineRhoLinkage:
+        """Learn from many data sets at once: pairs (X, y), with y = None for no labels.
+
+        `rho_` is the value with the least mean loss, exactly; `partial_fit` goes on from there.
+        """
+        functions: list[Any] = []
+        for X, y in _validate.iterable("tasks", tasks, "pairs (X, y)"):
+            X = self._checked(X, reset=not functions, ensure_min_samples=2)
+            cost, k = self._cost(y, len(X))
+            functions.append(self._problem(X, cost).losses())
+        if not functions:
+            raise ValueError("tasks must hold at least one pair (X, y), got none")
+        self.learner_ = Exp3Set(Interval(0.0, 1.0), seed=seed_of(self.random_state))
+        self.learner_.learn_from(functions)
+        lo, hi = PiecewiseConstant.sum(functions).argmin()
+        self.rho_ = 0.5 * (lo + hi)
+        problem = self._problem(X, cost)
+        self.linkage_matrix_ = problem.tree(self.rho_)
+        self.labels_ = self._labels(X, problem, self.linkage_matrix_, k)
+        return self
 
     def predict(self, X: Any) -> IntArray:
         """Cluster the points of X with the recommended ρ, without learning."""

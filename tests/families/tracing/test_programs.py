@@ -276,6 +276,19 @@ def test_untraceable_code_is_refused_even_if_errors_are_caught(name):
     assert str(caught.value).startswith("test_programs.py, line ")
 
 
+def test_errors_of_the_function_keep_their_cause():
+    @sb.traced(SPACE)
+    def run(rho):
+        try:
+            return {}["missing"]
+        except KeyError as error:
+            raise ValueError("no such file") from error
+
+    with pytest.raises(ValueError, match="no such file") as caught:
+        run().reveal(1.0)
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
 def test_value_kept_from_another_run_is_refused_where_it_decides():
     kept = []
 

@@ -37,8 +37,10 @@ def not_swallowed() -> Iterator[None]:
     token = _RAISED.set(raised)
     try:
         yield
-    except Exception as error:
-        raise (raised[0] if raised else error) from None
+    except Exception:
+        if raised:
+            raise raised[0] from None
+        raise
     finally:
         _RAISED.reset(token)
     if raised:

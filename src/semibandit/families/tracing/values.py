@@ -381,7 +381,7 @@ def decide(kernel: Callable[..., Any], *args: Any) -> Any:
         return kernel(*args)
     except ValueError:
         raise TracingError(
-            "a comparison of values with nan, an infinite slope, or a power beyond the range of floats: "
+            "a comparison of values with nan, an infinite slope, or numbers beyond 1e300: "
             "leave infinities out, or put them in after the values were computed"
         ) from None
 
