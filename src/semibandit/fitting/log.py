@@ -35,6 +35,11 @@ class Chunk:
     start: int
     items: Any
 
+    def singles(self) -> Iterator[Chunk]:
+        """Yield a chunk for each item."""
+        for k in range(len(self.items)):
+            yield Chunk(self.start + k, _part(self.items, k, k + 1).items)
+
 
 class Log:
     """Problems, and how they are cut: into chunks of `size`, by default enough for all workers."""
