@@ -22,12 +22,12 @@ def functions(n=25, seed=0):
 
 
 def columns(made):
-    rows = [
-        (i, lo, hi, loss)
-        for i, f in enumerate(made)
-        for lo, hi, loss in zip(f.edges, f.edges[1:], f.values, strict=False)
-    ]
-    return dict(zip(("instance", "lo", "hi", "loss"), map(list, zip(*rows, strict=False)), strict=False))
+    return {
+        "instance": [i for i, f in enumerate(made) for _ in f.values],
+        "lo": [lo for f in made for lo in f.edges[:-1].tolist()],
+        "hi": [hi for f in made for hi in f.edges[1:].tolist()],
+        "loss": [loss for f in made for loss in f.values.tolist()],
+    }
 
 
 def write(path, made):

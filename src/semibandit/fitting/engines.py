@@ -90,8 +90,8 @@ def _name_killer(work: Work, chunks: Iterable[Any]) -> None:
                 get_reusable_executor(1).submit(work, item).result()
             except BrokenExecutor as error:
                 raise BrokenProcessPool(
-                    f"problem {item.start}: a worker is killed whenever it works on it, as the system does if "
-                    "the memory is full"
+                    f"problem {item.start}: a worker is killed whenever it works on it, as the system does "
+                    "if the memory is full"
                 ) from error
 
 
