@@ -48,6 +48,9 @@ def fit(
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Skip instances that cannot be read, and count them.")
     ] = False,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="File of what is done; the same command continues after a stop.")
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON instead of a table.")
     ] = False,
@@ -72,6 +75,7 @@ def fit(
             chunk=chunk,
             unreadable="skip" if skip_bad else "raise",
             progress=True,
+            checkpoint=checkpoint,
         )
     _name_bad(result)
     out = console()
