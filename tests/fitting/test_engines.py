@@ -49,7 +49,7 @@ def test_a_process_that_dies_is_replaced(tmp_path):
 @pytest.mark.slow
 def test_processes_that_keep_dying_are_given_up(monkeypatch):
     monkeypatch.setattr(engines, "MOST_DEATHS", 1)
-    with pytest.raises(BrokenProcessPool):
+    with pytest.raises(BrokenProcessPool, match=f"problem {fit_workers.DEADLY}: a worker is killed"):
         sb.fit(Stream(fit_workers.AlwaysDeadly(), fit_workers.ROUNDS, seed=0), n_jobs=2)
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import semibandit as sb
 from reference.feedback import random_loss
+from semibandit.fitting import partial
 from semibandit.streams import Stream
 
 
@@ -329,3 +330,49 @@ def test_repr_and_dict():
     data = result.to_dict()
     assert json.loads(json.dumps(data)) == data
     assert sb.PiecewiseConstant.from_dict(data["function"]) == result.function
+
+
+class Stopping:
+    """A log that can be read in one pass, and that may stop."""
+
+    def __init__(self, problems, stop=None):
+        self.problems, self.stop = problems, stop
+
+    def __iter__(self):
+        for i, problem in enumerate(self.problems):
+            if i == self.stop:
+                raise KeyboardInterrupt
+            yield problem
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_stopped_fit_continues_from_its_checkpoint(tmp_path, monkeypatch, n_jobs):
+    problems = list(sb.streams.synthetic(50, seed=0))
+    path = tmp_path / "fit.checkpoint"
+    with pytest.raises(KeyboardInterrupt):
+        sb.fit(Stopping(problems, stop=33), checkpoint=path, chunk=5, n_jobs=n_jobs)
+    worked = []
+    adder = partial.Adder.__call__
+    monkeypatch.setattr(
+        partial.Adder, "__call__", lambda self, chunk: worked.append(chunk.start) or adder(self, chunk)
+    )
+    result = sb.fit(Stopping(problems), checkpoint=path, chunk=5)
+    done = range(0, 50, 5)
+    assert len(worked) < len(done)
+    assert set(worked) >= {35, 40, 45}
+    assert result.to_dict() == sb.fit(problems).to_dict()
+    worked.clear()
+    again = sb.fit(Stopping(problems), checkpoint=path, chunk=5)
+    assert (worked, again.to_dict()) == ([], result.to_dict())
+    assert [file.name for file in tmp_path.iterdir()] == ["fit.checkpoint"]
+
+
+def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
+    problems = list(sb.streams.synthetic(20, seed=0))
+    path = tmp_path / "fit.checkpoint"
+    sb.fit(problems, checkpoint=path)
+    with pytest.raises(ValueError, match="is the checkpoint of another fit"):
+        sb.fit(problems[:10], checkpoint=path)
+    path.write_bytes(b"something")
+    with pytest.raises(ValueError, match="is not a checkpoint of a fit"):
+        sb.fit(problems, checkpoint=path)

@@ -1,6 +1,7 @@
 """The command line: `semibandit demo`, `play`, `fit`, `tune`, `dispersion`, `study`, `serve`."""
 
 import sys
+from concurrent.futures import BrokenExecutor
 
 import typer
 
@@ -36,6 +37,6 @@ def main() -> None:
     adapt_output()
     try:
         app()
-    except (ValueError, TypeError, OSError, ImportError, MemoryError, OverflowError) as error:
+    except (ValueError, TypeError, OSError, ImportError, MemoryError, OverflowError, BrokenExecutor) as error:
         print(f"semibandit: {plain(str(error)) or type(error).__name__}", file=sys.stderr)
         sys.exit(2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from time import perf_counter
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semibandit._extras import needed
-from semibandit.cli.problems import Case, add_commands
+from semibandit.cli.problems import Case, add_commands, command_of
 from semibandit.cli.terminal import console, drawable, plain, table
 
 if TYPE_CHECKING:
@@ -47,6 +48,12 @@ def fit(
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Skip instances that cannot be read, and count them.")
     ] = False,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="File of what is done; the same command continues after a stop.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the result as JSON instead of a table.")
+    ] = False,
     png: Annotated[
         Path | None,
         typer.Option(callback=drawable, help="Draw the mean loss with its confidence band."),
@@ -68,16 +75,32 @@ def fit(
             chunk=chunk,
             unreadable="skip" if skip_bad else "raise",
             progress=True,
+            checkpoint=checkpoint,
         )
     _name_bad(result)
     out = console()
-    out.print(_table(result, case.title, default, perf_counter() - start))
+    if as_json:
+        typer.echo(json.dumps(result.to_dict()))
+    else:
+        out.print(_table(result, case.title, default, perf_counter() - start))
     if png is not None:
         _draw(result, case.title, default, png)
-        out.print(f"wrote {png}")
+        typer.echo(f"wrote {png}", err=True)
+
+
+def log(
+    files: Annotated[
+        list[str], typer.Option("--files", help="Files, folders, patterns or addresses; repeat for several.")
+    ],
+) -> Case:
+    """Loss functions of a log: JSON lines, CSV, Parquet or Arrow, also .gz and on other machines (fsspec)."""
+    from semibandit.streams import read_losses
+
+    return Case(read_losses(files), f"log of {', '.join(files)}")
 
 
 add_commands(app, fit, on_demand=True)
+app.command("log")(command_of(log, fit))
 
 
 def _client(scheduler: str | None) -> AbstractContextManager[Any]:

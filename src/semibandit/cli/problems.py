@@ -20,7 +20,7 @@ from semibandit import dispersion, streams
 if TYPE_CHECKING:
     from semibandit.dispersion.bounds import DispersionFunction
 
-__all__ = ["FAMILIES", "Case", "Family", "add_commands"]
+__all__ = ["FAMILIES", "Case", "Family", "add_commands", "command_of"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Case:
         Number of blocks of the moving comparator, if the best parameter moves.
     """
 
-    stream: Sequence[Any]
+    stream: Any
     title: str
     default: float | None = None
     bound_name: str = ""
@@ -73,10 +73,13 @@ def add_commands(app: typer.Typer, show: Callable[..., None], *, on_demand: bool
     With `on_demand`, files are not read before their instances are needed.
     """
     for family in FAMILIES:
-        app.command(family.name)(_command(family.make, show, on_demand))
+        app.command(family.name)(command_of(family.make, show, on_demand))
 
 
-def _command(make: Callable[..., Case], show: Callable[..., None], on_demand: bool) -> Callable[..., None]:
+def command_of(
+    make: Callable[..., Case], show: Callable[..., None], on_demand: bool = False
+) -> Callable[..., None]:
+    """Return a command with the options of both functions."""
     own = dict(inspect.signature(make, eval_str=True).parameters)
     fixed = {"on_demand": on_demand} if own.pop("on_demand", None) else {}
     shared = dict(list(inspect.signature(show, eval_str=True).parameters.items())[1:])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from itertools import chain, islice
 from threading import Semaphore
@@ -70,12 +71,28 @@ class ProcessEngine(WorkEngine):
                 except BrokenExecutor:
                     deaths += 1
                     if deaths > MOST_DEATHS:
+                        _name_killer(work, list(running.values()))
                         raise
                     executor = get_reusable_executor(self.workers)
                     running = {executor.submit(work, chunk): chunk for chunk in running.values()}
         finally:
             for future in running:
                 future.cancel()
+
+
+def _name_killer(work: Work, chunks: Iterable[Any]) -> None:
+    """Work on the chunks that were in progress alone, item by item, and raise an error for the deadly one."""
+    from joblib.externals.loky import get_reusable_executor
+
+    for chunk in chunks:
+        for item in getattr(chunk, "singles", lambda: ())():
+            try:
+                get_reusable_executor(1).submit(work, item).result()
+            except BrokenExecutor as error:
+                raise BrokenProcessPool(
+                    f"problem {item.start}: a worker is killed whenever it works on it, as the system does "
+                    "if the memory is full"
+                ) from error
 
 
 class ClusterEngine(WorkEngine):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass, fields
+from os import PathLike
 from typing import Any
 
 from semibandit import _validate
@@ -12,7 +13,7 @@ from semibandit.fitting.best import Hindsight
 from semibandit.fitting.checking import Check, Confidence, HeldOut, confidence_of
 from semibandit.fitting.engines import engine_for
 from semibandit.fitting.log import ProblemLog, Reader, Unreadable
-from semibandit.fitting.partial import Adder, Partial
+from semibandit.fitting.partial import Adder, Checkpoint, Partial
 from semibandit.functions import Piecewise
 from semibandit.spaces import Parameters, Space
 
@@ -106,6 +107,7 @@ def fit(
     chunk: int | None = None,
     unreadable: str = "raise",
     progress: bool = False,
+    checkpoint: str | PathLike[str] | None = None,
 ) -> Fit:
     """Return the parameter with the smallest mean loss over a log of problems, with confidence bounds.
 
@@ -141,6 +143,9 @@ def fit(
         "raise" the error of a problem that cannot be read, or "skip" the problem; see `Fit.unreadable`.
     progress
         Show a progress bar.
+    checkpoint
+        File for the sum of what is done, from which the same call continues after a stop. It is a pickle:
+        open only your own. Not with `client`.
 
     Examples
     --------
@@ -158,7 +163,14 @@ def fit(
     log = ProblemLog(problems, chunk, engine.workers, _validate.boolean("progress", progress))
     if holdout and isinstance(problems, Iterator):
         raise ValueError(f"holdout needs problems that can be read again, got {problems!r}")
-    partial = Adder(Reader(skip, holdout), maximize, parameters).add(log, engine)
+    saved = None
+    if checkpoint is not None:
+        if client is not None:
+            raise ValueError("checkpoint goes without client")
+        n = len(problems) if isinstance(problems, Sized) else None
+        about = {"problems": n, "chunk": log.cut, "skip": skip, "holdout": holdout, "maximize": maximize}
+        saved = Checkpoint(_validate.path("checkpoint", checkpoint), about)
+    partial = Adder(Reader(skip, holdout), maximize, parameters).add(log, engine, saved)
     held_out = None
     if holdout:
         check = Check(Reader(skip, holdout, held_out=True), partial.best.parameters, parameters)

@@ -35,6 +35,11 @@ class Chunk:
     start: int
     items: Any
 
+    def singles(self) -> Iterator[Chunk]:
+        """Yield a chunk for each item."""
+        for k in range(len(self.items)):
+            yield Chunk(self.start + k, _part(self.items, k, k + 1).items)
+
 
 class ProblemLog:
     """Problems, and how they are cut: into chunks of `size`, by default enough for all workers."""
@@ -45,14 +50,23 @@ class ProblemLog:
         self.problems = _validate.iterable("problems", problems, "a sequence of problems")
         self.size, self.workers, self.progress = size, workers, progress
 
+    @property
+    def cut(self) -> int:
+        """Number of problems in a chunk."""
+        if self.size is not None:
+            return self.size
+        if not isinstance(self.problems, Sequence):
+            return _UNKNOWN_LENGTH_CHUNK
+        return max(
+            1, min(math.ceil(len(self.problems) / (_CHUNKS_PER_WORKER * self.workers)), _LARGEST_CHUNK)
+        )
+
     def chunks(self, what: str) -> Iterable[Chunk]:
         """Cut the log into chunks, and show a progress bar with this title if wanted."""
-        chunks, total = _of_unknown_length(self.problems, self.size or _UNKNOWN_LENGTH_CHUNK), None
+        size = self.cut
+        chunks, total = _of_unknown_length(self.problems, size), None
         if isinstance(self.problems, Sequence):
             n = len(self.problems)
-            size = self.size or max(
-                1, min(math.ceil(n / (_CHUNKS_PER_WORKER * self.workers)), _LARGEST_CHUNK)
-            )
             chunks = (_part(self.problems, start, min(start + size, n)) for start in range(0, n, size))
             total = math.ceil(n / size)
         if not self.progress:

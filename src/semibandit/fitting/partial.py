@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import os
+import pickle
+import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -18,7 +21,9 @@ from semibandit.functions import Piecewise
 from semibandit.functions.exact import ExactSum
 from semibandit.spaces import Parameters
 
-__all__ = ["Adder", "Partial"]
+__all__ = ["Adder", "Checkpoint", "Partial"]
+
+_SAVE_EVERY = 30.0  # seconds
 
 _MIXED = "problems must all have losses or all utilities (`maximize`), got both"
 
@@ -110,6 +115,66 @@ class Partial:
 
 
 @dataclass(frozen=True)
+class _Numbered:
+    """Work on a chunk that returns the place of the chunk as well."""
+
+    work: Any
+
+    def __call__(self, chunk: Chunk) -> tuple[int, Partial]:
+        return chunk.start, self.work(chunk)
+
+
+class Checkpoint:
+    """A file with the sum of the chunks that are done, so that a fit continues after a stop.
+
+    Parameters
+    ----------
+    path
+        The file; it is written every 30 seconds and at the end, atomically.
+    about
+        Arguments on which the sum depends. A file with others is refused.
+    """
+
+    def __init__(self, path: str, about: dict[str, Any]) -> None:
+        self.path, self._about = path, about
+        self._done: set[int] = set()
+        self._partial = Partial()
+        if os.path.exists(path):
+            try:
+                with open(path, "rb") as file:
+                    about, self._done, self._partial = pickle.load(file)
+            except (pickle.UnpicklingError, EOFError, TypeError, ValueError, AttributeError) as error:
+                raise ValueError(f"{path} is not a checkpoint of a fit ({error})") from None
+            if about != self._about:
+                raise ValueError(f"{path} is the checkpoint of another fit: {about}, not {self._about}")
+
+    def add(self, work: _Numbered, engine: WorkEngine, chunks: Iterable[Chunk]) -> Partial:
+        """Add the chunks that are missing."""
+        saved, fresh = time.monotonic(), []
+        missing = (chunk for chunk in chunks if chunk.start not in self._done)
+        try:
+            for start, partial in engine.map(work, missing):
+                fresh.append(partial)
+                self._done.add(start)
+                if time.monotonic() > saved + _SAVE_EVERY:
+                    self._save(fresh)
+                    saved = time.monotonic()
+        finally:
+            self._save(fresh)
+        return self._partial
+
+    def _save(self, fresh: list[Partial]) -> None:
+        self._partial = Partial.merge([self._partial, *fresh])
+        fresh.clear()
+        temporary = f"{self.path}.new"
+        with open(temporary, "wb") as file:
+            pickle.dump((self._about, self._done, self._partial), file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, self.path)
+
+
+@dataclass(frozen=True)
 class Adder:
     """Adds the loss functions of the problems of a log; `maximize` is None for what the problems state."""
 
@@ -117,9 +182,13 @@ class Adder:
     maximize: bool | None = None
     default: Parameters | None = None  # checked in each chunk: an error comes early
 
-    def add(self, log: ProblemLog, engine: WorkEngine) -> Partial:
+    def add(self, log: ProblemLog, engine: WorkEngine, checkpoint: Checkpoint | None = None) -> Partial:
         """Add all problems of a log; ValueError if there is none."""
-        partial: Partial = engine.reduce(self, Partial.merge, log.chunks("adding")) or Partial()
+        chunks = log.chunks("adding")
+        if checkpoint is None:
+            partial: Partial = engine.reduce(self, Partial.merge, chunks) or Partial()
+        else:
+            partial = checkpoint.add(_Numbered(self), engine, chunks)
         if partial.total is not None:
             return partial
         if not partial.unreadable:

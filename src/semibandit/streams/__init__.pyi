@@ -6,6 +6,7 @@ from .graphs import max_cut as max_cut
 from .jobs import dispatch as dispatch
 from .knapsack_files import read_knapsacks as read_knapsacks
 from .knapsack_instances import knapsack as knapsack
+from .loss_tables import read_losses as read_losses
 from .point_sets import seeding as seeding
 from .programs import branching as branching
 from .rankings import rank_mix as rank_mix

@@ -93,3 +93,8 @@ class _StreamPart(Sequence[P]):
 
     def __getitem__(self, t: Any) -> Any:
         return self._stream[self._range[t]]
+
+    def part(self, start: int, stop: int) -> Sequence[P]:
+        """Return the instances from `start` up to `stop` of this part."""
+        first = self._range.start
+        return _StreamPart(self._stream, first + start, first + stop)
