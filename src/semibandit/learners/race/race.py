@@ -389,7 +389,8 @@ class Race:
         tried, edges = self._cells()
         shares = dict.fromkeys(tried, 0.0)
         for number, losses in enumerate(self._state.losses):
-            shares[self._place(number)] += len(losses) / self.n_runs
+            if losses:
+                shares[self._place(number)] += len(losses) / self.n_runs
         return PiecewiseConstant(edges, np.array(list(shares.values())) / np.diff(edges))
 
     def _place(self, number: int) -> float:
