@@ -153,9 +153,10 @@ class Race:
         if not (new or state.instances):
             raise ValueError("instances must not be empty, as a race needs at least one")
         total = _validate.integer("runs", runs, low=max(1, state.runs))
-        n_old = len(state.instances)
-        permutation = np.random.default_rng([self.seed, n_old]).permutation(len(new))
-        state.order += (n_old + permutation).tolist()
+        unused = [*state.order[state.n_used :], *range(len(state.instances), len(state.instances) + len(new))]
+        if new:
+            rng = np.random.default_rng([self.seed, len(state.instances)])
+            state.order[state.n_used :] = rng.permutation(unused).tolist()
         state.instances += new
         if new or total > state.runs:
             state.continued = state.continued or self.n_runs > 0
