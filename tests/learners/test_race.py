@@ -66,7 +66,10 @@ def test_runs_are_distinct_and_within_the_budget(n, runs, default):
 
 
 KNOBS = sb.Knobs(
-    x=sb.Real(1e-3, 1, log=True), y=sb.Real(0, 1, step=0.05), n=sb.Integer(1, 9), mode=sb.Choice("a", "b", "c")
+    x=sb.Real(1e-3, 1, log=True),
+    y=sb.Real(0, 1, step=0.05),
+    n=sb.Integer(1, 9),
+    mode=sb.Choice("a", "b", "c"),
 )
 DEFAULT = {"x": 0.5, "y": 0.9, "n": 2, "mode": "a"}
 

@@ -32,7 +32,8 @@ def picture(tuner: Any, path: str | PathLike[str]) -> None:
             effect(tuner, name, ax)
         for ax in figure.axes[len(names) :]:
             ax.remove()
-        figure.axes[0].legend(frameon=False, fontsize="small")
+        if figure.axes[0].get_legend_handles_labels()[0]:
+            figure.axes[0].legend(frameon=False, fontsize="small")
     else:
         figure = new_figure(figsize=(9, 6.5), dpi=110)
         upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
