@@ -73,7 +73,7 @@ def test_the_report_compares_with_the_default(folder):
 def test_the_default_may_be_the_middle_and_a_picture_is_drawn(folder):
     middle = tune("--default", "middle", "--default-share", "1", "--png", "knob.png")
     assert middle.exit_code == 0, middle.output
-    assert "at ρ = 0.5" in middle.output
+    assert re.search(r"at\s+ρ = 0.5|default ρ = 0.5", middle.output)
     assert (folder / "knob.png").stat().st_size > 10_000
     assert "no --default to compare with" in tune().output
     assert "--default must be a number or `middle`, got 'x'" in str(tune("--default", "x").exception)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["played", "print_csv", "print_json", "report"]
 
-_ROWS = 20  # of the table; --csv has all
+_ROWS = 15  # of the table; --csv has all
 _DIGITS = {"mean": 5, "difference": 3, "error": 2}
 
 Row = dict[str, Any]

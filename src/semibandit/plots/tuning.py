@@ -65,9 +65,12 @@ def effect(tuner: Any, name: str, ax: Any) -> Any:
         label = label if text != label else "_"
     if not ordered:
         ax.set_xticks(range(len(kind.values)), [str(value) for value in kind.values])
+        ax.set_xlim(-0.5, len(kind.values) - 0.5)
     elif kind is not None and kind.log:
         ax.set_xscale("log")
-    ax.set(xlabel=name if tuner.space.names else "ρ", ylabel=f"mean {'value' if tuner.maximize else 'loss'}")
+    ax.set(xlabel=name if tuner.space.names else "ρ")
+    if ax.get_subplotspec().is_first_col():
+        ax.set_ylabel(f"mean {'value' if tuner.maximize else 'loss'}")
     return ax
 
 
