@@ -5,7 +5,7 @@ Run: python benchmarks/racing.py [--runs 400] [--seeds 20] [--methods race] [--p
 Half of the instances are for tuning, half are held out. The table shows how often the configuration that a
 method chooses is better than the program's default on the held-out instances, and its mean loss there over
 that of the default. The tables of losses are made once, in a few minutes each. Needs `apt install minisat`
-and highspy, pyppmd, zstandard, optuna, smac.
+and highspy, pyppmd, zstandard, optuna; for SMAC3 also `pip install smac`.
 """
 
 from __future__ import annotations

@@ -136,6 +136,8 @@ class Race:
     def extend(self, instances: Iterable[str] = (), runs: int = 1, retry_failed: bool = False) -> None:
         """Start the race, or continue it with further instances or runs.
 
+        With new instances it continues with the finals, with more runs alone with the search.
+
         Parameters
         ----------
         instances
@@ -161,7 +163,8 @@ class Race:
         if new or total > state.runs:
             state.continued = state.continued or self.n_runs > 0
             state.begun, state.runs, state.n_checked = self.n_runs, total, 0
-            state.stage = "design" if state.stage == "design" else "search"
+            if state.stage != "design":
+                state.stage = "finals" if new else "search"
         if retry_failed:
             failed = self._state.failed
             for number, instance in failed:
