@@ -75,7 +75,7 @@ bench: $(VENV)/.bench
 	  echo "== $$script"; $(BIN)/python $$script || failed="$$failed $$script"; \
 	done; test -z "$$failed" || { echo "a target was missed in:$$failed"; exit 1; }
 
-# All figures take hours, and need minisat, flac, xz and a folder of Pabulib files in PABULIB.
+# All figures take hours, and need minisat, xz and a folder of Pabulib files in PABULIB.
 figures: $(VENV)/.bench
 	$(BIN)/python tools/figures.py $(ONLY)
 

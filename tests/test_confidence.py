@@ -4,10 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from reference.confidence import surviving_means
 from semibandit import confidence
-from semibandit.confidence import bernstein_radius, betting_bounds, mean_and_error, rules_out
+from semibandit.confidence import bernstein_radius, betting_bounds, mean_and_error, rules_out, t_bounds
 
 KINDS = {
     "coins": lambda rng, n: (rng.random(n) < 0.2).astype(float),
@@ -119,3 +120,11 @@ def test_mean_and_standard_error():
     )
     assert np.isnan(mean_and_error([0.5])[1])
     assert np.isnan(mean_and_error([])).all()
+
+
+def test_t_bounds_equal_scipy():
+    values = np.random.default_rng(0).normal(0.3, 1.0, 12)
+    expected = stats.ttest_1samp(values, 0.0).confidence_interval(0.9)
+    assert t_bounds(values, alpha=0.1) == pytest.approx((expected.low, expected.high))
+    assert t_bounds([0.5]) == (-math.inf, math.inf)
+    assert t_bounds([0.5] * 4) == (0.5, 0.5)

@@ -1,9 +1,9 @@
 import pytest
 
 from commands import Fake, names
-from semibandit import Interval
+from semibandit import Choice, Integer, Interval, Knobs, Real
 from semibandit.plots.figures import new_figure
-from semibandit.plots.tuning import knob, picture
+from semibandit.plots.tuning import effect, knob, picture
 from semibandit.tuning import Command, Tuner
 
 
@@ -30,11 +30,24 @@ def test_a_picture_without_runs_is_drawn(tuner, tmp_path):
     assert (tmp_path / "knob.png").stat().st_size > 5_000
 
 
-def test_each_value_of_a_race_has_its_mean(tmp_path):
+def test_the_picture_of_a_race_has_the_means_of_its_table(tmp_path):
     command = Fake(lambda instance, rho: (rho - 0.3) ** 2)
-    with Tuner(command, Interval(0, 1), tmp_path / "race.db", race=True, runs=80) as racer:
+    with Tuner(command, Interval(0, 1), tmp_path / "race.db", race=True, runs=80, default=0.9) as racer:
         list(racer.rounds(names(20)))
-        _, means, *_ = knob(racer, new_figure().subplots()).get_lines()
-        values = sorted({r.rho for r in racer.finished})
-    assert len(values) > 12
-    assert means.get_xdata().tolist() == values
+        ax = effect(racer, "rho", new_figure().subplots())
+        drawn = {(bar[0].get_xdata()[0], bar[0].get_ydata()[0]) for bar in ax.containers}
+        assert drawn == {(row.values["rho"], row.mean) for row in racer.learner.standings()}
+        picture(racer, tmp_path / "race.png")
+    assert (tmp_path / "race.png").stat().st_size > 5_000
+
+
+def test_each_knob_of_a_race_has_its_panel(tmp_path):
+    knobs = Knobs(x=Real(0.01, 1, log=True), n=Integer(1, 5), mode=Choice("a", "b"), y=Real(0, 1))
+    command = Command(
+        "echo {x} {n} {mode} {y} {instance} | awk '{print $1 + $2}'", shell=True, names=knobs.names
+    )
+    with Tuner(command, knobs, tmp_path / "race.db", race=True, runs=40) as racer:
+        picture(racer, tmp_path / "none.png")
+        list(racer.rounds(["a", "b", "c", "d"]))
+        picture(racer, tmp_path / "race.png")
+    assert (tmp_path / "race.png").stat().st_size > 10_000

@@ -1,12 +1,16 @@
 """Summaries, the values tried, and the verdict on the default."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from semibandit.tuning import RunRecord
-from semibandit.tuning.verdict import Tried, compare, of_default, summarise, tried
+from semibandit import Interval
+from semibandit.confidence import t_bounds
+from semibandit.learners.recommendation import Recommendation
+from semibandit.tuning import Race, RunRecord
+from semibandit.tuning.verdict import Tried, of_default, of_race, of_rounds, summarise, tried
 
 ENDS = (0.0, 1.0)
 
@@ -27,60 +31,101 @@ def rounds(n, difference, seed=0, values=(0.25, 0.75)):
     return out
 
 
+def recommended(rho):
+    return Recommendation(rho, (rho, rho))
+
+
+def run_race(loss, seed, runs=300, n=200, interrupt=None, **options):
+    """Run a race of one value with the default 0.5."""
+    race = Race(Interval(0, 1), default=0.5, seed=seed, **options)
+    race.extend([str(i) for i in range(n)], runs)
+    while race.upcoming and race.n_runs != interrupt:
+        trial = race.ask()
+        race.tell(trial, loss(trial.rho, int(trial.instance)))
+    return race
+
+
+def exchangeable(seed, gain=0.0):
+    """Skewed losses with the same distribution for all values, but for a gain at 0.1 to 0.3."""
+
+    def loss(rho, instance):
+        rng = np.random.default_rng([seed, instance, round(1e6 * rho)])
+        hard = np.random.default_rng([seed, instance]).lognormal()
+        return hard * rng.lognormal(0, 0.5) * (1 - gain * (0.1 <= rho <= 0.3))
+
+    return loss
+
+
 @pytest.mark.parametrize(
-    ("difference", "rho", "answer"),
-    [(0.15, 0.25, "better"), (0.15, 0.75, "worse"), (0.0, 0.25, "cannot tell"), (-0.15, 0.25, "worse")],
+    ("difference", "rho", "better"), [(0.15, 0.25, True), (0.15, 0.75, False), (0.0, 0.25, False)]
 )
-@pytest.mark.parametrize("values", [2, None])
-def test_the_verdict_is_that_of_the_confidence_interval(difference, rho, answer, values):
+def test_an_online_verdict_rests_on_the_interval_that_is_valid_at_any_time(difference, rho, better):
     finished = rounds(600, difference)
-    found = compare(finished, rho, ENDS, 1.0, values=values)
+    found = of_rounds(finished, recommended(rho), ENDS, 1.0, False)
     pairs = [r.loss - r.default_loss for r in finished if r.rho == rho and r.default_loss is not None]
-    assert found.answer == answer
-    assert found.pairs == len(pairs) == 200
-    assert found.recommended - found.default == pytest.approx(np.mean(pairs))
-    assert found.bounds.low < np.mean(pairs) < found.bounds.high
-    assert found.error == pytest.approx(np.std(pairs, ddof=1) / math.sqrt(200))
-    assert (found.needed == 200) == (answer != "cannot tell")
-    assert found.candidates == (127 if values is None else 2)
-    larger = compare(finished, rho, ENDS, 1.0, maximize=True, values=values)
-    assert {larger.answer, answer} in ({"better", "worse"}, {"cannot tell"})
-    assert (found.lo, found.hi) == ((rho, rho) if values else (rho, rho + 1 / 64))
+    assert found.better == better
+    assert not found.ended
+    assert found.n_pairs == found.n_paired == len(pairs) == 200
+    assert found.difference == pytest.approx(np.mean(pairs))
+    assert found.paired == t_bounds(pairs)
+    assert found.anytime.low < found.paired.low < found.paired.high < found.anytime.high
+    assert found.stretch == (rho, rho + 1 / 64)
+    assert not of_rounds(finished, recommended(rho), ENDS, 1.0, True).better or not better
+
+
+def test_other_knobs_must_be_equal_online():
+    finished = [
+        replace(played(0.5, 0.2 + 0.3 * (mode == "b"), 0.4), values={"x": 0.5, "mode": mode})
+        for mode in "abab" * 10
+    ]
+    best = Recommendation(0.5, ENDS, ("a",), ("x", "mode"))
+    assert of_rounds(finished, best, ENDS, 1.0, False).n_pairs == 20
 
 
 def test_a_stretch_with_few_pairs_is_widened():
     finished = [played(x, 0.2, 0.5) for x in np.linspace(0.26, 0.49, 24)]
-    assert compare(finished, 0.3, ENDS, 1.0).pairs == 24
-    assert (compare(finished, 0.3, ENDS, 1.0).lo, compare(finished, 0.3, ENDS, 1.0).hi) == (0.25, 0.5)
-    assert compare(finished[:5], 0.9, ENDS, 1.0).pairs == 5
-    assert compare(finished, 0.9, ENDS, 1.0, values=3) is None
-    assert compare([played(0.3, 0.2)], 0.3, ENDS, 1.0) is None
+    found = of_rounds(finished, recommended(0.3), ENDS, 1.0, False)
+    assert (found.n_pairs, found.stretch) == (24, (0.25, 0.5))
+    assert of_rounds(finished[:5], recommended(0.9), ENDS, 1.0, False).n_pairs == 5
+    assert of_rounds([played(0.3, 0.2)], recommended(0.3), ENDS, 1.0, False) is None
 
 
-def test_number_of_pairs_needed_for_a_decision():
-    finished = [played(0.5, 0.3 + 0.01 * (i % 3), 0.4) for i in range(30)]
-    found = compare(finished, 0.5, ENDS, 1.0, values=5)
-    assert (found.answer, found.needed) == ("cannot tell", 120)
-    assert compare(finished * 4, 0.5, ENDS, 1.0, values=5).answer == "better"
-    alike = compare([played(0.5, 0.3, 0.3)] * 30, 0.5, ENDS, 1.0, values=5)
-    assert (alike.answer, alike.needed) == ("cannot tell", None)
+def test_a_race_that_has_ended_rests_on_the_paired_test_and_an_interrupted_one_does_not():
+    loss = exchangeable(1, gain=0.5)
+    ended = of_race(run_race(loss, 1), 10.0)
+    assert (ended.ended, ended.better, ended.default_leads) == (True, True, False)
+    assert ended.paired.high < 0 < ended.anytime.high
+    early = of_race(run_race(loss, 1, interrupt=250), 10.0)
+    assert (early.ended, early.better) == (False, False)
+    continued = run_race(loss, 1)
+    continued.extend((), 400)
+    assert not of_race(continued, 10.0).ended
+    maximized = of_race(run_race(lambda *run: -loss(*run), 1, maximize=True), 10.0)
+    assert (maximized.better, maximized.difference) == (True, pytest.approx(-ended.difference))
+
+
+def test_the_default_leads_where_all_losses_are_equal():
+    found = of_race(run_race(lambda rho, instance: instance % 3, 0), 1.0)
+    assert (found.default_leads, found.better, found.n_needed) == (True, False, None)
+
+
+def test_pairs_needed_shrink_the_interval_to_the_gain():
+    for seed in range(20):
+        found = of_race(run_race(exchangeable(seed, gain=0.15), seed), 10.0)
+        if found.n_needed is not None:
+            half = found.paired.high - found.difference
+            assert found.n_needed == math.ceil(found.n_paired * (half / found.difference) ** 2)
+            assert found.n_needed > found.n_paired
+            return
+    pytest.fail("no verdict was undecided")
 
 
 @pytest.mark.slow
-def test_verdicts_are_seldom_wrong_at_any_time():
-    """Ten values are all as good as the default; the one with the lowest mean is compared repeatedly."""
-    wrong = 0
-    for seed in range(100):
-        finished = rounds(300, 0.0, seed, values=(0.5,))
-        rng = np.random.default_rng(seed)
-        finished = [played(float(rng.integers(10)) / 10, r.loss, r.default_loss) for r in finished]
-        for t in range(50, 301, 50):
-            best = min(tried(finished[:t], ENDS), key=lambda row: row.mean).lo
-            found = compare(finished[:t], best, ENDS, 1.0, values=10)
-            if found is not None and found.answer != "cannot tell":
-                wrong += 1
-                break
-    assert wrong <= 5
+def test_a_race_decides_seldom_without_and_mostly_with_a_better_value():
+    wrong = sum(of_race(run_race(exchangeable(seed), seed), 10.0).better for seed in range(400))
+    assert wrong <= 20
+    right = sum(of_race(run_race(exchangeable(seed, 0.4), seed), 10.0).better for seed in range(60))
+    assert right >= 40
 
 
 def test_rows_of_values_and_of_stretches():

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["played", "print_csv", "print_json", "report"]
 
-_ROWS = 20  # of the table; --csv has all
-_DIGITS = {"minus best": 3, "± error": 2}
+_ROWS = 15  # of the table; --csv has all
+_DIGITS = {"mean": 5, "difference": 3, "error": 2}
 
 Row = dict[str, Any]
 
@@ -30,7 +30,8 @@ def report(tuner: Tuner, ended: str | None) -> None:
     out.print(table(_result_rows(tuner, summary)))
     rows = list(_rows(tuner))
     if rows:
-        out.print(_columns(rows[:_ROWS] + [row for row in rows[_ROWS:] if "default" in row["note"]]))
+        shown = rows[:_ROWS] + [row for row in rows[_ROWS:] if "default" in row["note"]]
+        out.print(_columns(shown, _word(tuner)))
     if len(rows) > _ROWS:
         out.print(f"The best {_ROWS} of {len(rows)}; --csv prints all.", markup=False)
     for line in _remarks(tuner, summary):
@@ -144,7 +145,7 @@ def _comparison(tuner: Tuner, found: Verdict) -> Iterator[tuple[str, str]]:
     checked = " that no decision has used" if found.ended else ""
     yield "difference", f"{found.difference:+.3g} on {_count(found.n_paired, 'instance')}{checked}"
     counts = "; this counts"
-    paired = f"{_interval(found.paired)} (now; paired t with Hall's correction{counts * found.ended})"
+    paired = f"{_interval(found.paired)} (paired t, for this moment{counts * found.ended})"
     anytime = f"{_interval(found.anytime)} (valid at any time{counts * (not found.ended)})"
     yield "95 % interval", paired
     yield "95 % interval", anytime
@@ -173,13 +174,12 @@ def _rows(tuner: Tuner) -> Iterator[Row]:
     """Yield the configurations of a race, the best first, or online the values tried; the default always."""
     if tuner.learner.n_told == 0:
         return
-    word = _word(tuner)
     if tuner.race:
         for row in tuner.learner.standings():
-            notes = (("best", row.best), ("default", row.default), ("in the race", row.racing))
+            notes = (("best", row.best), ("default", row.default))
             yield {
-                **_converted(tuner, row.values), f"mean {word}": row.mean, "minus best": row.difference,
-                "± error": row.error, "runs": row.runs, "failed": row.failed,
+                **_converted(tuner, row.values), "mean": row.mean, "difference": row.difference,
+                "error": row.error, "runs": row.runs, "failed": row.failed,
                 "note": ", ".join(note for note, holds in notes if holds),
             }  # fmt: skip
     elif not tuner.space.names:
@@ -187,18 +187,19 @@ def _rows(tuner: Tuner) -> Iterator[Row]:
         for row in [*tuner.values_tried(), *([] if default is None else [default])]:
             lo, hi = _ends(tuner, row.lo, row.hi)
             yield {
-                "ρ": lo if lo == hi else f"{lo:.4g} to {hi:.4g}", f"mean {word}": row.mean,
-                "± error": row.error, "runs": row.runs, "failed": row.failed,
+                "ρ": lo if lo == hi else f"{lo:.4g} to {hi:.4g}", "mean": row.mean,
+                "error": row.error, "runs": row.runs, "failed": row.failed,
                 "note": "default" if row is default else "",
             }  # fmt: skip
 
 
-def _columns(rows: Sequence[Row]) -> Any:
+def _columns(rows: Sequence[Row], word: str) -> Any:
     """Return a table of rows, without columns that are empty in all of them."""
     used = [name for name in rows[0] if name not in ("failed", "note") or any(row[name] for row in rows)]
+    heads = {"mean": f"mean {word}", "difference": "- best", "error": "± error", "note": ""}
     found = table()
     for name in used:
-        found.add_column("" if name == "note" else name, justify="right", no_wrap=True)
+        found.add_column(heads.get(name, name), justify="right", no_wrap=True)
     for row in rows:
         found.add_row(*(plain(_shown(row[name], _DIGITS.get(name, 6))) for name in used))
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from os import PathLike
 from typing import Any
 
@@ -9,25 +10,68 @@ import numpy as np
 
 from semibandit.plots.figures import BLUE, GREEN, ORANGE, new_figure
 
-__all__ = ["knob", "picture"]
+__all__ = ["effect", "knob", "picture"]
 
 _MAX_VALUES = 40  # with a mean each; more values are drawn by equal parts of the space
+_COLUMNS = 3
 
 
 def picture(tuner: Any, path: str | PathLike[str]) -> None:
-    """Write one PNG of a `Tuner`: the loss over the parameter with its band, runs, default and density.
+    """Write one PNG of a `Tuner`: a race as the means of its configurations over each knob.
 
-    The density is that of the next draw; in a race it is the density of the runs.
+    Online: the loss over the parameter with its band, runs, default, and the density of the next draw.
     """
-    figure = new_figure(figsize=(9, 6.5), dpi=110)
-    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
-    knob(tuner, upper)
-    density, interval = tuner.learner.density(), tuner.space.interval
-    lower.stairs(density.values, density.edges, fill=True, color=BLUE, alpha=0.35)
-    lower.set(xlabel="ρ", ylabel="runs" if tuner.race else "density", xlim=(interval.lo, interval.hi))
-    lower.set_ylim(bottom=0.0)
-    lower.axvline(tuner.learner.recommend().rho, color=GREEN, lw=1.2)
+    if tuner.race:
+        names = tuner.space.names or ("rho",)
+        rows, columns = -(-len(names) // _COLUMNS), min(len(names), _COLUMNS)
+        size = (9, 5) if len(names) == 1 else (4.2 * columns, 3.8 * rows)
+        figure = new_figure(figsize=size, dpi=110)
+        for name, ax in zip(
+            names, figure.subplots(rows, columns, squeeze=False, sharey=True).flat, strict=False
+        ):
+            effect(tuner, name, ax)
+        for ax in figure.axes[len(names) :]:
+            ax.remove()
+        if figure.axes[0].get_legend_handles_labels()[0]:
+            figure.axes[0].legend(frameon=False, fontsize="small")
+    else:
+        figure = new_figure(figsize=(9, 6.5), dpi=110)
+        upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+        knob(tuner, upper)
+        density, interval = tuner.learner.density(), tuner.space.interval
+        lower.stairs(density.values, density.edges, fill=True, color=BLUE, alpha=0.35)
+        lower.set(xlabel="ρ", ylabel="density", xlim=(interval.lo, interval.hi))
+        lower.set_ylim(bottom=0.0)
+        lower.axvline(tuner.learner.recommend().rho, color=GREEN, lw=1.2)
     figure.savefig(path)
+
+
+def effect(tuner: Any, name: str, ax: Any) -> Any:
+    """Draw the configurations of a race over one knob: the means of its table, with two standard errors.
+
+    The errors are those of the difference to the best configuration.
+    """
+    kind: Any = tuner.space.knobs[name] if tuner.space.names else None
+    ordered = kind is None or kind.ordered
+    rows = [row for row in tuner.learner.standings() if math.isfinite(row.mean)]
+    label = "difference to the best, ± 2 standard errors"
+    for row in reversed(rows):
+        x = row.values[name] if ordered else kind.values.index(row.values[name])
+        color = GREEN if row.best else ORANGE if row.default else BLUE
+        text = "best found" if row.best else "default" if row.default else label
+        style = {"ms": 7 if row.best or row.default else 4, "alpha": 1.0 if row.racing else 0.4}
+        error = 0.0 if math.isnan(row.error) else 2.0 * row.error
+        ax.errorbar([x], [row.mean], [error], fmt="o", color=color, lw=1.0, label=text, **style)
+        label = label if text != label else "_"
+    if not ordered:
+        ax.set_xticks(range(len(kind.values)), [str(value) for value in kind.values])
+        ax.set_xlim(-0.5, len(kind.values) - 0.5)
+    elif kind is not None and kind.log:
+        ax.set_xscale("log")
+    ax.set(xlabel=name if tuner.space.names else "ρ")
+    if ax.get_subplotspec().is_first_col():
+        ax.set_ylabel(f"mean {'value' if tuner.maximize else 'loss'}")
+    return ax
 
 
 def knob(tuner: Any, ax: Any) -> Any:

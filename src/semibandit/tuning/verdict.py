@@ -28,7 +28,7 @@ __all__ = [
     "tried",
 ]
 
-_ALPHA = 0.05  # probability that a verdict is wrong
+_ALPHA = 0.05  # of two-sided intervals: half of it for a wrong "deploy"
 _HALVINGS = 6  # the finest stretch that is compared with the default is a 64th of the space
 _MIN_PAIRS = 20  # a stretch with fewer pairs is widened
 _MIN_CHECKED = 6  # equal signs of fewer differences would not be rare enough

@@ -136,6 +136,8 @@ class Race:
     def extend(self, instances: Iterable[str] = (), runs: int = 1, retry_failed: bool = False) -> None:
         """Start the race, or continue it with further instances or runs.
 
+        With new instances it continues with the finals, with more runs alone with the search.
+
         Parameters
         ----------
         instances
@@ -153,14 +155,16 @@ class Race:
         if not (new or state.instances):
             raise ValueError("instances must not be empty, as a race needs at least one")
         total = _validate.integer("runs", runs, low=max(1, state.runs))
-        n_old = len(state.instances)
-        permutation = np.random.default_rng([self.seed, n_old]).permutation(len(new))
-        state.order += (n_old + permutation).tolist()
+        unused = [*state.order[state.n_used :], *range(len(state.instances), len(state.instances) + len(new))]
+        if new:
+            rng = np.random.default_rng([self.seed, len(state.instances)])
+            state.order[state.n_used :] = rng.permutation(unused).tolist()
         state.instances += new
         if new or total > state.runs:
             state.continued = state.continued or self.n_runs > 0
             state.begun, state.runs, state.n_checked = self.n_runs, total, 0
-            state.stage = "design" if state.stage == "design" else "search"
+            if state.stage != "design":
+                state.stage = "finals" if new else "search"
         if retry_failed:
             failed = self._state.failed
             for number, instance in failed:
@@ -389,7 +393,8 @@ class Race:
         tried, edges = self._cells()
         shares = dict.fromkeys(tried, 0.0)
         for number, losses in enumerate(self._state.losses):
-            shares[self._place(number)] += len(losses) / self.n_runs
+            if losses:
+                shares[self._place(number)] += len(losses) / self.n_runs
         return PiecewiseConstant(edges, np.array(list(shares.values())) / np.diff(edges))
 
     def _place(self, number: int) -> float:

@@ -16,7 +16,7 @@ __all__ = ["CHECK", "Stages"]
 _DESIGN = 0.2  # share of the runs for the first design
 _STAGE = 0.07  # share of the runs for the new configurations of one stage of the search
 _FINALS = 0.1  # share of the runs for the finals
-CHECK = 0.2  # largest share of the runs for the check
+CHECK = 0.25  # largest share of the runs for the check
 _DESIGN_PER_KNOB = 10  # configurations of the first design
 _BEST = 10  # configurations that run on further instances
 _GROWTH = 1.5  # of the number of common instances
@@ -86,12 +86,12 @@ class Stages:
         finals = min(self._share(_FINALS), (_FINALISTS + 1) * (self._n_open - state.n_common))
         spare = self._left - 2 * self._n_checks - finals
         ranked = state.ranked()
-        best = self._with_default(ranked[:_BEST])
+        best = self._with_default(ranked[:_BEST]) if ranked else state.racing  # all have failed so far
         target = min(max(state.n_common + 1, int(_GROWTH * state.n_common)), self._n_open)
         target = state.affordable(best, target, spare)
         stuck = target <= state.n_common
         new = self._proposals(ranked, spare) if stuck or state.told_apart(best) else []
-        state.racing = best or state.racing
+        state.racing = best
         if new:
             state.racing = best + [self.state.add(values, state.n_common) for values in new]
             self._run(state.racing, state.n_common)
@@ -115,7 +115,7 @@ class Stages:
         """Run the best configurations, then the better half of them, on further instances."""
         state, first = self.state, self.state.stage == "finals"
         best = state.ranked()[:_FINALISTS] if first else self._best_half()
-        state.racing = self._with_default(best)
+        state.racing = self._with_default(best or state.racing)
         budget = self._left - 2 * self._n_checks
         target = self.state.affordable(state.racing, self._n_open, budget // 2 if first else budget)
         self._run(state.racing, target)
