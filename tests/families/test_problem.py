@@ -9,17 +9,10 @@ from semibandit import Explicit, PiecewiseConstant
 FUNCTION = PiecewiseConstant([0, 0.25, 0.4, 1], [0.9, 0.1, 0.1])
 
 
-@pytest.mark.parametrize("rho", [-0.1, 1.1, math.nan, math.inf, -math.inf])
-def test_parameters_outside_are_refused(rho):
+@pytest.mark.parametrize(("rho", "error"), [(-0.1, ValueError), (math.nan, ValueError), ("0.5", TypeError)])
+def test_parameters_are_numbers_of_the_space(rho, error):
     for run in (Explicit(FUNCTION).loss, Explicit(FUNCTION).reveal):
-        with pytest.raises(ValueError, match=r"rho must be in \[0, 1\], got"):
-            run(rho)
-
-
-@pytest.mark.parametrize("rho", ["0.5", None, [0.5, 0.6]])
-def test_parameters_must_be_numbers(rho):
-    for run in (Explicit(FUNCTION).loss, Explicit(FUNCTION).reveal):
-        with pytest.raises(TypeError, match="rho must be a number"):
+        with pytest.raises(error, match=r"rho must be (in \[0, 1\]|a number), got"):
             run(rho)
 
 

@@ -43,7 +43,9 @@ def test_overview_writes_a_picture(game, tmp_path):
     assert (tmp_path / "game.png").stat().st_size > 10_000
 
 
-def test_a_plane_needs_strips():
-    stream = sb.streams.synthetic(3)
+def test_one_parameter_has_no_plane():
+    history = sb.play(sb.Exp3Set(sb.Interval(0, 1), seed=0), sb.streams.synthetic(3))
     with pytest.raises(TypeError, match="must be Strips"):
-        plane.density(sb.play(sb.Exp3Set(sb.Interval(0, 1), seed=0), stream))
+        plane.density(history)
+    with pytest.raises(TypeError, match="history must have several parameters"):
+        plots.across(history)

@@ -18,13 +18,10 @@ NAN = math.nan
         ((1, 0), ValueError, "lo must be below hi, got lo = 1.0 and hi = 0.0"),
         ((1, 1), ValueError, "lo must be below hi"),
         ((NAN, 1), ValueError, "lo must be finite, got nan"),
-        ((0, math.inf), ValueError, "hi must be finite, got inf"),
         ((0, 1, -0.1), ValueError, "margin must be finite and >= 0, got -0.1"),
         ((-1e308, 1e308), ValueError, "length of the space"),
         ((0, 1, 1e308), ValueError, "length of the space"),
-        ((0, 10**400), ValueError, "hi must be finite"),
         (("0", 1), TypeError, "lo must be a number, got '0'"),
-        ((0, [1, 2]), TypeError, "hi must be a number"),
         ((0, 1, 1j), TypeError, "margin must be a number"),
     ],
 )

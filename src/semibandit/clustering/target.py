@@ -64,7 +64,7 @@ class TargetDistance(TreeCost):
         self.n_clusters = check_clusters(names.size if n_clusters is None else n_clusters, array.size)
         if matching == "hamming":
             self._check_states(array.size)
-            # The sets of labels that a whole pruning takes.
+            # Sets of labels, as bits, that all clusters of a pruning can have together.
             taken = np.array([s.bit_count() for s in range(1 << self._n_labels)])
             self._full = taken == min(self.n_clusters, self._n_labels)
 

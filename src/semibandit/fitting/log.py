@@ -42,7 +42,7 @@ class Chunk:
 
 
 class ProblemLog:
-    """Problems, and how they are cut: into chunks of `size`, by default enough for all workers."""
+    """Problems, cut into chunks of `size`. Default: a size at which all workers have enough chunks."""
 
     def __init__(
         self, problems: Iterable[Any], size: int | None = None, workers: int = 1, progress: bool = False

@@ -107,7 +107,7 @@ def density(history: History, ax: Any = None, *, best: bool = True) -> Any:
     ax = axes(ax)
     times, edges, shares = history.densities()
     places, scale = axis(history.space, edges)
-    _over_time(history, ax, places, shares.reshape(times.size, -1, edges.size - 1).sum(axis=1))
+    _over_time(ax, times, len(history), places, shares.reshape(times.size, -1, edges.size - 1).sum(axis=1))
     if best:
         ax.axhline(history.best().rho, color=ORANGE, lw=1.0, ls="--")
     name = knob(history.space)
@@ -120,9 +120,11 @@ def across(history: History, ax: Any = None, *, best: bool = True) -> Any:
     require("history", history, "densities", "best")
     _validate.boolean("best", best)
     ax, alphas = axes(ax), history.space.alphas
+    if alphas == (None,):
+        raise TypeError(f"history must have several parameters, got one on {history.space!r}")
     times, _, shares = history.densities()
     n = len(alphas)
-    _over_time(history, ax, np.arange(n + 1), shares.reshape(times.size, n, -1).sum(axis=2))
+    _over_time(ax, times, len(history), np.arange(n + 1), shares.reshape(times.size, n, -1).sum(axis=2))
     if best:
         ax.axhline(alphas.index(history.best().alpha) + 0.5, color=ORANGE, lw=1.0, ls="--")
     step = -(-n // _MOST_LABELS)
@@ -134,10 +136,9 @@ def across(history: History, ax: Any = None, *, best: bool = True) -> Any:
     return ax
 
 
-def _over_time(history: History, ax: Any, edges: Any, masses: Any) -> None:
+def _over_time(ax: Any, times: Any, n_rounds: int, edges: Any, masses: Any) -> None:
     """Draw probabilities, with a row for each snapshot; the root makes small densities visible."""
-    times = history.densities()[0]
-    right = np.append(times, max(len(history), times[-1] + 1))
+    right = np.append(times, max(n_rounds, times[-1] + 1))
     heat_map(ax, right, edges, np.sqrt(masses.T * masses.shape[1]))
 
 

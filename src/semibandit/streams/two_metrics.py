@@ -34,8 +34,8 @@ def digits_two_metrics(
 ) -> Stream[MetricLinkage]:
     """Return clusterings of handwritten digits with two metrics.
 
-    Each instance has digits (8 × 8 pixels, from scikit-learn) of random classes, which the clustering should
-    recover. d0 is the distance of the pixels. d1 is the distance of a linear discriminant embedding, learned
+    Each instance has digits (8 × 8 pixels, from scikit-learn) of random classes; a good clustering recovers
+    them. d0 is the distance of the pixels. d1 is the distance of a linear discriminant embedding, learned
     once from 20 digits of each odd class, which are in no instance. Both have a mean of 1.
 
     Parameters

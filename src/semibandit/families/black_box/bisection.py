@@ -117,7 +117,7 @@ class RowSearch:
         before = self._budget.n_runs
         same_at_start = self._same(grid.lo, output)
         lo, last_other = (grid.lo, grid.lo) if same_at_start else self._bisect(x, grid.lo, output)
-        # A look at the end saves the bisection if the piece reaches it; only if the bound on runs allows.
+        # A run at the end saves the bisection if the piece reaches it. The bound on runs must allow it.
         runs_left = self._rule.most_runs - 1 - (self._budget.n_runs - before)
         if x == grid.hi or (0 < grid.most_probes(x, grid.hi) < runs_left and self._same(grid.hi, output)):
             hi = grid.hi

@@ -108,8 +108,8 @@ class IndependentSet(Valued):
     def reveal(self, rho: float) -> PiecewiseConstant:
         """Return the loss on the feedback set around rho (semi-bandit feedback).
 
-        Static: O(m) on top of one run. Adaptive: one run shows where the same vertices are taken in the same
-        order; runs just beyond its ends go on from there while they take the same set in another order.
+        Static: O(m) on top of one run. Adaptive: a run shows the interval with the same order of vertices;
+        further runs extend it while the set is the same in another order.
         """
         return level_set(self._piece, rho, self.space) if self.partition == "loss" else self._piece(rho)
 
