@@ -212,9 +212,8 @@ def bools(rho, v, w):
 
 PROGRAMS = [
     greedy_by_ratio, list_scheduling, loads_that_depend_on_rho, nearest_neighbours, knapsack_of_partition,
-    queue, binary_search, bubble_sort, insertion_into_list, dataclasses, nested, generator, in_place, transposed,
-    window, images,
-    thresholds, cumulative, products, ties, constants, tournament, bools,
+    queue, binary_search, bubble_sort, insertion_into_list, dataclasses, nested, generator, in_place,
+    transposed, window, images, thresholds, cumulative, products, ties, constants, tournament, bools,
 ]  # fmt: skip
 
 
