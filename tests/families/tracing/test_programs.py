@@ -132,6 +132,18 @@ def in_place(rho, v, w):
     return float(np.argmax(a[1:].sum(axis=0)) + 0.1 * np.argmin(last) + 10 * (first < 0.5))
 
 
+def transposed(rho, v, w):
+    a = np.outer(v[:3], w) * rho + v
+    b = np.abs(a.T - 0.4)  # in the memory order of its argument: its flat array is a copy
+    flat = b.reshape(-1)
+    flat[:4] = 7.0
+    c = np.where(a.T > 0.5, a.T, 0.5).ravel()
+    c[0] = 9.0
+    d = np.sort(a, axis=0).reshape(-1)
+    d[:5] = -1.0
+    return float(np.argmax(b.sum(axis=1)) + 0.1 * np.argmax(c) + 0.01 * np.argmin(d[::-1]))
+
+
 def window(rho, v, w):
     load, scores = v.copy(), None
     scores = rho * load + w
@@ -201,8 +213,7 @@ def bools(rho, v, w):
 PROGRAMS = [
     greedy_by_ratio, list_scheduling, loads_that_depend_on_rho, nearest_neighbours, knapsack_of_partition,
     queue, binary_search, bubble_sort, insertion_into_list, dataclasses, nested, generator, in_place,
-    window, images,
-    thresholds, cumulative, products, ties, constants, tournament, bools,
+    transposed, window, images, thresholds, cumulative, products, ties, constants, tournament, bools,
 ]  # fmt: skip
 
 

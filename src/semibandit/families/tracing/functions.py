@@ -21,6 +21,7 @@ from semibandit.families.tracing.values import (
     joined,
     number,
     plain,
+    stacked,
 )
 
 __all__: list[str] = []
@@ -76,7 +77,7 @@ def _argsort(x: Any, axis: int | None = -1, kind: Any = None, order: None = None
 
 
 def _sort(x: Any, axis: int | None = -1, kind: Any = None, order: None = None, stable: Any = None) -> Any:
-    return _at(x, _argsort(x, axis), axis)
+    return _at(x, _argsort(x, axis), axis).in_order_of(x)
 
 
 def _argpartition(x: Any, kth: Any, axis: int | None = -1, kind: Any = None, order: None = None) -> Any:
@@ -84,7 +85,7 @@ def _argpartition(x: Any, kth: Any, axis: int | None = -1, kind: Any = None, ord
 
 
 def _partition(x: Any, kth: Any, axis: int | None = -1, kind: Any = None, order: None = None) -> Any:
-    return _at(x, _argpartition(x, kth, axis), axis)
+    return _at(x, _argpartition(x, kth, axis), axis).in_order_of(x)
 
 
 def _lexsort(keys: Any, axis: int = -1) -> Any:
@@ -177,8 +178,7 @@ def _arranged(x: Traced, parts: Any) -> Traced:
 
 
 def _traced(x: Traced, parts: Any) -> Traced:
-    full = np.array(parts)
-    return Traced(x.tracer, full, full.shape[1:])
+    return stacked(x.tracer, [np.asarray(part) for part in parts])
 
 
 def _like(filled: Any, x: Any, dtype: Any = None, shape: Any = None, **_: Any) -> Any:

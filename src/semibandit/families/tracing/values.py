@@ -17,7 +17,7 @@ from semibandit.families.tracing import _kernels
 from semibandit.families.tracing.errors import TracingError
 from semibandit.families.tracing.protocols import FUNCTIONS, HELP, UFUNCS, call, call_ufunc, require_float
 
-__all__ = ["Traced", "Tracer", "compare", "fixed", "number", "plain", "unify"]
+__all__ = ["Traced", "Tracer", "compare", "fixed", "number", "plain", "stacked", "unify"]
 
 _KEPT = "a value of another run was kept, such as in a global variable or a cache"
 ONE = (1.0, 1.0, 1.0, 0.0, 0.0)
@@ -95,12 +95,12 @@ class Traced:
         """Return the coefficients as numbers and arrays that never change."""
         if type(self.parts) is tuple:
             return self.parts
-        return tuple(self.parts.copy())
+        return tuple(self.parts.copy("K"))
 
     def full(self) -> Any:
         """Return the coefficients as one array, the first axis of which numbers the coefficients."""
         if type(self.parts) is tuple:
-            full = np.empty((len(self.parts), *self.shape))
+            full = room(self.parts, self.shape)
             if self.affine:
                 full[0], full[1] = self.parts
             else:
@@ -155,12 +155,20 @@ class Traced:
 
     def copy(self) -> Traced:
         """Return a copy."""
-        return Traced(self.tracer, self.full().copy(), self.shape)
+        return Traced(self.tracer, self.full().copy("K"), self.shape)
 
     def astype(self, dtype: Any, **_: Any) -> Traced:
         """Return a copy; the only type is float."""
         require_float(dtype)
         return self.copy()
+
+    def in_order_of(self, other: Traced) -> Traced:
+        """Return the same values in the memory order of an array of the same shape."""
+        if len(self.shape) < 2 or self.shape != other.shape:
+            return self
+        full = room(tuple(other.full()), self.shape)
+        full[...] = self.full()
+        return Traced(self.tracer, full, self.shape)
 
     def tolist(self) -> Any:
         """Return nested lists of traced numbers."""
@@ -275,6 +283,26 @@ class Traced:
         return call(function, *args, **options)
 
 
+def room(parts: Any, shape: tuple[int, ...]) -> Any:
+    """Return an empty array for coefficients, in the memory order that numpy gives the plain array.
+
+    That decides whether `reshape` and `ravel` return views.
+    """
+    arrays = [p for p in parts if type(p) is np.ndarray and p.shape == shape] if len(shape) > 1 else ()
+    if not arrays or any(array.flags.c_contiguous for array in arrays):
+        return np.empty((len(parts), *shape))
+    axes = np.argsort([-abs(stride) for stride in arrays[0].strides], kind="stable")
+    full = np.empty((len(parts), *(shape[axis] for axis in axes)))
+    return full.transpose(0, *(1 + np.argsort(axes)))
+
+
+def stacked(tracer: Tracer, parts: Any) -> Traced:
+    """Return traced values with copies of the coefficients."""
+    full = room(parts, parts[0].shape)
+    full[...] = parts
+    return Traced(tracer, full, parts[0].shape)
+
+
 def plain(value: Any) -> Any:
     """Return the plain number or array of a value that does not depend on ρ; others as they are."""
     if not isinstance(value, Traced):
@@ -366,7 +394,13 @@ def paired(x: Any, y: Any) -> tuple[Traced, Traced]:
 def compare(x: Any, y: Any) -> Any:
     """Return the signs of x - y just right of ρ, and narrow the interval to where they are the same."""
     x, y = paired(x, y)
-    return decide(_kernels.signs, x.columns(), y.columns(), x.tracer.bounds).reshape(x.shape)
+    parts = (*x.parts, *y.parts) if len(x.shape) > 1 else ()
+    found = decide(_kernels.signs, x.columns(), y.columns(), x.tracer.bounds).reshape(x.shape)
+    if len(x.shape) < 2:
+        return found
+    ordered = room(parts, x.shape)[0]
+    ordered[...] = found
+    return ordered
 
 
 def compare_at(x: Any, y: Any) -> Any:
@@ -390,7 +424,5 @@ def joined(parts: Sequence[Any], function: Callable[..., Any], *args: Any, **opt
     """Return traced values after a function that joins arrays."""
     values = unify(*parts)
     columns = [value.full() for value in values]
-    found = np.array(
-        [function([each[i] for each in columns], *args, **options) for i in range(len(columns[0]))]
-    )
-    return Traced(values[0].tracer, found, found.shape[1:])
+    found = [function([each[i] for each in columns], *args, **options) for i in range(len(columns[0]))]
+    return stacked(values[0].tracer, found)
