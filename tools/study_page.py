@@ -45,7 +45,9 @@ def take_picture(url: str, png: str) -> None:
         for plot in ("heat", "density", "losses", "widths"):
             page.wait_for_selector(f"#{plot} .main-svg")
         page.wait_for_timeout(1000)
-        page.screenshot(path=png, full_page=True)
+        top = page.evaluate("document.getElementById('rounds').getBoundingClientRect().top")
+        clip = {"x": 0, "y": 0, "width": 1600, "height": top + 300}  # and the first rows of the last table
+        page.screenshot(path=png, full_page=True, clip=clip)
         browser.close()
 
 

@@ -1,9 +1,14 @@
 """Files for deployment: their commands are those of the program, and their tools accept them."""
 
+import json
+import os
 import re
 import shlex
 import shutil
 import subprocess
+import sys
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -68,3 +73,28 @@ def test_the_image_is_built_of_known_instructions():
     extras = set(install[5:-1].split(","))
     declared = (DEPLOY.parent / "pyproject.toml").read_text()
     assert all(f"\n{extra} = [" in declared for extra in extras)
+
+
+def test_the_command_of_the_image_serves(tmp_path):
+    (line,) = [line for line in (DEPLOY / "Dockerfile").read_text().splitlines() if line.startswith("CMD")]
+    shell = json.loads(line[4:])
+    assert shell[:2] == ["sh", "-c"]
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"admin {'t' * 20}\n")
+    tokens.chmod(0o600)
+    program = (
+        shell[2].replace("semibandit serve", f"{sys.executable} -m semibandit serve").replace("8080", "0")
+    )
+    environment = os.environ | {"STORAGE": f"sqlite:///{tmp_path}/x.db", "TOKEN_FILE": str(tokens)}
+    with subprocess.Popen(
+        ["sh", "-c", program], env=environment, stdout=subprocess.PIPE, text=True
+    ) as service:
+        try:
+            port = re.search(r":(\d+)$", service.stdout.readline().strip())[1]
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=30) as answer:
+                assert answer.status == 200
+            with pytest.raises(urllib.error.HTTPError, match="401"):
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/api/studies", timeout=30)
+        finally:
+            service.terminate()
+        assert service.wait(timeout=30) in (0, -15)  # `exec`: the signal reaches the service

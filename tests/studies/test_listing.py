@@ -3,6 +3,8 @@
 import gc
 import os
 import sqlite3
+import threading
+import time
 
 import pytest
 
@@ -137,6 +139,35 @@ def test_a_told_loss_survives_a_lost_connection(database):
             )
         assert study.tell(trial, 0.5)
         assert study.ask().id == 1
+
+
+def test_a_told_loss_survives_the_loss_of_all_connections(database):
+    import psycopg
+
+    with sb.Study(database, "a", space=SPACE, seed=0) as study:
+        trial = study.ask()
+        store = open_store(database)
+        together = threading.Barrier(CONNECTIONS)
+
+        def connect():
+            with store._connected():
+                together.wait()
+
+        threads = [threading.Thread(target=connect) for _ in range(CONNECTIONS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(store._pool.idle) == CONNECTIONS
+        with psycopg.connect(database, autocommit=True) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        start = time.monotonic()
+        assert study.tell(trial, 0.5)
+        assert time.monotonic() - start < 5
+        assert study.history()[0].loss == 0.5
 
 
 SECRET = "s3cr3t"

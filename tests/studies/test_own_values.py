@@ -116,7 +116,7 @@ def test_leases_say_what_is_meant(opened):
                 ValueError, match=r"lease must be above 0 seconds \(math.inf: it never expires\)"
             ):
                 method(lease=lease)
-    with pytest.raises(ValueError, match="give a lease, or a note"):
+    with pytest.raises(ValueError, match="give a lease, a note, or paused"):
         study.change()
     study.change(lease=math.inf)
     study.ask()

@@ -5,10 +5,12 @@ import math
 import os
 import pickle
 import random
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -400,6 +402,28 @@ def test_a_prior_needs_intervals(quick, tmp_path):
         quick.prior_for(knobs)
     disjoint = quick.prior_for(sb.Interval(5, 6))
     assert np.allclose(disjoint.values, 1.0)
+
+
+def test_a_lost_trial_is_refused_after_a_backup_was_restored(quick, tmp_path):
+    path = quick.storage.removeprefix("sqlite:///")
+    copy = sqlite3.connect(tmp_path / "backup.db")
+    play(quick, 5, 0)
+    with closing(sqlite3.connect(path)) as ours:
+        ours.backup(copy)
+    play(quick, 1, 1)
+    lost = quick.ask()
+    with closing(sqlite3.connect(path)) as ours:
+        copy.backup(ours)
+    copy.close()
+    with pytest.raises(ValueError, match=f"trial {lost.id} is unknown"):
+        quick.tell(lost, 0.5)
+    with sb.Study(quick.storage, "knob") as other:
+        while (taken := other.ask(values={"rho": 0.125})).id < lost.id:
+            pass
+        with pytest.raises(ValueError, match="restored from a backup"):
+            quick.tell(lost, 0.5)
+        assert other.pending[-1].trial == taken.id == lost.id
+        assert other.tell(taken, 0.25)
 
 
 # -- threads, forks, pickles -------------------------------------------------------------------------

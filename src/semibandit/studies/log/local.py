@@ -118,6 +118,7 @@ class LocalBackend:
             try:
                 return self._do_all(operations)
             except ConnectionError:
+                self._store.close()  # the other idle connections are probably lost, too
                 if not idempotent or time.monotonic() + pause > give_up:
                     raise
             time.sleep(pause)
