@@ -152,3 +152,8 @@ def test_knobs_are_tuned_from_the_command_line(template, tmp_path):
     ):
         result = CliRunner().invoke(app, [*common, *options, *more])
         assert message in str(result.exception)
+
+
+def test_a_condition_is_refused_with_advice():
+    with pytest.raises(ValueError, match="a knob cannot have a condition; make a choice of the combinations"):
+        parse_knob("q=1:9 if mode=good")
