@@ -96,7 +96,7 @@ class Race:
     ...     trial = race.ask()
     ...     race.tell(trial, abs(trial.rho - 0.3) + 0.1 * (int(trial.instance) % 5))
     >>> race.recommend().rho
-    0.3
+    0.301
     """
 
     guarantee = "a race: no bound on the regret"
