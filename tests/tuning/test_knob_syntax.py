@@ -143,12 +143,16 @@ def test_knobs_are_tuned_from_the_command_line(template, tmp_path):
     result = CliRunner().invoke(app, [*common, *options, "--default", "alpha=0.1,depth=3,mode=fast"])
     assert result.exit_code == 0, result.output
     for name in ("alpha", "depth", "mode"):
-        assert f"{name} to deploy" in result.output
+        assert f"{name} = " in result.output
     for more, message in (
         (["--space", "0:1"], "either --space"),
         (["--integer"], "--integer goes with --space"),
-        (["--png", f"{tmp_path}/p.png"], "--png draws the loss"),
-        (["--race"], "a race needs --space"),
+        (["--online", "--png", f"{tmp_path}/p.png"], "--png draws several knobs of a race only"),
     ):
         result = CliRunner().invoke(app, [*common, *options, *more])
         assert message in str(result.exception)
+
+
+def test_a_condition_is_refused_with_advice():
+    with pytest.raises(ValueError, match="a knob cannot have a condition; make a choice of the combinations"):
+        parse_knob("q=1:9 if mode=good")

@@ -121,6 +121,34 @@ def test_the_same_race_however_it_is_run(tmp_path, jobs):
         assert repr(tuner.learner.standings()) == repr(standings)
 
 
+def test_a_race_of_knobs_is_the_same_in_parts_and_on_a_shared_store(tmp_path):
+    knobs = sb.Knobs(x=sb.Real(0.01, 1, log=True), n=sb.Integer(1, 9), mode=sb.Choice("a", "b"))
+    template = "echo {x} {n} {mode} {instance} | awk '{print $1 + ($2 - 4) ^ 2 + ($3 == \"a\") + $4}'"
+
+    def racer(storage, *study, jobs=1):
+        command = Command(template, shell=True, names=knobs.names)
+        default = {"x": 1.0, "n": 1, "mode": "a"}
+        return Tuner(command, knobs, storage, *study, race=True, runs=60, default=default, jobs=jobs)
+
+    with racer(tmp_path / "whole") as tuner:
+        list(tuner.rounds(names(20)))
+        best, standings = tuner.learner.recommend(), tuner.learner.standings()
+        assert {row.values["n"] for row in tuner.finished} > {1}
+        assert tuner.verdict().values == best.values
+    shared = f"sqlite:///{tmp_path}/shared.db", "knobs"
+    for stop in (5, 20, 33):
+        with racer(*shared, jobs=2) as tuner:
+            list(itertools.islice(tuner.rounds(names(20)), max(stop - len(tuner.finished), 0)))
+    with racer(*shared) as tuner, racer(*shared) as other:
+        for _ in zip(tuner.rounds(names(20)), other.rounds(names(20)), strict=False):
+            pass
+        list(tuner.rounds(names(20)))
+        assert tuner.learner.recommend().values == best.values
+        assert repr(tuner.learner.standings()) == repr(standings)
+    with sb.Study(*shared) as study:  # replayed from its events
+        assert repr(study.at(event=len(study.events())).standings()) == repr(standings)
+
+
 def test_a_race_pairs_its_leader_with_the_default(tmp_path):
     with Tuner(Fake(flaky), SPACE, tmp_path / "knob", **{**RACE, "default": 0.9, "runs": 300}) as tuner:
         list(tuner.rounds(names(100)))

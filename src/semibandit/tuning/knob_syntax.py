@@ -45,6 +45,11 @@ def parse_knob(text: str) -> tuple[str, Real | Integer | Choice]:
     name, equals, rest = text.partition("=")
     if not (equals and rest and _NAME.fullmatch(name)):
         raise ValueError(f"--knob must be NAME=LO:HI, NAME=LO..HI or NAME=A,B, got {text!r}")
+    if " if " in rest:
+        raise ValueError(
+            f"--knob {text}: a knob cannot have a condition; make a choice of the combinations, and split it "
+            "in the command"
+        )
     if "," in rest:
         return name, Choice(*rest.split(","))
     found = _INTEGER.fullmatch(rest) or _REAL.fullmatch(rest)

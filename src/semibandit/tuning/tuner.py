@@ -102,7 +102,7 @@ class Tuner:
     >>> with Tuner(command, Interval(0, 1), state + "2", race=True, runs=60) as tuner:
     ...     n = len(list(tuner.rounds([f"{i}.txt" for i in range(10)])))
     ...     print(n, tuner.learner.recommend().rho)
-    58 0.0
+    60 0.0
     """
 
     def __init__(

@@ -231,10 +231,9 @@ def of_rounds(
         return None
     differences = np.array([ours - theirs for ours, theirs in pairs])
     share = _ALPHA / (2 ** (_HALVINGS + 1) - 1)
-    worse = float(differences.mean()) >= 0.0
-    leads = not worse if maximize and differences.any() else worse
+    gain = float(differences.mean()) * (1.0 if maximize else -1.0)
     return _verdict(
-        dict(best.values), stretch, pairs, differences, differences, share, high, False, leads, maximize
+        dict(best.values), stretch, pairs, differences, differences, share, high, False, gain <= 0.0, maximize
     )
 
 

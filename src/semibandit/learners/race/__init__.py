@@ -11,7 +11,8 @@ differences). A race spends a given number of runs in stages:
 4. Check: the winner and the default run on instances that no decision has used.
 """
 
-from semibandit.learners.race.race import Pairs, Race, RaceTrial, Standing
+from semibandit.learners.race.race import Race, RaceTrial
 from semibandit.learners.race.stages import CHECK
+from semibandit.learners.race.state import Pairs, Standing
 
 __all__ = ["CHECK", "Pairs", "Race", "RaceTrial", "Standing"]

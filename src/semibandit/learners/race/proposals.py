@@ -44,7 +44,7 @@ def space_filling(kinds: Kinds, n: int, seed: int) -> list[Configuration]:
             return list(dict.fromkeys(found))
     from scipy.stats import qmc
 
-    points = qmc.Sobol(len(kinds), rng=np.random.default_rng(seed)).random_base2((n - 1).bit_length())
+    points = qmc.Sobol(len(kinds), seed=np.random.default_rng(seed)).random_base2((n - 1).bit_length())
     found = [_of_place(kinds, point) for point in points.tolist()]
     return list(dict.fromkeys(found))[:n]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -16,54 +15,19 @@ from semibandit.confidence import mean_and_error
 from semibandit.functions import PiecewiseConstant
 from semibandit.learners.race.proposals import Configuration, kinds_of
 from semibandit.learners.race.stages import Stages
-from semibandit.learners.race.state import RaceState, Run, mean_difference
+from semibandit.learners.race.state import Pairs, RaceState, Run, Standing, mean_difference
 from semibandit.learners.recommendation import Recommendation
 from semibandit.learners.statistics import Evidence
 from semibandit.learners.trials import Trial
 from semibandit.spaces import Interval, Knobs, restore
 
-__all__ = ["Pairs", "Race", "RaceTrial", "Standing"]
+__all__ = ["Race", "RaceTrial"]
 
 
 class RaceTrial(Trial, frozen=True):
     """A run to make: the values `rho` (or `values`) on the instance of this name."""
 
     instance: str = ""
-
-
-@dataclass(frozen=True)
-class Standing:
-    """A configuration of a race, compared with the recommended one on the instances that both have run.
-
-    `mean` is the mean loss of the recommended configuration plus `difference`, the mean difference to it on
-    the common instances; `error` is its standard error. They are not finite without enough common instances.
-    `runs` counts the runs that did not fail; `best` is the recommended one.
-    """
-
-    values: dict[str, Any]
-    mean: float
-    difference: float
-    error: float
-    runs: int
-    failed: int
-    racing: bool
-    best: bool
-    default: bool
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Losses of a configuration and of the default on the same instances, in the order of the instances.
-
-    The first `n_selected` pairs were known when the configuration was proposed; the last `n_checked` were
-    used by no decision. `number` is that of the configuration, in the order in which they were tried.
-    """
-
-    values: dict[str, Any]
-    losses: list[tuple[float, float]]
-    n_selected: int
-    n_checked: int
-    number: int
 
 
 class Race:
@@ -96,7 +60,7 @@ class Race:
     ...     trial = race.ask()
     ...     race.tell(trial, abs(trial.rho - 0.3) + 0.1 * (int(trial.instance) % 5))
     >>> race.recommend().rho
-    0.3
+    0.301
     """
 
     guarantee = "a race: no bound on the regret"

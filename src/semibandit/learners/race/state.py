@@ -1,22 +1,59 @@
-"""State of a race, and comparisons of configurations on common instances."""
+"""State of a race, its results, and comparisons of configurations on common instances."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 import msgspec
 
 from semibandit.confidence import mean_and_error
 from semibandit.learners.race.proposals import Configuration
 
-__all__ = ["Losses", "RaceState", "Run", "mean_difference"]
+__all__ = ["Losses", "Pairs", "RaceState", "Run", "Standing", "mean_difference"]
 
 _TOLD_APART = 2.0  # standard errors of the median difference between the best ones and the leader
 
 Run = tuple[int, int]  # the numbers of a configuration and of an instance
 Losses = dict[int, float]  # by instance
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A configuration of a race, compared with the recommended one on the instances that both have run.
+
+    `mean` is the mean loss of the recommended configuration plus `difference`, the mean difference to it on
+    the common instances; `error` is its standard error. They are not finite without enough common instances.
+    `runs` counts the runs that did not fail; `best` is the recommended one.
+    """
+
+    values: dict[str, Any]
+    mean: float
+    difference: float
+    error: float
+    runs: int
+    failed: int
+    racing: bool
+    best: bool
+    default: bool
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Losses of a configuration and of the default on the same instances, in the order of the instances.
+
+    The first `n_selected` pairs were known when the configuration was proposed; the last `n_checked` were
+    used by no decision. `number` is that of the configuration, in the order in which they were tried.
+    """
+
+    values: dict[str, Any]
+    losses: list[tuple[float, float]]
+    n_selected: int
+    n_checked: int
+    number: int
 
 
 class RaceState(msgspec.Struct):
