@@ -11,7 +11,13 @@ from msgspec.structs import replace
 
 from semibandit._validate import FloatArray, IntArray
 from semibandit.learners.contexts.described import Bound, described
-from semibandit.learners.contexts.labels import Direction, LabelCurves, by_label, main_direction
+from semibandit.learners.contexts.labels import (
+    LEVELS,
+    Direction,
+    LabelCurves,
+    by_label,
+    main_direction,
+)
 from semibandit.learners.contexts.records import CAPACITY, Record, Records
 from semibandit.learners.contexts.splits import Looks
 from semibandit.learners.statistics import PlayStats
@@ -307,23 +313,21 @@ class ContextCells:
             cut = looks.best_cut(values, _ERRORS, price)
             if cut is not None and cut.evidence > best:
                 best, found = cut.evidence, (Split(column, cut.at), values)
+        w, totals = look_weights(losses)
         for i in range(len(self.curves)):
-            keys = self.records.keys[places, i]
-            w, totals = look_weights(losses)
-            index, by, sums = by_label(keys, w, totals)
-            squares = float(np.nansum(w * losses * losses))
-            direction = main_direction(by, sums, squares)
-            if direction is None:
-                continue
-            each = direction.sums(w, totals)
-            whole = direction.sums(by, sums)
-            values = direction.places(whole[index] - each)[0]  # without the round itself
-            cut = looks.best_cut(values, _ERRORS, price)
-            if cut is None or cut.evidence <= best:
-                continue
-            values = direction.places(whole)[0][index]
-            if min((values < cut.at).sum(), (values >= cut.at).sum()) >= _FIRST_TEST // 2:
-                best, found = cut.evidence, (Split(i, cut.at, direction), values)
+            index, by, sums = by_label(self.records.keys[places, i], w, totals)
+            for level in LEVELS:
+                direction = main_direction(by, sums, float(np.nansum(w * losses * losses)), level)
+                if direction is None:
+                    continue
+                whole = direction.sums(by, sums)
+                others = whole[index] - direction.sums(w, totals)  # without the round itself
+                cut = looks.best_cut(direction.places(others)[0], _ERRORS, price)
+                if cut is None or cut.evidence <= best:
+                    continue
+                values = direction.places(whole)[0][index]
+                if min((values < cut.at).sum(), (values >= cut.at).sum()) >= _FIRST_TEST // 2:
+                    best, found = cut.evidence, (Split(i, cut.at, direction), values)
         return found
 
     def _fill(self, leaves: list[tuple[Leaf, IntArray]], rule: Rule) -> None:

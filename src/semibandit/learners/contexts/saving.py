@@ -26,6 +26,7 @@ class SavedNode(msgspec.Struct):
     mean: Array | None = None
     shape: Array | None = None
     noise: float = 0.0
+    level: float = 1.0
     sides: list[SavedNode] = []
 
 
@@ -166,7 +167,9 @@ def _saved_node(node: Node) -> SavedNode:
     if node.direction is None:
         return SavedNode(column=node.column, at=node.at, sides=sides)
     shape = node.direction
-    return SavedNode(-1, node.column, node.at, pack(shape.mean), pack(shape.shape), shape.noise, sides)
+    return SavedNode(
+        -1, node.column, node.at, pack(shape.mean), pack(shape.shape), shape.noise, shape.level, sides
+    )
 
 
 def _node(state: SavedNode) -> Node:
@@ -174,7 +177,7 @@ def _node(state: SavedNode) -> Node:
         return Leaf(state.cell)
     direction = None
     if state.mean is not None and state.shape is not None:
-        direction = Direction(unpack(state.mean), unpack(state.shape), state.noise)
+        direction = Direction(unpack(state.mean), unpack(state.shape), state.noise, state.level)
     split = Split(state.column, state.at, direction)
     split.left, split.right = map(_node, state.sides)
     return split
