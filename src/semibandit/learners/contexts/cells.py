@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +32,7 @@ _NEXT_BUILD = 1.25  # factor between the rounds at which the tree is built anew
 _ALIKE = 0.95  # share of the rounds that a new tree must have in the same cells to be dropped
 _NEXT_TEST = 1.25  # factor between the rounds at which it is considered again
 _ERRORS = 0.5  # standard errors by which a side of a split must gain, beyond sqrt(2 ln candidates)
-_SURPRISE = 5.0  # evidence for a split, beyond the logarithm of the number of columns
+_SURPRISE = 6.0  # evidence for a split, beyond the logarithm of the number of columns
 _PRICE = 0.25  # a split must save this many times the range of the losses
 _TRUST = 4.0  # log-odds of a new cell against all contexts
 _STEP = 2.0  # factor of the rate of these odds
@@ -89,7 +89,7 @@ class Asked(NamedTuple):
         """Return the shares between edges of the density that was played, given those of all contexts."""
         if self.weights is None:
             return pooled
-        own = self.weights.shares(edges)[0]
+        own = np.exp(self.weights.log_shares(edges))
         return np.asarray((1.0 - self.share) * pooled + self.share * own)
 
 
@@ -175,21 +175,28 @@ class ContextCells:
 
     # -- learning ----------------------------------------------------------------------------------
 
-    def teach(self, asked: Asked, feedback: Feedback, pooled: FloatArray, rule: Rule, level: float) -> None:
+    def teach(
+        self,
+        asked: Asked,
+        feedback: Feedback,
+        at_ask: tuple[Callable[[FloatArray], FloatArray], FloatArray],
+        rule: Rule,
+        level: float,
+    ) -> None:
         """Learn from a round in its cell.
 
-        `feedback` has the shares at the time of the ask; `pooled` are those of its pieces in the density of
-        all contexts. `level` is the mean loss so far.
+        `at_ask` has the shares at the time of the ask: between any edges in the density that was played, and
+        of the pieces of the feedback in that of all contexts. `level` is the mean loss so far.
         """
-        cell, played = self.find(asked.place), feedback.shares_at_ask
-        if cell is None or played is None:
+        cell, (played, pooled) = self.find(asked.place), at_ask
+        if cell is None:
             return
         same = asked.cell == cell.number
         known = asked.weights if same and asked.weights is not None else cell.weights
         now = replace(
-            feedback, shares_at_ask=lambda edges: np.stack((played(edges)[0], *known.shares(edges)[1:]))
+            feedback, shares_at_ask=lambda edges: np.stack((played(edges), *known.shares(edges)[1:]))
         )
-        own = known.shares(feedback.edges)[0]
+        own = np.exp(known.log_shares(feedback.edges))
         # Pending trials, and the weights of all contexts, need the weights as they were.
         update = cell.weights.detached().learn(now, rule)
         cell.weights = update.weights
