@@ -398,8 +398,9 @@ class Exp3Set(CertifiedLearner):
         # w_{t+1}(ρ) = w_t(ρ)·exp(-λ·ℓ̂_t(ρ))
         rule = self._rule(feedback, (low, high, stage))
         if self._contexts is not None and asked is not None:
-            pooled = epoch.shares_when_asked(trial.id, 1.0, None, None, feedback.edges)[0]
-            self._contexts.teach(asked, feedback, pooled, rule, self._loss_mean)
+            alone = partial(epoch.played_when_asked, trial.explore, home, asked.mixed)
+            pooled = np.exp(epoch.weights.log_shares(feedback.edges))
+            self._contexts.teach(asked, feedback, (alone, pooled), rule, self._loss_mean)
         update = weights.learn(feedback, rule)
         self._finish(trial, epoch)
         if update.weights is not current.weights:

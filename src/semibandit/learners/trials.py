@@ -16,6 +16,8 @@ from semibandit.weights import Weights
 
 __all__ = ["Epoch", "Trial"]
 
+Played = Callable[[FloatArray, FloatArray], FloatArray]
+
 
 class Trial(msgspec.Struct, frozen=True, gc=False):
     """Parameter to play: `rho`, with `alpha` on `Strips`, or `values` by name on `Knobs`.
@@ -111,28 +113,25 @@ class Epoch:
         del self.updates[: needed - self.offset]
 
     def shares_when_asked(
-        self,
-        trial_id: int,
-        explore: float,
-        home: float | None,
-        played: Callable[[FloatArray, FloatArray], FloatArray] | None,
-        edges: FloatArray,
+        self, trial_id: int, explore: float, home: float | None, played: Played | None, edges: FloatArray
     ) -> FloatArray:
         """Return `Weights.shares` between edges at the time of the ask. O(k log P) for k updates since.
 
-        The first row is of the distribution that was played: in a context, what `played` makes of the edges
-        and the shares of the density; with `home`, a mixture of this, with probability `explore`, and of one
-        place.
+        The first row is of the distribution that was played; see `played_when_asked`.
         """
         shares = self._shares_of_density(trial_id, edges)
-        if played is not None:
-            shares[0] = played(edges, shares[0])
-        if home is not None:
-            shares[0] *= explore
-            piece = int(np.searchsorted(edges, home, side="right")) - 1
-            if 0 <= piece < edges.size - 1:
-                shares[0, piece] += 1.0 - explore
+        shares[0] = _mixed(shares[0], explore, home, played, edges)
         return shares
+
+    def played_when_asked(
+        self, explore: float, home: float | None, played: Played | None, edges: FloatArray
+    ) -> FloatArray:
+        """Return the shares between edges of the distribution that was played, for weights without updates.
+
+        In a context it is what `played` makes of the edges and the shares of the density. With `home` it is a
+        mixture of this, with probability `explore`, and of one place.
+        """
+        return _mixed(np.exp(self.weights.log_shares(edges)), explore, home, played, edges)
 
     def _shares_of_density(self, trial_id: int, edges: FloatArray) -> FloatArray:
         missed = self.updates[self.asked_at[trial_id] - self.offset :]
@@ -148,3 +147,17 @@ class Epoch:
         inside = (piece >= 0) & (piece < edges.size - 1)
         shares = np.bincount(piece[inside], weights[inside], minlength=edges.size - 1)
         return np.tile(shares / weights.sum(), (3, 1))
+
+
+def _mixed(
+    shares: FloatArray, explore: float, home: float | None, played: Played | None, edges: FloatArray
+) -> FloatArray:
+    """Return the shares of the distribution that was played, from those of the density."""
+    if played is not None:
+        shares = played(edges, shares)
+    if home is not None:
+        shares = explore * shares
+        piece = int(np.searchsorted(edges, home, side="right")) - 1
+        if 0 <= piece < edges.size - 1:
+            shares[piece] += 1.0 - explore
+    return shares

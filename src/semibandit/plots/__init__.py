@@ -6,6 +6,7 @@ to a figure without a window. `ax.figure.savefig("picture.png")` writes either. 
 """
 
 from semibandit.plots import dispersion, plane
+from semibandit.plots.contexts import recommended
 from semibandit.plots.fits import fit
 from semibandit.plots.games import across, dendrogram, density, loss_function, regret, widths
 from semibandit.plots.pages import overview
@@ -19,6 +20,7 @@ __all__ = [
     "loss_function",
     "overview",
     "plane",
+    "recommended",
     "regret",
     "widths",
 ]

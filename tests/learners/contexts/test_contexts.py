@@ -266,3 +266,25 @@ def test_logged_instances_are_known_in_all_cells():
     assert learner.recommend(context={"x": 0.9}).rho < 0.3
     played(learner, stream(300, 1))
     assert learner.recommend(context={"x": 0.9}).rho > 0.7
+
+
+def test_forgotten_labels_and_rounds_leave_the_future_exact(monkeypatch, tmp_path):
+    from semibandit.learners.contexts import labels, records
+
+    monkeypatch.setattr(labels, "_MOST", 5)
+    for module in (records, cells_module):
+        monkeypatch.setattr(module, "CAPACITY", 150)
+    learner = sb.Exp3Set(SPACE, context=sb.Context(x=sb.Real(0, 1), who=sb.Label()), seed=0)
+    rng = np.random.default_rng(0)
+
+    def games(n, seed):
+        return [
+            ({"x": f["x"], "who": int(rng.integers(12))}, function) for f, function in stream(n, seed)
+        ]
+
+    played(learner, games(260, 1))
+    learner.save(tmp_path / "knob.sb")
+    again = sb.load(tmp_path / "knob.sb")
+    rest = games(150, 2)
+    assert played(learner, rest) == played(again, rest)
+    assert repr(learner.contexts()) == repr(again.contexts())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,13 @@ from msgspec.structs import replace
 
 from semibandit._validate import FloatArray, IntArray
 from semibandit.learners.contexts.described import Bound, described
-from semibandit.learners.contexts.labels import Direction, LabelCurves, by_label, main_direction
+from semibandit.learners.contexts.labels import (
+    LEVELS,
+    Direction,
+    LabelCurves,
+    by_label,
+    main_direction,
+)
 from semibandit.learners.contexts.records import CAPACITY, Record, Records
 from semibandit.learners.contexts.splits import Looks
 from semibandit.learners.statistics import PlayStats
@@ -26,7 +32,7 @@ _NEXT_BUILD = 1.25  # factor between the rounds at which the tree is built anew
 _ALIKE = 0.95  # share of the rounds that a new tree must have in the same cells to be dropped
 _NEXT_TEST = 1.25  # factor between the rounds at which it is considered again
 _ERRORS = 0.5  # standard errors by which a side of a split must gain, beyond sqrt(2 ln candidates)
-_SURPRISE = 5.0  # evidence for a split, beyond the logarithm of the number of columns
+_SURPRISE = 6.0  # evidence for a split, beyond the logarithm of the number of columns
 _PRICE = 0.25  # a split must save this many times the range of the losses
 _TRUST = 4.0  # log-odds of a new cell against all contexts
 _STEP = 2.0  # factor of the rate of these odds
@@ -83,7 +89,7 @@ class Asked(NamedTuple):
         """Return the shares between edges of the density that was played, given those of all contexts."""
         if self.weights is None:
             return pooled
-        own = self.weights.shares(edges)[0]
+        own = np.exp(self.weights.log_shares(edges))
         return np.asarray((1.0 - self.share) * pooled + self.share * own)
 
 
@@ -169,21 +175,28 @@ class ContextCells:
 
     # -- learning ----------------------------------------------------------------------------------
 
-    def teach(self, asked: Asked, feedback: Feedback, pooled: FloatArray, rule: Rule, level: float) -> None:
+    def teach(
+        self,
+        asked: Asked,
+        feedback: Feedback,
+        at_ask: tuple[Callable[[FloatArray], FloatArray], FloatArray],
+        rule: Rule,
+        level: float,
+    ) -> None:
         """Learn from a round in its cell.
 
-        `feedback` has the shares at the time of the ask; `pooled` are those of its pieces in the density of
-        all contexts. `level` is the mean loss so far.
+        `at_ask` has the shares at the time of the ask: between any edges in the density that was played, and
+        of the pieces of the feedback in that of all contexts. `level` is the mean loss so far.
         """
-        cell, played = self.find(asked.place), feedback.shares_at_ask
-        if cell is None or played is None:
+        cell, (played, pooled) = self.find(asked.place), at_ask
+        if cell is None:
             return
         same = asked.cell == cell.number
         known = asked.weights if same and asked.weights is not None else cell.weights
         now = replace(
-            feedback, shares_at_ask=lambda edges: np.stack((played(edges)[0], *known.shares(edges)[1:]))
+            feedback, shares_at_ask=lambda edges: np.stack((played(edges), *known.shares(edges)[1:]))
         )
-        own = known.shares(feedback.edges)[0]
+        own = np.exp(known.log_shares(feedback.edges))
         # Pending trials, and the weights of all contexts, need the weights as they were.
         update = cell.weights.detached().learn(now, rule)
         cell.weights = update.weights
@@ -307,23 +320,21 @@ class ContextCells:
             cut = looks.best_cut(values, _ERRORS, price)
             if cut is not None and cut.evidence > best:
                 best, found = cut.evidence, (Split(column, cut.at), values)
+        w, totals = look_weights(losses)
         for i in range(len(self.curves)):
-            keys = self.records.keys[places, i]
-            w, totals = look_weights(losses)
-            index, by, sums = by_label(keys, w, totals)
-            squares = float(np.nansum(w * losses * losses))
-            direction = main_direction(by, sums, squares)
-            if direction is None:
-                continue
-            each = direction.sums(w, totals)
-            whole = direction.sums(by, sums)
-            values = direction.places(whole[index] - each)[0]  # without the round itself
-            cut = looks.best_cut(values, _ERRORS, price)
-            if cut is None or cut.evidence <= best:
-                continue
-            values = direction.places(whole)[0][index]
-            if min((values < cut.at).sum(), (values >= cut.at).sum()) >= _FIRST_TEST // 2:
-                best, found = cut.evidence, (Split(i, cut.at, direction), values)
+            index, by, sums = by_label(self.records.keys[places, i], w, totals)
+            for level in LEVELS:
+                direction = main_direction(by, sums, float(np.nansum(w * losses * losses)), level)
+                if direction is None:
+                    continue
+                whole = direction.sums(by, sums)
+                others = whole[index] - direction.sums(w, totals)  # without the round itself
+                cut = looks.best_cut(direction.places(others)[0], _ERRORS, price)
+                if cut is None or cut.evidence <= best:
+                    continue
+                values = direction.places(whole)[0][index]
+                if min((values < cut.at).sum(), (values >= cut.at).sum()) >= _FIRST_TEST // 2:
+                    best, found = cut.evidence, (Split(i, cut.at, direction), values)
         return found
 
     def _fill(self, leaves: list[tuple[Leaf, IntArray]], rule: Rule) -> None:

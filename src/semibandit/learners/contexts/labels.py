@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 
 import numpy as np
 
 from semibandit._validate import FloatArray, IntArray
 
-__all__ = ["Direction", "LabelCurves", "main_direction"]
+__all__ = ["LEVELS", "Direction", "LabelCurves", "by_label", "main_direction"]
 
 _MOST = 4096  # labels that are remembered; the least recently used is forgotten
 _STEPS = 12  # of the EM algorithm
-_LEVEL = 1.0  # rounds for which the prior of a label's level counts
+LEVELS = math.inf, 1.0  # weights of the prior of a label's level, in rounds; inf: labels have no level
 
 Sums = FloatArray  # for each label: Σw, Σw·v, Σw·v², Σw·r, Σw·r·v with residuals r = loss - mean curve
 
@@ -24,8 +25,8 @@ class Direction:
     label without rounds is at 0.
     """
 
-    def __init__(self, mean: FloatArray, shape: FloatArray, noise: float) -> None:
-        self.mean, self.shape, self.noise = mean, shape, noise
+    def __init__(self, mean: FloatArray, shape: FloatArray, noise: float, level: float) -> None:
+        self.mean, self.shape, self.noise, self.level = mean, shape, noise, level
 
     def sums(self, weights: FloatArray, totals: FloatArray) -> Sums:
         """Return the sums of labels (or rounds) with these weights and weighted losses on the groups."""
@@ -45,17 +46,20 @@ class Direction:
     def places(self, sums: Sums) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the posterior means of place and level, and the variance of the place."""
         s0, s1, s2, q0, q1 = np.moveaxis(sums, -1, 0)
-        s0, s2 = s0 + _LEVEL, s2 + self.noise
+        s2 = s2 + self.noise
+        if self.level == math.inf:
+            return q1 / s2, np.zeros_like(q1), self.noise / s2
+        s0 = s0 + self.level
         determinant = s0 * s2 - s1 * s1
         place = (s0 * q1 - s1 * q0) / determinant
         return place, (s2 * q0 - s1 * q1) / determinant, s0 * self.noise / determinant
 
 
-def main_direction(weights: FloatArray, totals: FloatArray, squares: float) -> Direction | None:
+def main_direction(weights: FloatArray, totals: FloatArray, squares: float, prior: float) -> Direction | None:
     """Return the direction in which the curves of labels differ most, by EM; None if they are all alike.
 
     The rows of `weights` and `totals` are the labels, the columns are the groups; `squares` is the weighted
-    sum of the squared losses.
+    sum of the squared losses, `prior` the weight of the prior of levels.
     """
     n = weights.sum(0)
     if weights.shape[0] < 2 or not n.sum() > 0.0:
@@ -67,7 +71,7 @@ def main_direction(weights: FloatArray, totals: FloatArray, squares: float) -> D
     spread = noise
     residuals = totals - weights * mean
     shrunk = residuals / (weights + 1.0)
-    levels = residuals.sum(1) / (weights.sum(1) + _LEVEL)
+    levels = residuals.sum(1) / (weights.sum(1) + prior)
     curves = shrunk - levels[:, None] * (weights / (weights + 1.0))
     shape = curves[int(np.argmax((curves * curves).sum(1)))]
     for _ in range(_STEPS):  # the main direction of the curves
@@ -76,7 +80,7 @@ def main_direction(weights: FloatArray, totals: FloatArray, squares: float) -> D
         if not size > 0.0:
             return None
         shape = shape / size
-    direction = Direction(mean, shape * np.sqrt(noise), noise)
+    direction = Direction(mean, shape * np.sqrt(noise), noise, prior)
     for _ in range(_STEPS):
         sums = direction.sums(weights, totals)
         place, level, variance = direction.places(sums)
@@ -88,7 +92,7 @@ def main_direction(weights: FloatArray, totals: FloatArray, squares: float) -> D
         noise = max(spread - float(explained) / n.sum(), 1e-3 * spread)
         fitted = residuals - weights * level[:, None]
         shape = _product(place, fitted) / (_product(seconds, weights) + 1e-9 + 1.0 * (n <= 0.0))
-        direction = Direction(mean, shape, noise)
+        direction = Direction(mean, shape, noise, prior)
     if not np.isfinite(shape).all() or not np.abs(shape).max() > 0.0:
         return None
     return direction

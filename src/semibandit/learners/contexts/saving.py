@@ -26,6 +26,7 @@ class SavedNode(msgspec.Struct):
     mean: Array | None = None
     shape: Array | None = None
     noise: float = 0.0
+    level: float = 1.0
     sides: list[SavedNode] = []
 
 
@@ -55,6 +56,7 @@ class SavedRecord(msgspec.Struct):
     position: float
     flags: tuple[bool, bool, bool]
     cell: int
+    keys: list[int]
 
 
 class SavedLabels(msgspec.Struct):
@@ -103,7 +105,10 @@ def saved(contexts: ContextCells) -> SavedContexts:
         cells=cells,
         weights=[(w.kind, {name: pack(array) for name, array in w.state().items()}) for w in pool],
         numbers=(contexts.n_made, contexts.rounds, contexts.next_build, records.n),
-        records=[_saved_record(r, int(records.cell[i])) for i, r in enumerate(records.rounds)],
+        records=[
+            _saved_record(r, int(records.cell[i]), records.keys[i].tolist())
+            for i, r in enumerate(records.rounds)
+        ],
         labels=[
             SavedLabels(
                 list(each.curves),
@@ -152,10 +157,9 @@ def _restore_records(contexts: ContextCells, state: SavedContexts) -> None:
     records.n = first
     records.rounds = [_record(each) for each in state.records]
     for place in ((first + np.arange(n)) % n if n else np.arange(0)).tolist():
-        record, cell = records.rounds[place], state.records[place].cell
-        columns, keys = contexts.place(record.point)
-        ids = [curves.ids.get(key, -1) for curves, key in zip(contexts.curves, keys, strict=True)]
-        records.put(place, record, columns, ids, cell)
+        record, saved_record = records.rounds[place], state.records[place]
+        columns = contexts.context.coordinates(record.point)
+        records.put(place, record, columns, saved_record.keys, saved_record.cell)
     records.n = state.numbers[3]
 
 
@@ -166,7 +170,9 @@ def _saved_node(node: Node) -> SavedNode:
     if node.direction is None:
         return SavedNode(column=node.column, at=node.at, sides=sides)
     shape = node.direction
-    return SavedNode(-1, node.column, node.at, pack(shape.mean), pack(shape.shape), shape.noise, sides)
+    return SavedNode(
+        -1, node.column, node.at, pack(shape.mean), pack(shape.shape), shape.noise, shape.level, sides
+    )
 
 
 def _node(state: SavedNode) -> Node:
@@ -174,13 +180,13 @@ def _node(state: SavedNode) -> Node:
         return Leaf(state.cell)
     direction = None
     if state.mean is not None and state.shape is not None:
-        direction = Direction(unpack(state.mean), unpack(state.shape), state.noise)
+        direction = Direction(unpack(state.mean), unpack(state.shape), state.noise, state.level)
     split = Split(state.column, state.at, direction)
     split.left, split.right = map(_node, state.sides)
     return split
 
 
-def _saved_record(record: Record, cell: int) -> SavedRecord:
+def _saved_record(record: Record, cell: int, keys: list[int]) -> SavedRecord:
     told = record.feedback
     assert told.recorded is not None
     return SavedRecord(
@@ -194,6 +200,7 @@ def _saved_record(record: Record, cell: int) -> SavedRecord:
         position=told.position,
         flags=(told.whole, told.single, told.averaged),
         cell=cell,
+        keys=keys,
     )
 
 
