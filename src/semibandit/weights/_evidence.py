@@ -48,18 +48,18 @@ def evidence_against(expected: tuple[float, float], reach: float, state: State, 
     effective = (2.0 * recency + 1.0) / (recency + 1.0) ** 2  # looks that the recent mean is worth, per look
     evidence = np.zeros(tree.shape[1])
     for c in range(1, tree.shape[1]):
-        looks = tree[LOOKS, c]
-        if looks > 0.0:
-            mean = tree[PLAIN, c] / looks
-            excess, gain = mean - expected[0], expected[1] - tree[RECENT, c]
-            spread = tree[RECENT_VARIANCE, c] + reach * gain
-            if excess > 0.0 and not (
-                gain > 0.0 and effective * looks * gain * gain > constants.turned * spread
-            ):
-                variance = max(tree[PLAIN_SQUARES, c] / looks - mean * mean, 0.0)
+        looks, evidence[c] = tree[LOOKS, c], evidence[c >> 1]
+        if looks == 0.0:
+            continue
+        mean = tree[PLAIN, c] / looks
+        excess, gain = mean - expected[0], expected[1] - tree[RECENT, c]
+        spread = tree[RECENT_VARIANCE, c] + reach * gain
+        if excess > 0.0 and not (gain > 0.0 and effective * looks * gain * gain > constants.turned * spread):
+            variance = max(tree[PLAIN_SQUARES, c] / looks - mean * mean, 0.0)
+            found = constants.sure * looks * excess * excess / (variance + reach * excess)
+            if found > evidence[c]:  # a power takes longer than all the rest
                 fresh = min(tree[LAST, c] / state.sums[TOLD], 1.0) ** constants.age
-                evidence[c] = constants.sure * looks * fresh * excess * excess / (variance + reach * excess)
-        evidence[c] = max(evidence[c], evidence[c >> 1])
+                evidence[c] = max(fresh * found, evidence[c])
     return evidence
 
 
