@@ -172,7 +172,7 @@ def _shape_evidence(left: Curves, right: Curves, whole: Curves) -> FloatArray:
     squares = np.maximum(squares, 0.0)
     spread = squares.sum(1, keepdims=True) / whole.weight.sum()
     variance = np.maximum((squares + spread) / (whole.weight + 1.0), 1e-12 * spread + 1e-300)
-    evidence, groups = np.zeros(squares.shape[0]), squares.shape[1]
+    evidence, groups = np.zeros(len(squares)), left.weight.shape[1]
     for weight, rest in sides:
         rest, weight = rest / variance, weight / variance
         for parts in (4, groups):
