@@ -278,9 +278,7 @@ def test_forgotten_labels_and_rounds_leave_the_future_exact(monkeypatch, tmp_pat
     rng = np.random.default_rng(0)
 
     def games(n, seed):
-        return [
-            ({"x": f["x"], "who": int(rng.integers(12))}, function) for f, function in stream(n, seed)
-        ]
+        return [({"x": f["x"], "who": int(rng.integers(12))}, function) for f, function in stream(n, seed)]
 
     played(learner, games(260, 1))
     learner.save(tmp_path / "knob.sb")

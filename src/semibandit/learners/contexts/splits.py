@@ -97,7 +97,10 @@ class Looks:
         pays = gain > price
         if not pays.any():
             return None
-        evidence = _evidence(left[1], whole[1]) + _evidence(right[1], whole[1])
+        evidence = np.minimum(
+            _evidence(left[1], whole[1]) + _evidence(right[1], whole[1]),
+            _shape_evidence(left[1], right[1], whole[1]),
+        )
         best = int(np.argmax(np.where(pays, evidence, -np.inf)))
         return Cut(float(evidence[best]), float(cuts[best]))
 
@@ -150,4 +153,35 @@ def _evidence(side: Curves, whole: Curves) -> FloatArray:
         shift = total / (np.add.reduceat(weight, starts, axis=1) + prior)
         evidence += 0.5 * (total * shift).sum(1)
         rest = rest - weight * np.repeat(shift, size, axis=1)[:, :groups]
+    return evidence
+
+
+def _shape_evidence(left: Curves, right: Curves, whole: Curves) -> FloatArray:
+    """Return the evidence of `_evidence` for both sides, with the level of each side subtracted.
+
+    That instances are harder on one side is no reason to split. The noise is that within the sides.
+    """
+    mean, _ = whole.prior(1.0)
+    sides, squares = [], np.zeros(left.weight.shape)
+    for side in (left, right):
+        rest = side.loss - side.weight * mean
+        level = rest.sum(1, keepdims=True) / np.maximum(side.weight.sum(1, keepdims=True), 1e-9)
+        centre = mean + level
+        squares += side.square - 2.0 * centre * side.loss + centre * centre * side.weight
+        sides.append((side.weight, rest - level * side.weight))
+    squares = np.maximum(squares, 0.0)
+    spread = squares.sum(1, keepdims=True) / whole.weight.sum()
+    variance = np.maximum((squares + spread) / (whole.weight + 1.0), 1e-12 * spread + 1e-300)
+    evidence, groups = np.zeros(len(squares)), left.weight.shape[1]
+    for weight, rest in sides:
+        rest, weight = rest / variance, weight / variance
+        for parts in (4, groups):
+            size = max(groups // parts, 1)
+            starts = np.arange(0, groups, size)
+            lengths = np.diff(np.append(starts, groups))
+            prior = _PRIOR * np.add.reduceat(1.0 / variance, starts, axis=1) / lengths
+            total = np.add.reduceat(rest, starts, axis=1)
+            shift = total / (np.add.reduceat(weight, starts, axis=1) + prior)
+            evidence += 0.5 * (total * shift).sum(1)
+            rest = rest - weight * np.repeat(shift, size, axis=1)[:, :groups]
     return evidence

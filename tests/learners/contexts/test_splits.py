@@ -1,0 +1,53 @@
+"""Cuts of a cell of contexts: found where curves differ, and not where only the level does."""
+
+import numpy as np
+import pytest
+
+from semibandit.learners.contexts.splits import Looks, cuts_of
+
+
+def rounds(n, difference, level, seed=0, groups=32):
+    """Return a feature and losses; each round observes a few groups next to each other."""
+    rng = np.random.default_rng(seed)
+    x = rng.random(n)
+    losses = np.full((n, groups), np.nan)
+    for i in range(n):
+        start = rng.integers(groups - 4)
+        seen = slice(start, start + rng.integers(1, 5))
+        curve = abs(np.linspace(0, 1, groups) - (0.5 + difference * (x[i] > 0.6)))
+        losses[i, seen] = curve[seen] + level * x[i] + 0.05 * rng.normal()
+    return x, losses
+
+
+def test_cut_is_where_the_curves_differ():
+    x, losses = rounds(300, 0.4, 0.0)
+    cut = Looks(losses, np.ones(300)).best_cut(x, 0.5, 0.25)
+    assert cut.at == pytest.approx(0.6, abs=0.05)
+    assert cut.evidence > 10.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_useless_column_and_mere_level_have_little_evidence(seed):
+    x, losses = rounds(300, 0.4, 0.0, seed)
+    noise = np.random.default_rng(seed + 50).random(300)
+    useless = Looks(losses, np.ones(300)).best_cut(noise, 0.5, 0.25)
+    x, losses = rounds(300, 0.0, 0.1, seed)
+    harder = Looks(losses, np.ones(300)).best_cut(x, 0.5, 0.25)
+    for cut in (useless, harder):
+        assert cut is None or cut.evidence < 8.0
+
+
+def test_cuts_leave_rounds_on_both_sides():
+    values = np.array([0.0] * 10 + [1.0] * 10)
+    assert cuts_of(values).tolist() == [0.5]
+    assert cuts_of(np.array([0.0] * 3 + [1.0] * 30)).size == 0
+    assert cuts_of(np.ones(50)).size == 0
+    fine = cuts_of(np.arange(1000.0))
+    assert fine.size <= 31
+    assert fine.min() >= 5.0
+    assert fine.max() <= 994.0
+
+
+def test_constant_losses_give_no_cut():
+    losses = np.full((60, 32), 0.3)
+    assert Looks(losses, np.ones(60)).best_cut(np.linspace(0, 1, 60), 0.5, 0.0) is None
