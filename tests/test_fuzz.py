@@ -59,7 +59,8 @@ EXAMPLES = {
     "counts": [1, 2], "C": 1.0, "kappa": 2.0, "B": 1.0, "degree": 2, "c": 2.0, "kappa_x": 2.0, "mean": 1.0,
     "kappa_y": 2.0, "kappa_z": 2.0, "K": 3, "curves": 2, "A": [[1.0]], "b": [1.0], "y": [0.1, 0.5],
     "lipschitz": 1.0, "rate": 0.1, "learning": 1.0, "dispersion": 1.0, "slope": 0.0, "H": 1.0, "pieces": 2.0,
-    "vacuous": False, "high": 1.0, "event": 1, "path": "file.png", "where": "one.kp",
+    "vacuous": False, "high": 1.0, "event": 1, "path": "file.png", "where": "one.kp", "files": "log.jsonl",
+    "feature": "x", ("plots.recommended", "learner"): sb.Exp3Set(UNIT, context=sb.Context(x=sb.Real(0, 1))),
     ("PiecewiseLinear.line", "left"): 0.0, ("PiecewiseLinear.line", "right"): 1.0,
     ("PiecewiseConstant.from_dict", "data"): STEPS.to_dict(), ("Knobs.from_dict", "data"): KNOBS.to_dict(),
     ("PiecewiseLinear.from_dict", "data"): LINES.to_dict(),
@@ -79,7 +80,7 @@ EXAMPLES = {
 # Arguments that keep a call small.
 SMALL = {
     "Exp3Set": {"horizon": 10}, "BlackBox": {"tolerance": 0.1}, "Exp3Grid": {"n_arms": 3},
-    "Integer": {"lo": 1, "hi": 4}, "Knobs": {"a": sb.Real(0, 1)}, "fit": {"n_jobs": 1},
+    "Integer": {"lo": 1, "hi": 4}, "Knobs": {"a": sb.Real(0, 1)}, "Context": {"a": sb.Real(0, 1)}, "fit": {"n_jobs": 1},
     "play_many": {"seeds": 1, "n_jobs": 1}, "knapsack": {"rounds": 3, "n": 5},
     "clustering": {"rounds": 2, "per_class": 3}, "independent_set": {"rounds": 3, "vertices": 6},
     "rank_mix": {"rounds": 3, "documents": 9}, "dispatch": {"rounds": 3, "jobs": 5},
@@ -89,7 +90,7 @@ SMALL = {
     "seeding": {"rounds": 3, "points": 9, "clusters": 2}, "digits_two_metrics": {"rounds": 2, "n_rows": 2},
 }  # fmt: skip
 PROCESSES = ("n_jobs", "client")  # would start as many processes as asked for
-FILES = ("path", "where", "storage", "model")  # may raise OSError
+FILES = ("path", "where", "files", "storage", "model")  # may raise OSError
 CALLED = ("f", "make", "cost", "order", "run", "loss", "equal", "bound", "problems")  # raise what they like
 # Messages may use these words for an argument.
 OTHER_WORDS = (

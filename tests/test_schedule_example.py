@@ -27,4 +27,4 @@ def test_schedule_example_is_tuned(tmp_path):
     command = f"{sys.executable} -S {script} --power {{rho}} {{instance}}"
     words = ["tune", "--space", "0:3", "--state", "knob.json", "--default", "1", "--runs", "20", command]
     out = run("-m", "semibandit", *words, "jobs", folder=tmp_path)
-    assert "a race, 1" in out
+    assert "a race, 20 runs" in out

@@ -19,9 +19,7 @@ def test_first_code_of_the_readme_runs(installed):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     code = readme.partition("## Ten lines")[2].partition("```python\n")[2].partition("```")[0]
     out = installed.run(installed.python, "-c", code)
-    recommended, certificate = out.splitlines()
-    assert recommended.startswith("Recommendation(rho=2.3")
-    assert certificate[0].isdigit()
+    assert out.startswith("Recommendation(rho=2.3")
 
 
 def test_commands_run(installed):
@@ -37,12 +35,12 @@ def test_tune_runs(installed):
     (installed.folder / "solver.py").write_text(SOLVER)
     words = f"{installed.python} solver.py {{rho}} {{instance}}"
     race = installed.semibandit("tune", "--space", "0:1", "--state", "race", "--runs", "6", words, *"abc")
-    assert "a race, 5 runs" in race
-    assert "ρ to deploy" in race
+    assert "a race, 6 runs" in race
+    assert "answer" in race
     installed.environment["NUMBA_DISABLE_JIT"] = "1"  # to save time; other tests compile
     online = installed.semibandit("tune", "--online", "--space", "0:1", "--state", "knob", words, *"abc")
     assert "3 rounds, 3 runs" in online
-    assert "ρ to deploy" in online
+    assert "deploy ρ" in online
 
 
 # Commands, and their messages without extras.
@@ -121,6 +119,7 @@ def test_functions_name_the_extra_that_they_need(installed):
     postgres = "PostgreSQL needs psycopg: pip install 'semibandit[postgres]'"
     assert sorted(modules.splitlines()) == [
         postgres,
+        "semibandit.optuna needs optuna: pip install 'semibandit[optuna]'",
         "semibandit.sklearn needs sklearn: pip install 'semibandit[sklearn]'",
         service,
     ]

@@ -40,15 +40,17 @@ def read_losses(files: Where) -> LossTables:
     --------
     >>> import tempfile, pathlib, semibandit as sb
     >>> log = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
-    >>> _ = log.write_text("instance,lo,hi,loss\\na,0,0.4,1\\na,0.4,1,0\\nb,0,0.5,0\\nb,0.5,1,0.5\\n")
+    >>> _ = log.write_text("instance,lo,hi,loss\na,0,0.4,1\na,0.4,1,0\nb,0,0.5,0\nb,0.5,1,0.5\n")
     >>> sb.fit(sb.streams.read_losses(log)).interval
     (0.4, 0.5)
     """
     given = [files] if isinstance(files, str | Path) or not isinstance(files, Iterable) else list(files)
     places: list[str | Path] = []
     for each in given:
+        if not isinstance(each, str | Path):
+            raise TypeError(f"files must be names of files, got {each!r}")
         remote = isinstance(each, str) and "://" in each
-        places += [each] if remote else _local(each)  # type: ignore[list-item]
+        places += [each] if remote else _local(each)
     return LossTables(places)
 
 
