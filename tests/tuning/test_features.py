@@ -5,6 +5,7 @@ import pytest
 import semibandit as sb
 from commands import Fake
 from semibandit.spaces import Choice, Context, Label, Real
+from semibandit.studies.log.events import Asked, decode
 from semibandit.tuning import Tuner
 from semibandit.tuning.features import features_of, infer_context, measure, read_csv
 
@@ -117,9 +118,16 @@ def tuned(path, n, rows=None, **options):
         return tuner.context, tuner.learner
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_tuner_learns_a_value_for_each_kind(tmp_path, jobs):
-    _, learner = tuned(tmp_path / "a.db", 200, jobs=jobs)
+def test_round_has_the_context_of_its_instance(tmp_path):
+    tuned(tmp_path / "a.db", 30, jobs=2)
+    with sb.Study(f"sqlite:///{tmp_path / 'a.db'}", "tune") as study:
+        events = [decode(line) for _, line in study.events(1)]
+    asked = {event.info["instance"]: event.context for event in events if isinstance(event, Asked)}
+    assert asked == features(30)
+
+
+def test_tuner_learns_a_value_for_each_kind(tmp_path):
+    _, learner = tuned(tmp_path / "a.db", 200)
     assert learner.recommend(context={"kind": "a"}).rho >= 0.5 > learner.recommend(context={"kind": "b"}).rho
 
 
