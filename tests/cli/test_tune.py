@@ -403,3 +403,61 @@ def test_errors_are_the_same_in_a_process_of_its_own(folder):
 def test_extreme_options(folder):
     options = ("--feedback", "black-box", "--tolerance", "1e-320", "--timeout", "1e11")
     assert tune(*options, instances=["a", "b"]).exit_code == 0
+
+
+# -- features --------------------------------------------------------------------------------------
+
+BY_KIND = """case $1 in 0.[0-4]*) left=1;; *) left=0;; esac
+case $2 in a*) left=$((1 - left));; esac
+echo 0.$((8 - 6 * left))
+"""
+
+
+def tune_by_kind(folder, n, *arguments):
+    (folder / "by_kind.sh").write_text(BY_KIND)
+    names = [f"{'ab'[i % 2]}{i}" for i in range(n)]
+    rows = "".join(f"{name},{name[0]}\n" for name in names)
+    (folder / "features.csv").write_text(f"instance,kind\n{rows}")
+    command = "/bin/sh by_kind.sh {rho} {instance}"
+    return tune("--features", "features.csv", *arguments, command=command, instances=names)
+
+
+def test_report_has_a_value_for_each_kind(folder):
+    result = tune_by_kind(folder, 60, "--seed", "3")
+    assert result.exit_code == 0, result.output
+    assert re.search(r"kind a +ρ = 0\.[5-9]\d* +30", result.output)
+    assert re.search(r"kind b +ρ = 0\.[0-4]\d* +30", result.output)
+    found = json.loads(tune_by_kind(folder, 60, "--seed", "3", "--json").stdout)["contexts"]
+    assert sorted(cell["where"]["kind"][0] for cell in found) == ["a", "b"]
+
+
+def test_report_says_that_features_make_no_difference(folder):
+    result = tune("--feature", "length=expr length {instance}", instances=("a", "bbb", "cc"))
+    assert result.exit_code == 0, result.output
+    assert "the features (length) make no difference" in result.output
+    with Study(storage_of("knob.db"), STUDY) as study:
+        kind = study.settings.options["context"]["length"]
+    assert (kind["kind"], kind["lo"], kind["hi"]) == ("real", 1.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--race", "--feature", "size=stat -c %s {instance}"), "a race goes without --feature"),
+        (("--feature", "size=stat -c %s missing {instance}"), "--feature size, on 'inst/00.txt'"),
+        (("--feature", "size=stat -c %s {instance}"), "'size' must differ between instances, got '0'"),
+        (
+            ("--shell", "--feature", "x=: {instance}; echo nan"),
+            "'x' of 'inst/00.txt' must be a finite number",
+        ),
+        (("--features", "few.csv"), "must have a row for each instance, got none of 'inst/01.txt'"),
+        (("--features", "few.csv", "--feature", "size=expr length {instance}"), "two features are called"),
+    ],
+)
+def test_bad_features_are_refused_before_any_run(folder, arguments, message):
+    (folder / "few.csv").write_text("instance,size\ninst/00.txt,1\n")
+    instances = ("inst/00.txt",) if len(arguments) == 4 and arguments[0] == "--features" else ("inst",)
+    result = tune(*arguments, instances=instances)
+    assert result.exit_code != 0
+    assert message in str(result.exception)
+    assert not (folder / "knob.db").exists()

@@ -131,6 +131,18 @@ class Options:
     default_share: Annotated[
         float, typer.Option(help="Share of instances that --default is run on.", rich_help_panel=_ONLINE)
     ] = 0.25
+    feature: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=COMMAND",
+            help="Feature of an instance: the number or word that a command with {instance} prints.",
+            rich_help_panel=_ONLINE,
+        ),
+    ] = None
+    features: Annotated[
+        Path | None,
+        typer.Option(help="CSV file with a column `instance` and one per feature.", rich_help_panel=_ONLINE),
+    ] = None
     again: Annotated[
         bool, typer.Option("--again", help="Run all instances once more.", rich_help_panel=_ONLINE)
     ] = False
@@ -164,7 +176,20 @@ class Options:
             names=names or ("rho",),
         )
 
-    def tuner(self) -> Tuner:
+    def measured(self, instances: list[str]) -> dict[str, Any] | None:
+        """Return the features of each instance; None without any."""
+        from semibandit.tuning.features import measure, read_csv
+
+        if not self.feature and self.features is None:
+            return None
+        read = {} if self.features is None else read_csv(self.features, instances)
+        found = measure(self.feature or (), instances, self.shell)
+        for name, row in found.items():
+            if both := {*row} & {*read.get(name, ())}:
+                raise ValueError(f"two features are called {min(both)!r}")
+        return {name: {**read.get(name, {}), **row} for name, row in found.items()}
+
+    def tuner(self, instances: list[str]) -> Tuner:
         """Return the tuner that all options describe."""
         from semibandit.tuning import Tuner
 
@@ -193,14 +218,21 @@ class Options:
             raise ValueError("--runs goes with a race: online each instance is run once")
         return Tuner(
             command, space, storage, self.study, feedback=str(self.feedback), tolerance=self.tolerance,
-            probes=self.probes, default_share=self.default_share, **shared,
+            probes=self.probes, default_share=self.default_share, features=self.measured(instances), **shared,
         )  # fmt: skip
 
     def races(self) -> bool:
         """Decide between race and online: as told, as the state was begun, or by the other options."""
         from semibandit.tuning.tuner import learner_of
 
-        online = self.feedback != TuneFeedback.bandit or bool(self.probes or self.tolerance or self.again)
+        featured = bool(self.feature or self.features)
+        if self.race and featured:
+            raise ValueError(
+                "a race goes without --feature and --features: it looks for one configuration for all "
+                "instances; `tune online` learns where it should differ"
+            )
+        online = self.feedback != TuneFeedback.bandit or featured
+        online = online or bool(self.probes or self.tolerance or self.again)
         if self.race and online:
             raise ValueError("a race goes without --feedback, --probes, --tolerance and --again")
         if self.race is not None or online or self.state is None:
@@ -248,7 +280,7 @@ def tune(options: Options) -> None:
     The same command again continues where it stopped.
     """
     names = expand(options.instances)
-    with options.tuner() as tuner:
+    with options.tuner(names) as tuner:
         ended = _run(tuner, names, again=options.again, retry_failed=options.retry_failed)
         if options.json:
             print_json(tuner, ended)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["played", "print_csv", "print_json", "report"]
 
 _ROWS = 15  # of the table; --csv has all
+_WORDS = 6  # of a condition; --json has all
 _DIGITS = {"mean": 5, "difference": 3, "error": 2}
 
 Row = dict[str, Any]
@@ -32,6 +33,8 @@ def report(tuner: Tuner, ended: str | None) -> None:
     if rows:
         shown = rows[:_ROWS] + [row for row in rows[_ROWS:] if "default" in row["note"]]
         out.print(_columns(shown, _word(tuner)))
+    if cells := _cells(tuner):
+        _print_cells(tuner, cells)
     if len(rows) > _ROWS:
         out.print(f"The best {_ROWS} of {len(rows)}; --csv prints all.", markup=False)
     for line in _remarks(tuner, summary):
@@ -64,6 +67,8 @@ def print_json(tuner: Tuner, ended: str | None) -> None:
             "pairs": found.n_paired,
             "pairs_needed": found.n_needed,
         }
+    if cells := _cells(tuner):
+        data["contexts"] = cells
     sys.stdout.write(json.dumps(_finite(data | {"table": list(_rows(tuner))}), indent=2) + "\n")
 
 
@@ -221,6 +226,60 @@ def _by_name(tuner: Tuner, default: Any) -> Row | None:
 
 def _named(values: Row) -> str:
     return ", ".join(f"{name} = {_shown(value)}" for name, value in values.items())
+
+
+# -- contexts --------------------------------------------------------------------------------------
+
+
+def _cells(tuner: Tuner) -> list[Row]:
+    """Return the cells of contexts, with their conditions and recommended values; none without features."""
+    if tuner.context is None or tuner.learner.n_told == 0:
+        return []
+    return [
+        {
+            "where": cell.where,
+            "values": _converted(tuner, cell.recommendation.values),
+            "rounds": cell.rounds,
+        }
+        for cell in tuner.learner.contexts()
+    ]
+
+
+def _print_cells(tuner: Tuner, cells: list[Row]) -> None:
+    """Print a table with a line for each cell, or that the features make no difference."""
+    out = console(highlight=False)
+    assert tuner.context is not None
+    if len(cells) == 1:
+        names = ", ".join(tuner.context.names)
+        text = f"So far the features ({names}) make no difference that pays: one value for all instances."
+        out.print(plain(text), markup=False, soft_wrap=True)
+        return
+    found = table()
+    found.add_column("instances with", overflow="fold")
+    found.add_column("best")
+    found.add_column("rounds", justify="right")
+    for cell in cells[:_ROWS]:
+        where = "; ".join(
+            _condition(name, tuner.context.features[name], x) for name, x in cell["where"].items()
+        )
+        found.add_row(plain(where), plain(_named(cell["values"])), str(cell["rounds"]))
+    out.print(found)
+    if len(cells) > _ROWS:
+        out.print(f"The largest {_ROWS} of {len(cells)} groups; --json prints all.", markup=False)
+
+
+def _condition(name: str, kind: Any, where: Any) -> str:
+    """Return the condition of a cell on a feature as text."""
+    if where is None:
+        return f"{name} unknown"
+    if hasattr(kind, "lo"):
+        lo, hi = where
+        below = "" if hi >= kind.hi else f" < {_shown(hi, 4)}"
+        above = "" if lo <= kind.lo else f"{_shown(lo, 4)} ≤ "
+        return f"{above}{name}{below}"
+    words = [str(word) for word in where if word is not None] or ["unknown"]
+    more = f" and {len(words) - _WORDS} more" if len(words) > _WORDS else ""
+    return f"{name} {', '.join(words[:_WORDS])}{more}"
 
 
 # -- remarks ---------------------------------------------------------------------------------------

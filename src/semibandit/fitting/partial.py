@@ -7,7 +7,7 @@ import os
 import pickle
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -67,6 +67,44 @@ class Partial:
     space: Any = None
     total: ExactSum | None = None
     unreadable: tuple[Unreadable, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        rows: Iterable[tuple[Any, Piecewise]],
+        *,
+        maximize: bool | None = None,
+        default: Parameters | None = None,
+    ) -> Partial:
+        """Add the loss functions of problems; an empty partial if there are none.
+
+        `maximize` is None for what the problems state. `default` is checked to be in their space.
+        """
+        functions: list[Piecewise] = []
+        high, space, stated = -math.inf, None, set()
+        for problem, function in rows:
+            if not functions:
+                space = space_of(problem)
+                if default is not None:
+                    position(default, space, function)
+            high = max(high, float(getattr(problem, "high", 1.0)))
+            stated.add(bool(getattr(problem, "maximize", False)) if maximize is None else maximize)
+            functions.append(function)
+        if not functions:
+            return cls()
+        if len(stated) > 1:
+            raise ValueError(_MIXED)
+        ends = np.concatenate([end for each in functions for end in each.ends[: 1 + each.degree]])
+        return cls(
+            len(functions),
+            sum(len(each) - 1 for each in functions),
+            float(ends.min()),
+            float(ends.max()),
+            high,
+            stated.pop(),
+            space,
+            ExactSum.of(functions),
+        )
 
     def __add__(self, other: Partial) -> Partial:
         if not isinstance(other, Partial):
@@ -199,29 +237,6 @@ class Adder:
     def __call__(self, chunk: Chunk) -> Partial:
         """Add the problems of a chunk."""
         unreadable: list[Unreadable] = []
-        functions: list[Piecewise] = []
-        high, space, stated = -math.inf, None, set()
-        for problem, function in whole_losses(self.reader.read(chunk, unreadable)):
-            if not functions:
-                space = space_of(problem)
-                if self.default is not None:
-                    position(self.default, space, function)
-            high = max(high, float(getattr(problem, "high", 1.0)))
-            stated.add(bool(getattr(problem, "maximize", False)) if self.maximize is None else self.maximize)
-            functions.append(function)
-        if not functions:
-            return Partial(unreadable=tuple(unreadable))
-        if len(stated) > 1:
-            raise ValueError(_MIXED)
-        ends = np.concatenate([end for each in functions for end in each.ends[: 1 + each.degree]])
-        return Partial(
-            len(functions),
-            sum(len(each) - 1 for each in functions),
-            float(ends.min()),
-            float(ends.max()),
-            high,
-            stated.pop(),
-            space,
-            ExactSum.of(functions),
-            tuple(unreadable),
-        )
+        rows = whole_losses(self.reader.read(chunk, unreadable))
+        partial = Partial.of(rows, maximize=self.maximize, default=self.default)
+        return replace(partial, unreadable=tuple(unreadable))

@@ -9,6 +9,7 @@
 | `tuner` | tune a command on a study, online or as a race |
 | `verdict` | results: the values tried, and the verdict on the default |
 | `knob_syntax` | knobs on the command line |
+| `features` | features of instances, from commands or a CSV file |
 """
 
 from semibandit.learners.race import Race, Standing

@@ -153,6 +153,22 @@ class Command:
         except _FailureError as failed:
             return Outcome(None, str(failed)[:_MAX_FAILURE], None, seconds)
 
+    def last_line(self, instance: str) -> str:
+        """Run a command without parameters (`names=()`); return the last line of its output.
+
+        StoppedError if there is none, or the command fails.
+        """
+        try:
+            done = self._execute([self._fill(word, instance, {}, quoted=self.shell) for word in self._words])
+            if done.status is None:
+                raise _FailureError(f"no end after {self.timeout:g} seconds")
+            self._require_success(done, done.status)
+        except _FailureError as failed:
+            raise StoppedError(str(failed)[:_MAX_FAILURE]) from None
+        if not done.output.last_line:
+            raise StoppedError("the command printed nothing")
+        return done.output.last_line
+
     def value(self, rho: float) -> float:
         """Return the value that the command gets for rho."""
         return float(round(rho)) if self.integer else float(rho)

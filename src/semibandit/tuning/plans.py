@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import socket
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from semibandit.learners import Trial
 from semibandit.studies.log import events
@@ -25,8 +26,10 @@ Claim = tuple[Trial, str] | bool | None
 Plan = Callable[[Replica, Turn], Claim]
 
 
-def online_plan(study: Study, todo: Sequence[str], probes: int) -> Plan:
-    """Claim each instance as often as it is listed, in the order of its first place."""
+def online_plan(
+    study: Study, todo: Sequence[str], probes: int, contexts: Mapping[str, dict[str, Any]]
+) -> Plan:
+    """Claim each instance as often as it is listed, in the order of its first place, with its context."""
     order = {printable(name): name for name in todo}
     log = _InstanceLog(study)
     log.update()
@@ -39,7 +42,7 @@ def online_plan(study: Study, todo: Sequence[str], probes: int) -> Plan:
         left = [name for name in order if log.done[name] < wanted[name]]
         for name in left:
             if log.done[name] + running[name] < wanted[name]:
-                return _ask(study, replica, turn, name, probes), order[name]
+                return _ask(study, replica, turn, name, probes, contexts.get(order[name])), order[name]
         return False if left else None
 
     return claim
@@ -95,8 +98,10 @@ def release_dead(replica: Replica, turn: Turn) -> None:
             Forget(lease.trial)(replica, turn)
 
 
-def _ask(study: Study, replica: Replica, turn: Turn, instance: str, probes: int = 0) -> Trial:
-    ask = Ask(study.worker, LEASE, info={"instance": instance}, probes=probes)
+def _ask(
+    study: Study, replica: Replica, turn: Turn, instance: str, probes: int = 0, context: Any = None
+) -> Trial:
+    ask = Ask(study.worker, LEASE, info={"instance": instance}, probes=probes, context=context)
     trial: Trial = ask(replica, turn)
     return trial
 

@@ -6,7 +6,7 @@ import math
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from os import PathLike
 from pathlib import Path
@@ -19,11 +19,12 @@ import msgspec
 from semibandit import _validate
 from semibandit.learners import Trial
 from semibandit.learners.race import CHECK
-from semibandit.spaces import Interval, Knobs
+from semibandit.spaces import Context, Interval, Knobs
 from semibandit.studies.log.stores import UnknownStudyError, open_store, public
-from semibandit.studies.settings import StudySettings
+from semibandit.studies.settings import StudySettings, read_context
 from semibandit.studies.study import Study
 from semibandit.tuning.command import Command, Outcome, StoppedError
+from semibandit.tuning.features import features_of, infer_context
 from semibandit.tuning.jobs import play_rounds
 from semibandit.tuning.plans import online_plan, race_plan, release_dead
 from semibandit.tuning.player import RoundPlayer
@@ -87,6 +88,9 @@ class Tuner:
         Where the bisection ends, for black-box feedback; by default a thousandth of the width of the space.
     probes
         Online: number of further parameters to run on each instance.
+    features
+        Online: the values of features for each instance, as texts or numbers (`semibandit.tuning.features`).
+        They are the contexts of the rounds. Kinds and ranges are inferred when the study is created.
     seed
         Seed of the learner, and of the choice of instances that the default is run on.
 
@@ -123,6 +127,7 @@ class Tuner:
         failed: float | str = "skip",
         tolerance: float | None = None,
         probes: int = 0,
+        features: Mapping[str, Mapping[str, Any]] | None = None,
         seed: int = 0,
     ) -> None:
         self.command, self.space, self.race = command, space, race
@@ -137,6 +142,10 @@ class Tuner:
             raise ValueError(f"probes go with bandit feedback, got {feedback!r}")
         if race and (probes or feedback != "bandit"):
             raise ValueError("a race goes without probes and black-box feedback")
+        if race and features is not None:
+            raise ValueError("a race goes without features: it looks for one configuration for all instances")
+        self._features = features
+        self.context: Context | None = None  # as the study keeps it
         self._player = RoundPlayer(
             command, space, feedback=feedback, tolerance=tolerance, seed=self.seed,
             default=None if race else self.default, default_share=default_share,
@@ -157,6 +166,9 @@ class Tuner:
         options: dict[str, Any] = {"maximize": self.maximize}
         if self.rules.high is not None:
             options["high"] = float(self.rules.high)
+        if self._features is not None:
+            self.context = self.context or infer_context(self._features)
+            options["context"] = self.context
         if self.race:
             options |= {"default": self.default, "integer": self.command.integer}
         return StudySettings.of(self.space, "Race" if self.race else "Exp3Set", self.seed, options)
@@ -167,6 +179,9 @@ class Tuner:
             study = Study(self._storage, self._name)
         except UnknownStudyError:
             return None
+        kept = study.settings.options.get("context")
+        if kept is not None and {name for row in (self._features or {}).values() for name in row} == {*kept}:
+            self.context = read_context(kept)
         if differences := ", ".join(study.settings.differences(self._settings())):
             blank = self.path is not None and _has_learned_nothing(study)
             study.close()
@@ -277,7 +292,8 @@ class Tuner:
             runs = self._total_runs(self.learner, instances)
             plan = race_plan(self.study, instances, runs, retry_failed)
         else:
-            plan = online_plan(self.study, self.todo(instances, again, retry_failed), self._probes)
+            todo = self.todo(instances, again, retry_failed)
+            plan = online_plan(self.study, todo, self._probes, self._contexts(todo))
         abort = AbortRule(self.rules, instances, self._again)
         with closing(play_rounds(self.study, plan, self._play, self._jobs)) as rounds:
             for record in rounds:
@@ -286,6 +302,15 @@ class Tuner:
                 yield record
                 if (reason := abort.reason(record)) is not None:
                     raise StoppedError(reason)
+
+    def _contexts(self, instances: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Return the context of each instance; without features there are none."""
+        if self._features is None or self.context is None:
+            return {}
+        missing = [name for name in instances if name not in self._features]
+        if missing:
+            raise ValueError(f"features must hold each instance, got none of {missing[0]!r}")
+        return {name: features_of(self.context, name, self._features[name]) for name in instances}
 
     def _again(self, record: RunRecord, instance: str) -> Outcome:
         """Make a round again on another instance, outside of the study."""
