@@ -1,6 +1,5 @@
 """`semibandit fit` on streams and on files."""
 
-
 import pytest
 from typer.testing import CliRunner
 
