@@ -29,9 +29,10 @@ __all__ = ["Cell", "ContextAtAsk", "ContextCells", "Leaf", "Split"]
 
 MOST_CELLS = 1024
 _FIRST_TEST = 16  # rounds in a cell before a split is considered
-_NEXT_BUILD = 1.25  # factor between the rounds at which the tree is built anew
+_NEXT_TEST = 1.25, 1.5  # factors between the rounds at which splits are considered: at first, later on
+_EARLY = 256  # rounds with the first factor; a late build costs more and changes less
 _ALIKE = 0.95  # share of the rounds that a leaf of a new tree must have in common with a cell to keep it
-_NEXT_TEST = 1.25  # factor between the rounds at which it is considered again
+_REPLAYED = 512  # rounds that a new cell learns at most
 _ERRORS = 0.5  # standard errors by which a side of a split must gain, beyond sqrt(2 ln candidates)
 _SURPRISE = 6.0  # evidence for a split, beyond the logarithm of the number of columns
 _PRICE = 0.25  # a split must save this many times the range of the losses
@@ -236,10 +237,10 @@ class ContextCells:
         if rule.stage < 3:
             return
         if self.rounds >= self.next_build and self.rounds <= CAPACITY:
-            self.next_build = _NEXT_BUILD * self.rounds
+            self.next_build = next_test(self.rounds)
             self._rebuild(rule)
         elif cell is not None and cell.n >= cell.next_test:
-            cell.next_test = _NEXT_TEST * cell.n
+            cell.next_test = next_test(cell.n)
             self._consider(cell, rule)
 
     def spread(self, asked: ContextAtAsk, share: float, kept: float, gaps: float, speed: float) -> None:
@@ -355,16 +356,18 @@ class ContextCells:
             self._fold()
 
     def _grow(self, places: IntArray, rule: Rule) -> int:
-        """Make a cell that has learned these rounds; return its number."""
+        """Make a cell that has learned the last of these rounds; return its number."""
         weights, stats = self.start.detached(), PlayStats(self._cells)
-        for place in places.tolist():
+        for place in places[-_REPLAYED:].tolist():
             feedback = self.records.rounds[place].feedback
             weights = weights.learn(feedback, rule).weights
+        for place in places.tolist():
+            feedback = self.records.rounds[place].feedback
             stats.add(feedback.position, feedback.paid)
         cell = Cell(self.n_made, weights, stats)
         self.n_made += 1
         cell.n, cell.last = len(places), self.rounds
-        cell.next_test = max(_NEXT_TEST * cell.n, float(_FIRST_TEST))
+        cell.next_test = max(next_test(cell.n), float(_FIRST_TEST))
         self.cells[cell.number] = cell
         self.records.cell[places] = cell.number
         return cell.number
@@ -424,6 +427,11 @@ class ContextCells:
                 parent.left = leaf
             elif parent.right is split:
                 parent.right = leaf
+
+
+def next_test(n: int) -> float:
+    """Return the number of rounds at which splits are considered again, after n rounds."""
+    return _NEXT_TEST[n >= _EARLY] * n
 
 
 @kernel
