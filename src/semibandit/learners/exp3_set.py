@@ -14,7 +14,7 @@ from semibandit import _validate
 from semibandit.functions import Piecewise, PiecewiseConstant
 from semibandit.learners import reading
 from semibandit.learners.certified import CertifiedLearner
-from semibandit.learners.contexts import Asked, Cell, ContextCell, ContextCells, Place
+from semibandit.learners.contexts import Cell, ContextAtAsk, ContextCell, ContextCells, Place
 from semibandit.learners.drift import Drift
 from semibandit.learners.forecasts import Forecast
 from semibandit.learners.locks import serialized
@@ -379,11 +379,14 @@ class Exp3Set(CertifiedLearner):
         current = self._epoch
         late = epoch is not current or epoch.n_updates != epoch.asked_at[trial.id]
         asked = self._asked(trial)
-        if late or trial.home is not None or asked is not None:
-            home = feedback.place_inside(trial.home) if trial.home == trial.position else trial.home
-            played = None if asked is None else asked.mixed
+        played = None if asked is None or asked.weights is None else asked.mixed
+        home = feedback.place_inside(trial.home) if trial.home == trial.position else trial.home
+        if late or trial.home is not None or played is not None:
             shares = partial(epoch.shares_when_asked, trial.id, trial.explore, home, played)
-            feedback = replace(feedback, shares_at_ask=shares)
+            beside = None
+            if played is not None and asked is not None and not late and trial.home is None:
+                beside = asked.beside
+            feedback = replace(feedback, shares_at_ask=shares, beside=beside)
         paid, (low, high), stage = feedback.paid, self._losses.inner, self._losses.stage
         self._losses.add_feedback(feedback)
         if forecast is not None:
@@ -398,9 +401,8 @@ class Exp3Set(CertifiedLearner):
         # w_{t+1}(ρ) = w_t(ρ)·exp(-λ·ℓ̂_t(ρ))
         rule = self._rule(feedback, (low, high, stage))
         if self._contexts is not None and asked is not None:
-            alone = partial(epoch.played_when_asked, trial.explore, home, asked.mixed)
-            pooled = np.exp(epoch.weights.log_shares(feedback.edges))
-            self._contexts.teach(asked, feedback, (alone, pooled), rule, self._loss_mean)
+            alone = partial(epoch.played_when_asked, trial.explore, home, played)
+            self._contexts.teach(asked, feedback, (alone, epoch.weights), rule, self._loss_mean)
         update = weights.learn(feedback, rule)
         self._finish(trial, epoch)
         if update.weights is not current.weights:
@@ -486,7 +488,7 @@ class Exp3Set(CertifiedLearner):
         self._loss_mean = mean + (paid - mean) / self.n_told
         self._loss_squares += (paid - mean) * (paid - self._loss_mean)
 
-    def _restart(self, feedback: Feedback, asked: Asked | None) -> None:
+    def _restart(self, feedback: Feedback, asked: ContextAtAsk | None) -> None:
         """Restart a share of the weight if the best parameter moves."""
         if self._drift is None:
             return
@@ -667,7 +669,7 @@ class Exp3Set(CertifiedLearner):
         cell = None if context is None else self._cell_of(self._read_context(context)[1])
         return self._played_in(cell).density()
 
-    def _asked(self, trial: Trial) -> Asked | None:
+    def _asked(self, trial: Trial) -> ContextAtAsk | None:
         """Return the context of a pending trial, and the cell that it was asked of."""
         return None if self._contexts is None else self._contexts.asked[trial.id]
 

@@ -131,7 +131,7 @@ class Epoch:
         In a context it is what `played` makes of the edges and the shares of the density. With `home` it is a
         mixture of this, with probability `explore`, and of one place.
         """
-        return _mixed(np.exp(self.weights.log_shares(edges)), explore, home, played, edges)
+        return _mixed(self.weights.shares(edges)[0], explore, home, played, edges)
 
     def _shares_of_density(self, trial_id: int, edges: FloatArray) -> FloatArray:
         missed = self.updates[self.asked_at[trial_id] - self.offset :]

@@ -170,6 +170,8 @@ def _checked(name: str, kind: Feature, value: Any) -> tuple[Any, bool]:
     """Return the value in its own type, within the range, and whether it was outside."""
     if not isinstance(kind, Number):
         return kind.check(name, value), False
+    if type(value) is float and kind.lo <= value <= kind.hi and type(kind) is Real:  # the common case
+        return value, False
     if isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be a number or None for unknown, got {value!r}")
     try:

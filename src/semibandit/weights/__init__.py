@@ -13,7 +13,7 @@ import numpy.typing as npt
 from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise, PiecewiseConstant
 from semibandit.weights.cells import HALVINGS, Cells, dyadic_cells, n_nodes
-from semibandit.weights.feedback import Feedback, Rule, Update, combined
+from semibandit.weights.feedback import Beside, Feedback, Rule, Update, combined
 from semibandit.weights.interval_tree import IntervalTree
 from semibandit.weights.local import LocalPieces
 from semibandit.weights.mixture import Mixture
@@ -21,6 +21,7 @@ from semibandit.weights.mixture import Mixture
 __all__ = [
     "HALVINGS",
     "KINDS",
+    "Beside",
     "Cells",
     "Feedback",
     "IntervalTree",

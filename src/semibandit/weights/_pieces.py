@@ -163,21 +163,46 @@ def draw(a: Any, n: int, u: float) -> float:
 
 @kernel
 def shares(a: Any, n: int, row: int, edges: Any) -> Any:
-    """Return the share between consecutive edges of the masses in a row. O(P + edges)."""
+    """Return the share between consecutive edges of the masses in a row. O(log P + pieces + edges)."""
     out = np.zeros(edges.size - 1)
-    total = a[row, n]
-    i = 0
+    ends, mass = a[EDGE], a[row]
+    i = last_at(ends, 0, n, edges[0]) if edges[0] > ends[0] else 0
     for j in range(out.size):
-        while i > 0 and a[EDGE, i] > edges[j]:
-            i -= 1
-        while i < n - 1 and a[EDGE, i + 1] <= edges[j]:
+        while i < n and ends[i] < edges[j + 1]:
+            lo, hi = max(ends[i], edges[j]), min(ends[i + 1], edges[j + 1])
+            if lo > ends[i] or hi < ends[i + 1]:
+                out[j] += mass[i] * (max(hi - lo, 0.0) / (ends[i + 1] - ends[i]))
+            else:
+                out[j] += mass[i]
+            if ends[i + 1] > edges[j + 1]:
+                break  # the rest of the piece belongs to the next share
             i += 1
-        while i < n and a[EDGE, i] < edges[j + 1]:
-            lo, hi = max(a[EDGE, i], edges[j]), min(a[EDGE, i + 1], edges[j + 1])
-            out[j] += a[row, i] * ((hi - lo) / (a[EDGE, i + 1] - a[EDGE, i]))
-            i += 1
-        i = max(i - 1, 0)
-        out[j] = out[j] / total
+    for j in range(out.size):
+        out[j] /= mass[n]
+    return out
+
+
+@kernel
+def all_shares(a: Any, n: int, edges: Any) -> Any:
+    """Return `shares` of the mixture, the fast learner and the safe learner. O(log P + pieces + edges)."""
+    out = np.empty((3, edges.size - 1))
+    out[0] = shares(a, n, MASS, edges)
+    out[1] = shares(a, n, OF_FAST, edges)
+    out[2] = shares(a, n, OF_SAFE, edges)
+    return out
+
+
+@kernel
+def shares_beside(a: Any, n: int, other: Any, m: int, part: float) -> Any:
+    """Return `all_shares` of the n pieces, the first row mixed with a part of the m other pieces. O(P)."""
+    out = np.empty((3, n))
+    beside = shares(other, m, MASS, a[EDGE, : n + 1])
+    for i in range(n):
+        out[0, i] = (1.0 - part) * (a[MASS, i] / a[MASS, n]) + part * beside[i]
+    for i in range(n):
+        out[1, i] = a[OF_FAST, i] / a[OF_FAST, n]
+    for i in range(n):
+        out[2, i] = a[OF_SAFE, i] / a[OF_SAFE, n]
     return out
 
 

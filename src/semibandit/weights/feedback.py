@@ -16,12 +16,19 @@ from semibandit.functions import PiecewiseLinear
 if TYPE_CHECKING:
     from semibandit.weights import Weights
 
-__all__ = ["Feedback", "Rule", "Update", "combined"]
+__all__ = ["Beside", "Feedback", "Rule", "Update", "combined"]
 
 _NONE = np.empty((3, 0))
 _ONE_LOOK = np.ones(1, np.int64)
 _ONE_SET = np.zeros(1, np.int64)
 _HEAVY = 1.0 / 64.0  # a piece with a larger share of the mass is halved for losses with a slope
+
+
+class Beside(NamedTuple):
+    """Weights that took part in the play, unchanged since the ask, and their part."""
+
+    weights: Weights
+    part: float
 
 
 class Feedback(msgspec.Struct, frozen=True, gc=False):
@@ -49,7 +56,11 @@ class Feedback(msgspec.Struct, frozen=True, gc=False):
     recorded
         The probability that one draw falls into each set, if it is on record.
     shares_at_ask
-        For a late tell: maps edges to the `Weights.shares` between them at the time of the ask.
+        For a late tell, or one in a context: maps edges to the `Weights.shares` between them at the time of
+        the ask.
+    beside
+        For a prompt tell in a context: the other weights of the mixture that was played. Weights may use
+        them instead of `shares_at_ask`, which gives the same numbers.
     """
 
     edges: FloatArray
@@ -64,6 +75,7 @@ class Feedback(msgspec.Struct, frozen=True, gc=False):
     recorded: FloatArray | None = None
     shares_at_ask: Callable[[FloatArray], FloatArray] | None = None
     averaged: bool = False
+    beside: Beside | None = None
 
     @classmethod
     def step(

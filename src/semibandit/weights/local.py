@@ -123,6 +123,13 @@ class LocalPieces:
         self._n = k.cut(self._a, self._n, edges, sets, np.empty(edges.size, np.int64))
         return self._a[k.EDGE, : self._n + 1].copy()
 
+    def _shares_beside(self, feedback: Feedback, other: LocalPieces, part: float) -> FloatArray:
+        """Cut the pieces; return their shares, the first row for the mixture with other weights."""
+        edges = feedback.edges
+        self._make_room(edges.size)
+        self._n = k.cut(self._a, self._n, edges, feedback.sets, np.empty(edges.size, np.int64))
+        return np.asarray(k.shares_beside(self._a, self._n, other._a, other._n, part))
+
     def _make_room(self, n: int) -> None:
         """Make room for n further pieces."""
         if self._n + n >= self._a.shape[1]:
@@ -147,7 +154,7 @@ class LocalPieces:
 
     def shares(self, edges: FloatArray) -> FloatArray:
         """Return the shares between edges of the mixture, the fast learner, and the safe learner. O(P)."""
-        return np.array([k.shares(self._a, self._n, row, edges) for row in (k.MASS, k.OF_FAST, k.OF_SAFE)])
+        return np.asarray(k.all_shares(self._a, self._n, edges))
 
     def learn(self, feedback: Feedback, rule: Rule) -> Update:
         """Perform one step of both learners in place. O(P).
@@ -157,7 +164,10 @@ class LocalPieces:
         if feedback.rises is not None:
             feedback = self._in_steps(feedback)
         asked = _PROMPT
-        if feedback.shares_at_ask is not None:
+        beside = feedback.beside
+        if beside is not None and isinstance(beside.weights, LocalPieces):
+            asked = self._shares_beside(feedback, beside.weights, beside.part)
+        elif feedback.shares_at_ask is not None:
             asked = feedback.shares_at_ask(self._cut(feedback.edges, feedback.sets))
         self._make_room(feedback.edges.size)
         p = feedback.probabilities()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from reference.context_splits import LooksByArrays
 from semibandit.learners.contexts.splits import Looks, cuts_of
 
 
@@ -51,3 +52,27 @@ def test_cuts_leave_rounds_on_both_sides():
 def test_constant_losses_give_no_cut():
     losses = np.full((60, 32), 0.3)
     assert Looks(losses, np.ones(60)).best_cut(np.linspace(0, 1, 60), 0.5, 0.0) is None
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_cut_is_that_of_the_array_formulas(seed):
+    rng = np.random.default_rng(seed)
+    n, groups = int(rng.integers(12, 300)), int(rng.integers(1, 33))
+    x, losses = rng.random(n), np.full((n, groups), np.nan)
+    if seed % 3 == 0:  # ties
+        x = np.round(8.0 * x)
+    for i in range(n):
+        start = rng.integers(groups)
+        seen = slice(start, rng.integers(start, groups) + 1)
+        curve = abs(np.linspace(0.0, 1.0, groups) - 0.3 - 0.4 * (x[i] > 0.6 * x.max()))
+        losses[i, seen] = curve[seen] + 0.1 * rng.normal()
+    losses[:, :: int(rng.integers(2, 40))] = np.nan  # groups that nobody observed
+    losses[0, -1] = 0.5
+    weights = 1.0 / rng.uniform(0.1, 1.0, n)
+    for price in (0.0, 1.0):
+        cut = Looks(losses, weights).best_cut(x, 0.5, price)
+        expected = LooksByArrays(losses, weights).best_cut(x, 0.5, price)
+        assert (cut is None) == (expected is None)
+        if cut is not None:
+            assert cut.at == expected.at
+            assert cut.evidence == pytest.approx(expected.evidence, rel=1e-9)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
+from semibandit._jit import kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.learners.contexts.described import Bound, described
 from semibandit.learners.contexts.labels import (
@@ -22,15 +23,16 @@ from semibandit.learners.contexts.records import CAPACITY, Record, Records
 from semibandit.learners.contexts.splits import Looks
 from semibandit.learners.statistics import PlayStats
 from semibandit.spaces import Context, Point
-from semibandit.weights import Cells, Feedback, Rule, Weights
+from semibandit.weights import Beside, Cells, Feedback, Rule, Weights
 
-__all__ = ["Asked", "Cell", "ContextCells", "Leaf", "Split"]
+__all__ = ["Cell", "ContextAtAsk", "ContextCells", "Leaf", "Split"]
 
 MOST_CELLS = 1024
 _FIRST_TEST = 16  # rounds in a cell before a split is considered
-_NEXT_BUILD = 1.25  # factor between the rounds at which the tree is built anew
-_ALIKE = 0.95  # share of the rounds that a new tree must have in the same cells to be dropped
-_NEXT_TEST = 1.25  # factor between the rounds at which it is considered again
+_NEXT_TEST = 1.25, 1.5  # factors between the rounds at which splits are considered: at first, later on
+_EARLY = 256  # rounds with the first factor; a late build costs more and changes less
+_ALIKE = 0.95  # share of the rounds that a leaf of a new tree must have in common with a cell to keep it
+_REPLAYED = 512  # rounds that a new cell learns at most
 _ERRORS = 0.5  # standard errors by which a side of a split must gain, beyond sqrt(2 ln candidates)
 _SURPRISE = 6.0  # evidence for a split, beyond the logarithm of the number of columns
 _PRICE = 0.25  # a split must save this many times the range of the losses
@@ -76,7 +78,7 @@ class Place(NamedTuple):
     keys: tuple[str, ...]
 
 
-class Asked(NamedTuple):
+class ContextAtAsk(NamedTuple):
     """Context of a pending trial, its coordinates, and the cell that it was drawn from (-1: none)."""
 
     point: Point
@@ -85,11 +87,16 @@ class Asked(NamedTuple):
     weights: Weights | None = None
     share: float = 0.0
 
+    @property
+    def beside(self) -> Beside | None:
+        """The weights of the cell and their share in the play."""
+        return None if self.weights is None else Beside(self.weights, self.share)
+
     def mixed(self, edges: FloatArray, pooled: FloatArray) -> FloatArray:
         """Return the shares between edges of the density that was played, given those of all contexts."""
         if self.weights is None:
             return pooled
-        own = np.exp(self.weights.log_shares(edges))
+        own = self.weights.shares(edges)[0]
         return np.asarray((1.0 - self.share) * pooled + self.share * own)
 
 
@@ -142,7 +149,7 @@ class ContextCells:
         self.n_made = 0
         self.rounds = 0
         self.next_build = float(_FIRST_TEST)
-        self.asked: dict[int, Asked] = {}  # pending trials
+        self.asked: dict[int, ContextAtAsk] = {}  # pending trials
 
     # -- finding -----------------------------------------------------------------------------------
 
@@ -167,7 +174,7 @@ class ContextCells:
     def ask(self, trial_id: int, point: Point, place: Place, cell: Cell | None, share: float) -> None:
         """Note a pending trial."""
         drawn = () if cell is None else (cell.number, cell.weights, share)
-        self.asked[trial_id] = Asked(point, place, *drawn)
+        self.asked[trial_id] = ContextAtAsk(point, place, *drawn)
 
     def finish(self, trial_id: int) -> None:
         """Drop a pending trial."""
@@ -177,47 +184,46 @@ class ContextCells:
 
     def teach(
         self,
-        asked: Asked,
+        asked: ContextAtAsk,
         feedback: Feedback,
-        at_ask: tuple[Callable[[FloatArray], FloatArray], FloatArray],
+        at_ask: tuple[Callable[[FloatArray], FloatArray], Weights],
         rule: Rule,
         level: float,
     ) -> None:
         """Learn from a round in its cell.
 
-        `at_ask` has the shares at the time of the ask: between any edges in the density that was played, and
-        of the pieces of the feedback in that of all contexts. `level` is the mean loss so far.
+        `at_ask` is of the time of the ask: a function for the shares between edges in the density that was
+        played, and the weights of all contexts. `level` is the mean loss so far.
         """
         cell, (played, pooled) = self.find(asked.place), at_ask
         if cell is None:
             return
         same = asked.cell == cell.number
         known = asked.weights if same and asked.weights is not None else cell.weights
-        now = replace(
-            feedback, shares_at_ask=lambda edges: np.stack((played(edges), *known.shares(edges)[1:]))
-        )
-        own = np.exp(known.log_shares(feedback.edges))
+
+        def shares_at_ask(edges: FloatArray) -> FloatArray:
+            shares = known.shares(edges)
+            shares[0] = played(edges)
+            return shares
+
+        beside = feedback.beside and Beside(pooled, 1.0 - asked.share)
+        now = replace(feedback, shares_at_ask=shares_at_ask, beside=beside)
+        if same:
+            difference = pooled.shares(feedback.edges)[0] - known.shares(feedback.edges)[0]
         # Pending trials, and the weights of all contexts, need the weights as they were.
         update = cell.weights.detached().learn(now, rule)
         cell.weights = update.weights
         if same:
-            self._compare(cell, pooled - own, feedback, update.p, level)
+            ahead = advantage(
+                difference, feedback.losses, feedback.sets, feedback.looks, np.array(update.p), level
+            )
+            cell.ahead += ahead
+            cell.squares += ahead * ahead
         cell.stats.add(feedback.position, feedback.paid)
         cell.n += 1
         cell.last = self.rounds
 
-    def _compare(
-        self, cell: Cell, difference: FloatArray, feedback: Feedback, p: tuple[float, ...], level: float
-    ) -> None:
-        """Add the unbiased estimate of the difference of the expected losses of both densities."""
-        seen = feedback.sets >= 0
-        sets = feedback.sets[seen]
-        factors = feedback.looks / feedback.looks.sum() / np.array(p)
-        ahead = float((difference[seen] * (feedback.losses[seen] - level)) @ factors[sets])
-        cell.ahead += ahead
-        cell.squares += ahead * ahead
-
-    def keep(self, asked: Asked, feedback: Feedback, p: tuple[float, ...], rule: Rule) -> None:
+    def keep(self, asked: ContextAtAsk, feedback: Feedback, p: tuple[float, ...], rule: Rule) -> None:
         """Keep a round for later splits, and consider one."""
         self.rounds += 1
         cell, (columns, keys) = self.find(asked.place), asked.place
@@ -231,13 +237,13 @@ class ContextCells:
         if rule.stage < 3:
             return
         if self.rounds >= self.next_build and self.rounds <= CAPACITY:
-            self.next_build = _NEXT_BUILD * self.rounds
+            self.next_build = next_test(self.rounds)
             self._rebuild(rule)
         elif cell is not None and cell.n >= cell.next_test:
-            cell.next_test = _NEXT_TEST * cell.n
+            cell.next_test = next_test(cell.n)
             self._consider(cell, rule)
 
-    def spread(self, asked: Asked, share: float, kept: float, gaps: float, speed: float) -> None:
+    def spread(self, asked: ContextAtAsk, share: float, kept: float, gaps: float, speed: float) -> None:
         """Mix a share of the prior into the weights of the cell; of all cells if most is forgotten."""
         alarm = kept < 0.5
         cell = self.find(asked.place)
@@ -267,21 +273,26 @@ class ContextCells:
         places = self.records.all
         planned = self._planned(places, rule)
         leaves = self._leaves(planned, places)
-        if self._is_like(leaves):
-            return
-        self.root, self.cells = planned, {}
+        kept = {leaf: self._like(inside) for leaf, inside in leaves}
+        before, self.root, self.cells = self.cells, planned, {}
         self.records.cell[places] = -1
+        for leaf, inside in leaves:
+            number = kept[leaf]
+            if number is not None:
+                leaf.cell, self.cells[number] = number, before[number]
+                before[number].n = inside.size
+                self.records.cell[inside] = number
         if isinstance(planned, Split):
-            self._fill(leaves, rule)
+            self._fill([each for each in leaves if kept[each[0]] is None], rule)
 
-    def _is_like(self, leaves: list[tuple[Leaf, IntArray]]) -> bool:
-        """Return whether leaves have the rounds of the present cells, but for a twentieth."""
-        if len(leaves) != max(len(self.cells), 1):
-            return False
-        parts = [np.unique(self.records.cell[inside], return_counts=True) for _, inside in leaves]
-        same = sum(int(counts.max()) for _, counts in parts if counts.size)
-        main = {int(cells[counts.argmax()]) for cells, counts in parts if counts.size}
-        return len(main) == len(leaves) and same >= _ALIKE * len(self.records.rounds)
+    def _like(self, inside: IntArray) -> int | None:
+        """Return the cell that has these rounds and no others, but for a twentieth; None: there is none."""
+        cells, counts = np.unique(self.records.cell[inside], return_counts=True)
+        if not cells.size or cells[counts.argmax()] < 0:
+            return None
+        number = int(cells[counts.argmax()])
+        all_of = int((self.records.cell == number).sum())
+        return number if counts.max() >= _ALIKE * max(all_of, inside.size) else None
 
     def _planned(self, places: IntArray, rule: Rule) -> Node:
         """Return the tree for these rounds, without cells."""
@@ -345,16 +356,18 @@ class ContextCells:
             self._fold()
 
     def _grow(self, places: IntArray, rule: Rule) -> int:
-        """Make a cell that has learned these rounds; return its number."""
+        """Make a cell that has learned the last of these rounds; return its number."""
         weights, stats = self.start.detached(), PlayStats(self._cells)
-        for place in places.tolist():
+        for place in places[-_REPLAYED:].tolist():
             feedback = self.records.rounds[place].feedback
             weights = weights.learn(feedback, rule).weights
+        for place in places.tolist():
+            feedback = self.records.rounds[place].feedback
             stats.add(feedback.position, feedback.paid)
         cell = Cell(self.n_made, weights, stats)
         self.n_made += 1
         cell.n, cell.last = len(places), self.rounds
-        cell.next_test = max(_NEXT_TEST * cell.n, float(_FIRST_TEST))
+        cell.next_test = max(next_test(cell.n), float(_FIRST_TEST))
         self.cells[cell.number] = cell
         self.records.cell[places] = cell.number
         return cell.number
@@ -414,6 +427,23 @@ class ContextCells:
                 parent.left = leaf
             elif parent.right is split:
                 parent.right = leaf
+
+
+def next_test(n: int) -> float:
+    """Return the number of rounds at which splits are considered again, after n rounds."""
+    return _NEXT_TEST[n >= _EARLY] * n
+
+
+@kernel
+def advantage(difference: Any, losses: Any, sets: Any, looks: Any, p: Any, level: float) -> float:
+    """Return the unbiased estimate of the difference of the expected losses of two densities."""
+    draws, total = 0, 0.0
+    for i in range(looks.size):
+        draws += looks[i]
+    for j in range(sets.size):
+        if sets[j] >= 0:
+            total += difference[j] * (losses[j] - level) * looks[sets[j]] / (draws * p[sets[j]])
+    return total
 
 
 def look_weights(losses: FloatArray) -> tuple[FloatArray, FloatArray]:

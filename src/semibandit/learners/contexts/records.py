@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
+from semibandit._jit import kernel
 from semibandit._validate import FloatArray, IntArray
 from semibandit.weights import Cells, Feedback
 
@@ -42,21 +43,31 @@ class Coarse(NamedTuple):
 
     def means(self, feedback: Feedback) -> FloatArray:
         """Return the mean loss observed in each group; nan where nothing was observed."""
-        edges, seen = feedback.edges, feedback.sets >= 0
-        lengths = np.where(seen, np.diff(edges), 0.0)
-        losses = np.where(seen, feedback.losses, 0.0)
-        if edges.size == 2:  # the common case
-            inner = np.clip(self.edges, edges[0], edges[1])
-            width = np.bincount(self.group, np.diff(inner), self.n)
-            return np.where(width > 0.0, losses[0], np.nan)
-        width, total = (
-            np.bincount(
-                self.group, np.diff(np.interp(self.edges, edges, np.append(0.0, np.cumsum(part)))), self.n
-            )
-            for part in (lengths, lengths * losses)
+        return np.asarray(
+            group_means(self.edges, self.group, self.n, feedback.edges, feedback.losses, feedback.sets)
         )
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(np.where(width > 0.0, total / width, np.nan))
+
+
+@kernel
+def group_means(cells: Any, group: Any, n: int, edges: Any, losses: Any, sets: Any) -> Any:
+    """Return the mean loss observed in each group of cells; nan where nothing was observed."""
+    widths, totals = np.zeros(n), np.zeros(n)
+    i = 0
+    for j in range(sets.size):
+        while i < group.size - 1 and cells[i + 1] <= edges[j]:
+            i += 1
+        while sets[j] >= 0 and i < group.size:
+            width = min(cells[i + 1], edges[j + 1]) - max(cells[i], edges[j])
+            if width > 0.0:
+                widths[group[i]] += width
+                totals[group[i]] += width * losses[j]
+            if cells[i + 1] >= edges[j + 1]:
+                break
+            i += 1
+        i = min(i, group.size - 1)
+    for k in range(n):
+        totals[k] = totals[k] / widths[k] if widths[k] > 0.0 else np.nan
+    return totals
 
 
 class Records:
@@ -113,7 +124,7 @@ class Records:
         """Return the feedback as it is kept: with the probabilities, and with few pieces."""
         looks = feedback.looks.copy()
         kept = msgspec.structs.replace(
-            feedback, recorded=np.array(p), shares_at_ask=None, rises=None, looks=looks
+            feedback, recorded=np.array(p), shares_at_ask=None, beside=None, rises=None, looks=looks
         )
         if feedback.losses.size <= _FINE or feedback.looks.size > 1:
             return kept

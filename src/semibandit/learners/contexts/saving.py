@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from semibandit.learners.contexts.cells import Asked, Cell, ContextCells, Leaf, Node, Split
+from semibandit.learners.contexts.cells import Cell, ContextAtAsk, ContextCells, Leaf, Node, Split
 from semibandit.learners.contexts.labels import Direction
 from semibandit.learners.contexts.records import Record
 from semibandit.learners.packing import Array, pack, unpack
@@ -147,7 +147,7 @@ def restored(contexts: ContextCells, state: SavedContexts, cells: Cells) -> None
     for trial, (values, number, weights, share) in state.asked.items():
         point = tuple(values)
         drawn = None if weights < 0 else pool[weights]
-        contexts.asked[trial] = Asked(point, contexts.place(point), number, drawn, share)
+        contexts.asked[trial] = ContextAtAsk(point, contexts.place(point), number, drawn, share)
 
 
 def _restore_records(contexts: ContextCells, state: SavedContexts) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from semibandit._jit import kernel
-from semibandit._validate import FloatArray, IntArray
+from semibandit._jit import inner, kernel
+from semibandit._validate import FloatArray
 
 __all__ = ["Cut", "Looks", "cuts_of"]
 
@@ -15,7 +16,11 @@ _CUTS = 31  # candidates on a column
 _FEWEST = 6  # rounds on either side
 _SHRINK = 2.0  # weight of the curve of the whole cell for the gain, in rounds
 _PRIOR = 8.0  # the same for the evidence: differences of a third of the noise are expected
-_SIZES = 1, 4  # of the cell, and of a quarter of it: scales of the evidence, beside single groups
+
+# Sums over rounds on each group of cells: weights, weighted losses and squares, squared weights for the gain;
+# parts of looks, losses and squares for the evidence, where one look is one observation.
+_WEIGHT, _LOSS, _SQUARE, _DOUBLED, _ONE, _ONE_LOSS, _ONE_SQUARE = range(7)
+_ROWS = 7
 
 
 class Cut(NamedTuple):
@@ -25,37 +30,9 @@ class Cut(NamedTuple):
     at: float
 
 
-class Curves(NamedTuple):
-    """Sums over rounds on each group of cells, for each cut: weights, losses, squares, squared weights."""
-
-    weight: FloatArray
-    loss: FloatArray
-    square: FloatArray
-    doubled: FloatArray
-
-    def rest_of(self, whole: Curves) -> Curves:
-        """Return the sums over the other rounds of a whole."""
-        return Curves(*(b - a for a, b in zip(self, whole, strict=True)))
-
-    def prior(self, shrink: float) -> tuple[FloatArray, FloatArray]:
-        """Return the mean loss of each group, and the variance, shrunk to those of all groups."""
-        total = self.weight.sum()
-        level = self.loss.sum() / total
-        mean = (self.loss + shrink * level) / (self.weight + shrink)
-        spread = max(self.square.sum() / total - level * level, 0.0)
-        squares = np.maximum(self.square - 2.0 * mean * self.loss + mean * mean * self.weight, 0.0)
-        return mean[0], ((squares + shrink * spread) / (self.weight + shrink))[0]
-
-
 def cuts_of(values: FloatArray) -> FloatArray:
     """Return candidate cuts between distinct values."""
-    ordered = np.sort(values)
-    steps = np.flatnonzero(ordered[1:] > ordered[:-1]) + 1
-    steps = steps[(steps >= _FEWEST) & (steps <= values.size - _FEWEST)]
-    if steps.size > _CUTS:
-        wanted = np.linspace(_FEWEST, values.size - _FEWEST, _CUTS)
-        steps = np.unique(steps[np.clip(np.searchsorted(steps, wanted), 0, steps.size - 1)])
-    return np.asarray(0.5 * ordered[steps - 1] + 0.5 * ordered[steps])
+    return np.asarray(candidates(np.sort(values)))
 
 
 class Looks:
@@ -70,118 +47,214 @@ class Looks:
     """
 
     def __init__(self, losses: FloatArray, weights: FloatArray) -> None:
-        seen = ~np.isnan(losses)
-        y = np.where(seen, losses, 0.0)
-        w = seen * weights[:, None]
-        one = seen / np.maximum(seen.sum(1, keepdims=True), 1)  # one look is one observation
-        self._parts = np.hstack((w, w * y, w * y * y, w * w, one, one * y, one * y * y))
-        self._groups = losses.shape[1]
-        self._whole = self._curves(np.zeros(losses.shape[0], np.int64), 1)
+        self._losses, self._weights = losses, weights
+        self._spans = spans(losses)
+        self._whole = sums_of(np.zeros(len(losses)), np.empty(0), losses, weights, self._spans)[0]
 
     def best_cut(self, values: FloatArray, errors: float, price: float) -> Cut | None:
         """Return the cut by a column of values with the most evidence; None if none pays.
 
         A cut pays if the sides would have saved the price with the best group of each; differences are
-        lowered by this number of standard errors.
+        lowered by this number of standard errors. O(rounds · groups that they observed).
         """
         cuts = cuts_of(values)
         if not cuts.size:
             return None
-        bins = np.searchsorted(cuts, values, side="right")
-        left, whole = self._curves(bins, cuts.size), self._whole
-        right = [
-            Curves(*(b - a for a, b in zip(*pair, strict=True))) for pair in zip(left, whole, strict=True)
-        ]
-        n = np.bincount(bins, minlength=cuts.size + 1)[:-1].cumsum().astype(np.float64)
-        gain = _gain(left[0], whole[0], n, errors) + _gain(right[0], whole[0], values.size - n, errors)
-        pays = gain > price
-        if not pays.any():
-            return None
-        evidence = np.minimum(
-            _evidence(left[1], whole[1]) + _evidence(right[1], whole[1]),
-            _shape_evidence(left[1], right[1], whole[1]),
-        )
-        best = int(np.argmax(np.where(pays, evidence, -np.inf)))
-        return Cut(float(evidence[best]), float(cuts[best]))
-
-    def _curves(self, bins: IntArray, n: int) -> tuple[Curves, Curves]:
-        """Return the sums over the rounds of the first bins, for the gain and for the evidence."""
-        sums = np.zeros((bins.max() + 1, self._parts.shape[1]))
-        _add_rows(bins, self._parts, sums)
-        parts = np.split(sums[:n].cumsum(0), 7, axis=1)
-        return Curves(*parts[:4]), Curves(parts[4], parts[5], parts[6], parts[4])
+        sums = sums_of(values, cuts, self._losses, self._weights, self._spans)
+        evidence, best = strongest(sums, self._whole, values.size, errors, price)
+        return None if best < 0 else Cut(evidence, float(cuts[best]))
 
 
 @kernel
-def _add_rows(bins: Any, rows: Any, sums: Any) -> None:
-    """Add each row to that of its bin. A product of matrices would start threads."""
-    for i in range(bins.size):
-        for j in range(rows.shape[1]):
-            sums[bins[i], j] += rows[i, j]
+def candidates(ordered: Any) -> Any:
+    """Return at most 31 cuts between distinct neighbours of ordered values, at even ranks."""
+    n = ordered.size
+    steps = np.empty(n, np.int64)
+    count = 0
+    for i in range(_FEWEST, n - _FEWEST + 1):
+        if ordered[i] > ordered[i - 1]:
+            steps[count] = i
+            count += 1
+    if count > _CUTS:
+        kept = at = 0
+        for c in range(_CUTS):
+            wanted = _FEWEST + c * (n - 2.0 * _FEWEST) / (_CUTS - 1)
+            while at < count - 1 and steps[at] < wanted:
+                at += 1
+            if kept == 0 or steps[at] > steps[kept - 1]:
+                steps[kept] = steps[at]
+                kept += 1
+        count = kept
+    cuts = np.empty(count)
+    for c in range(count):
+        cuts[c] = 0.5 * ordered[steps[c] - 1] + 0.5 * ordered[steps[c]]
+    return cuts
 
 
-def _gain(side: Curves, whole: Curves, n: FloatArray, errors: float) -> FloatArray:
-    """Return for each cut the losses that a side would have saved by its own best group."""
-    mean, variance = whole.prior(_SHRINK)
-    best = int(np.argmin(mean))
-    own = (side.loss + _SHRINK * mean) / (side.weight + _SHRINK)
-    noise = np.maximum(side.square - 2.0 * own * side.loss + own * own * side.weight, 0.0)
-    noise = (noise + _SHRINK * variance) / (side.weight + _SHRINK)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        effective = np.where(side.weight > 0.0, side.weight**2 / side.doubled, 0.0)
-    uncertain = noise / (effective + _SHRINK)
-    advantage = own[:, [best]] - own - errors * np.sqrt(uncertain + uncertain[:, [best]])
-    return np.asarray(n * np.maximum(advantage.max(1), 0.0))
+@kernel
+def spans(losses: Any) -> Any:
+    """Return for each round the first group that it observed, the last one, and their number."""
+    out = np.zeros((losses.shape[0], 3), np.int64)
+    for i in range(losses.shape[0]):
+        out[i, 1] = -1
+        for j in range(losses.shape[1]):
+            if losses[i, j] == losses[i, j]:
+                if out[i, 2] == 0:
+                    out[i, 0] = j
+                out[i, 1] = j
+                out[i, 2] += 1
+    return out
 
 
-def _evidence(side: Curves, whole: Curves) -> FloatArray:
+@kernel
+def sums_of(values: Any, cuts: Any, losses: Any, weights: Any, span: Any) -> Any:
+    """Return the sums over the rounds below each cut, and at the end over all; the last row counts rounds."""
+    sums = np.zeros((cuts.size + 1, _ROWS + 1, losses.shape[1]))
+    for i in range(values.size):
+        b = 0
+        beyond = cuts.size
+        while b < beyond:
+            middle = (b + beyond) // 2
+            if cuts[middle] <= values[i]:
+                b = middle + 1
+            else:
+                beyond = middle
+        w, part = weights[i], 1.0 / max(span[i, 2], 1)
+        sums[b, _ROWS, 0] += 1.0
+        for j in range(span[i, 0], span[i, 1] + 1):
+            y = losses[i, j]
+            if y == y:
+                sums[b, _WEIGHT, j] += w
+                sums[b, _LOSS, j] += w * y
+                sums[b, _SQUARE, j] += w * y * y
+                sums[b, _DOUBLED, j] += w * w
+                sums[b, _ONE, j] += part
+                sums[b, _ONE_LOSS, j] += part * y
+                sums[b, _ONE_SQUARE, j] += part * y * y
+    for b in range(1, cuts.size + 1):
+        for row in range(_ROWS + 1):
+            for j in range(losses.shape[1]):
+                sums[b, row, j] += sums[b - 1, row, j]
+    return sums
+
+
+@kernel
+def strongest(sums: Any, whole: Any, rounds: int, errors: float, price: float) -> tuple[float, int]:
+    """Return the most evidence of a cut that pays, and its index; -1 if none pays."""
+    groups = whole.shape[1]
+    mean, variance = prior_of(whole[_WEIGHT], whole[_LOSS], whole[_SQUARE], _SHRINK)
+    centre, noise = prior_of(whole[_ONE], whole[_ONE_LOSS], whole[_ONE_SQUARE], 1.0)
+    least = max(1e-12 * max(noise.max(), 1e-300), 0.0)
+    if not noise.min() > 0.0:
+        noise = np.maximum(noise, least)
+    right = np.empty((_ROWS, groups))
+    most, best = -math.inf, -1
+    for c in range(sums.shape[0] - 1):
+        left = sums[c]
+        for row in range(_ROWS):
+            for j in range(groups):
+                right[row, j] = whole[row, j] - left[row, j]
+        n = left[_ROWS, 0]
+        gain = gain_of(left, mean, variance, n, errors) + gain_of(right, mean, variance, rounds - n, errors)
+        if not gain > price:
+            continue
+        evidence = 0.0
+        for side in (left, right):
+            evidence += explained(side[_ONE].copy(), side[_ONE_LOSS] - side[_ONE] * centre, noise, True)
+        evidence = min(evidence, shape_evidence(left, right, whole, centre))
+        if evidence > most or best < 0:
+            most, best = evidence, c
+    return most, best
+
+
+@inner
+def prior_of(weight: Any, loss: Any, square: Any, shrink: float) -> tuple[Any, Any]:
+    """Return the mean loss of each group, and the variance, shrunk to those of all groups."""
+    total = weight.sum()
+    level = loss.sum() / total
+    mean = (loss + shrink * level) / (weight + shrink)
+    spread = max(square.sum() / total - level * level, 0.0)
+    squares = np.maximum(square - 2.0 * mean * loss + mean * mean * weight, 0.0)
+    return mean, (squares + shrink * spread) / (weight + shrink)
+
+
+@inner
+def gain_of(side: Any, mean: Any, variance: Any, n: float, errors: float) -> float:
+    """Return the losses that a side of a cut would have saved by its own best group."""
+    groups = mean.size
+    own, uncertain = np.empty(groups), np.empty(groups)
+    for j in range(groups):
+        w, loss = side[_WEIGHT, j], side[_LOSS, j]
+        x = (loss + _SHRINK * mean[j]) / (w + _SHRINK)
+        noise = max(side[_SQUARE, j] - 2.0 * x * loss + x * x * w, 0.0)
+        noise = (noise + _SHRINK * variance[j]) / (w + _SHRINK)
+        effective = w * w / side[_DOUBLED, j] if w > 0.0 else 0.0
+        own[j], uncertain[j] = x, noise / (effective + _SHRINK)
+    best = np.argmin(mean)
+    most = 0.0
+    for j in range(groups):
+        most = max(most, own[best] - own[j] - errors * math.sqrt(uncertain[j] + uncertain[best]))
+    return n * most
+
+
+@inner
+def explained(weight: Any, rest: Any, variance: Any, with_level: bool) -> float:
     """Return half the squared excess of a side over the curve of the whole cell, in units of the noise.
 
     The excess is explained by a level first, then by quarters of the cell, then by groups; each explains what
     is left, with a prior of 8 rounds at 0. Sums over cuts of a column without influence are a few units.
     """
-    mean, variance = whole.prior(1.0)
-    if not variance.min() > 0.0:
-        variance = np.maximum(variance, 1e-12 * max(float(variance.max()), 1e-300))
-    rest, weight = (side.loss - side.weight * mean) / variance, side.weight / variance
-    evidence, groups = np.zeros(rest.shape[0]), rest.shape[1]
-    for parts in (*_SIZES, groups):
+    groups = rest.size
+    for j in range(groups):
+        weight[j] /= variance[j]
+        rest[j] /= variance[j]
+    evidence = 0.0
+    for parts in (1, 4, groups):
+        if parts == 1 and not with_level and groups > 1:
+            continue
         size = max(groups // parts, 1)
-        starts = np.arange(0, groups, size)
-        prior = _PRIOR * np.add.reduceat(1.0 / variance, starts) / np.diff(np.append(starts, groups))
-        total = np.add.reduceat(rest, starts, axis=1)
-        shift = total / (np.add.reduceat(weight, starts, axis=1) + prior)
-        evidence += 0.5 * (total * shift).sum(1)
-        rest = rest - weight * np.repeat(shift, size, axis=1)[:, :groups]
+        for start in range(0, groups, size):
+            end = min(start + size, groups)
+            prior = total = sum_of = 0.0
+            for j in range(start, end):
+                prior += 1.0 / variance[j]
+                total += rest[j]
+                sum_of += weight[j]
+            shift = total / (sum_of + _PRIOR * prior / (end - start))
+            evidence += 0.5 * total * shift
+            for j in range(start, end):
+                rest[j] -= weight[j] * shift
     return evidence
 
 
-def _shape_evidence(left: Curves, right: Curves, whole: Curves) -> FloatArray:
-    """Return the evidence of `_evidence` for both sides, with the level of each side subtracted.
+@inner
+def shape_evidence(left: Any, right: Any, whole: Any, mean: Any) -> float:
+    """Return the evidence of `explained` for both sides, with the level of each side subtracted.
 
     That instances are harder on one side is no reason to split. The noise is that within the sides.
     """
-    mean, _ = whole.prior(1.0)
-    sides, squares = [], np.zeros(left.weight.shape)
-    for side in (left, right):
-        rest = side.loss - side.weight * mean
-        level = rest.sum(1, keepdims=True) / np.maximum(side.weight.sum(1, keepdims=True), 1e-9)
-        centre = mean + level
-        squares += side.square - 2.0 * centre * side.loss + centre * centre * side.weight
-        sides.append((side.weight, rest - level * side.weight))
-    squares = np.maximum(squares, 0.0)
-    spread = squares.sum(1, keepdims=True) / whole.weight.sum()
-    variance = np.maximum((squares + spread) / (whole.weight + 1.0), 1e-12 * spread + 1e-300)
-    evidence, groups = np.zeros(len(squares)), left.weight.shape[1]
-    for weight, rest in sides:
-        rest, weight = rest / variance, weight / variance
-        for parts in (4, groups):
-            size = max(groups // parts, 1)
-            starts = np.arange(0, groups, size)
-            lengths = np.diff(np.append(starts, groups))
-            prior = _PRIOR * np.add.reduceat(1.0 / variance, starts, axis=1) / lengths
-            total = np.add.reduceat(rest, starts, axis=1)
-            shift = total / (np.add.reduceat(weight, starts, axis=1) + prior)
-            evidence += 0.5 * (total * shift).sum(1)
-            rest = rest - weight * np.repeat(shift, size, axis=1)[:, :groups]
-    return evidence
+    groups = mean.size
+    rests, squares, spread = np.empty((2, groups)), np.zeros(groups), 0.0
+    for s in range(2):
+        side = left if s == 0 else right
+        weight, total = 0.0, 0.0
+        for j in range(groups):
+            rests[s, j] = side[_ONE_LOSS, j] - side[_ONE, j] * mean[j]
+            total += rests[s, j]
+            weight += side[_ONE, j]
+        level = total / max(weight, 1e-9)
+        for j in range(groups):
+            x = mean[j] + level
+            squares[j] += side[_ONE_SQUARE, j] - 2.0 * x * side[_ONE_LOSS, j] + x * x * side[_ONE, j]
+            rests[s, j] -= level * side[_ONE, j]
+    seen = 0.0
+    for j in range(groups):
+        squares[j] = max(squares[j], 0.0)
+        spread += squares[j]
+        seen += whole[_ONE, j]
+    spread /= seen
+    for j in range(groups):
+        squares[j] = max((squares[j] + spread) / (whole[_ONE, j] + 1.0), 1e-12 * spread + 1e-300)
+    return explained(left[_ONE].copy(), rests[0], squares, False) + explained(
+        right[_ONE].copy(), rests[1], squares, False
+    )
