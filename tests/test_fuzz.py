@@ -80,7 +80,8 @@ EXAMPLES = {
 # Arguments that keep a call small.
 SMALL = {
     "Exp3Set": {"horizon": 10}, "BlackBox": {"tolerance": 0.1}, "Exp3Grid": {"n_arms": 3},
-    "Integer": {"lo": 1, "hi": 4}, "Knobs": {"a": sb.Real(0, 1)}, "Context": {"a": sb.Real(0, 1)}, "fit": {"n_jobs": 1},
+    "Integer": {"lo": 1, "hi": 4}, "Knobs": {"a": sb.Real(0, 1)}, "fit": {"n_jobs": 1},
+    "Context": {"a": sb.Real(0, 1)},
     "play_many": {"seeds": 1, "n_jobs": 1}, "knapsack": {"rounds": 3, "n": 5},
     "clustering": {"rounds": 2, "per_class": 3}, "independent_set": {"rounds": 3, "vertices": 6},
     "rank_mix": {"rounds": 3, "documents": 9}, "dispatch": {"rounds": 3, "jobs": 5},

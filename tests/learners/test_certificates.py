@@ -1,6 +1,10 @@
-"""The certificate is above the mean regret, or there is none and a reason is given."""
+"""The certificate is above the mean regret, or there is none and a reason is given.
+
+SEMIBANDIT_SOAK=n plays n times as many games.
+"""
 
 import math
+import os
 
 import numpy as np
 import pytest
@@ -10,6 +14,7 @@ from reference.fooling_streams import play_places, step_functions, two_places
 
 UNIT = sb.Interval(0, 1)
 
+GAMES = 60 * int(os.environ.get("SEMIBANDIT_SOAK", "1"))
 BATCHES = [1, 8, 25, 200, 1000]
 LEARNERS = {
     "default": {},
@@ -44,7 +49,7 @@ def play_functions(learner, functions, batch=1, probes=0):
 @pytest.mark.parametrize("kind", ["bernoulli", "both", "uniform", "phases"])
 def test_above_the_regret_on_two_places(kind, batch):
     games = []
-    for seed in range(600 if batch < 1000 else 150):
+    for seed in range(GAMES if batch < 1000 else GAMES // 4):
         learner = sb.Exp3Set(UNIT, seed=seed)
         regret = play_places(learner, two_places(kind, 200 if batch < 1000 else 1200, seed), batch)
         games.append((regret, learner.certificate().value))
@@ -68,7 +73,7 @@ def test_above_the_regret_on_streams(stream, batch, options):
     least = sb.PiecewiseConstant.sum(functions).min()
     dispersion, space = sb.dispersion.measure(stream), next(iter(stream)).space
     games = []
-    for seed in range(150):
+    for seed in range(GAMES // 2):
         learner = sb.Exp3Set(space, seed=seed, **options)
         paid = play_functions(learner, functions, batch)
         games.append((paid - least, learner.certificate(dispersion).value))
