@@ -7,6 +7,7 @@ import signal
 import socket
 import sqlite3
 import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -299,25 +300,36 @@ def test_an_interrupted_round_is_given_back_and_run_again(tmp_path, options):
         assert len(runs) == len(set(runs)) >= 10
 
 
-def test_an_interrupt_kills_all_commands(tmp_path):
-    script = tmp_path / "slow.sh"
-    script.write_text(f"echo $$ >> {tmp_path}/pids; case $2 in 1?) sleep 60;; esac; echo 0.5")
-    command = Command(f"/bin/sh {script} {{rho}} {{instance}}")
+INTERRUPTED = """
+import signal, sys
+import semibandit as sb
+from semibandit.tuning import Command, Tuner
 
-    def interrupt():
-        while not ((tmp_path / "pids").exists() and (tmp_path / "pids").read_text().count("\n") >= 13):
+signal.signal(signal.SIGINT, signal.default_int_handler)
+command = Command(sys.argv[1])
+with Tuner(command, sb.Interval(0, 1), sys.argv[2], jobs=3) as tuner:
+    try:
+        list(tuner.rounds([str(i) for i in range(40)]))
+    except KeyboardInterrupt:
+        assert tuner.study.pending == []
+        print(*sorted(int(row.instance) for row in tuner.finished), [r for r in tuner.finished if r.failure])
+"""
+
+
+def test_an_interrupt_kills_all_commands(tmp_path):
+    script, pids = tmp_path / "slow.sh", tmp_path / "pids"
+    script.write_text(f"echo $$ >> {pids}; case $2 in 1?) sleep 60;; esac; echo 0.5")
+    words = [f"/bin/sh {script} {{rho}} {{instance}}", str(tmp_path / "knob")]
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, *words], stdout=subprocess.PIPE, text=True
+    ) as process:
+        while not (pids.exists() and pids.read_text().count("\n") >= 13):
             time.sleep(0.01)
         time.sleep(0.3)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    with Tuner(command, SPACE, tmp_path / "knob", jobs=3) as tuner:
-        threading.Thread(target=interrupt).start()
-        with pytest.raises(KeyboardInterrupt):
-            list(tuner.rounds(names(40)))
-        assert tuner.study.pending == []
-        assert [row.instance for row in tuner.finished if row.failure] == []
-        assert {row.instance for row in tuner.finished} == set(names(10))
-    for pid in map(int, (tmp_path / "pids").read_text().split()):
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=50)
+    assert out == "0 1 2 3 4 5 6 7 8 9 []\n"
+    for pid in map(int, pids.read_text().split()):
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
 
