@@ -24,7 +24,7 @@ __all__ = ["TracedFamily", "TracedProblem", "traced"]
 _PARTITIONS = ("decisions", "output")
 
 
-class Options(NamedTuple):
+class TraceOptions(NamedTuple):
     """Options of `traced`."""
 
     space: Interval | Knobs
@@ -96,7 +96,7 @@ def traced(
         raise TypeError(f"space must be an Interval or Knobs, got {space!r}")
     if math.isfinite(space.line.size):
         raise ValueError(f"the knob along the rows must be a Real without a step, got {space!r}")
-    options = Options(
+    options = TraceOptions(
         space,
         _validate.choice("partition", partition, _PARTITIONS),
         _validate.number("high", high, low=0.0, open=True),
@@ -109,7 +109,9 @@ def traced(
 class TracedFamily:
     """A family made by `traced`: called with an instance, it returns a problem."""
 
-    def __init__(self, function: Callable[..., Any], options: Options, owner: tuple[Any, ...] = ()) -> None:
+    def __init__(
+        self, function: Callable[..., Any], options: TraceOptions, owner: tuple[Any, ...] = ()
+    ) -> None:
         functools.update_wrapper(self, function)
         self.function, self.options, self._owner = function, options, owner
 
