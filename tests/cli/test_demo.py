@@ -5,7 +5,7 @@ import pytest
 
 import semibandit as sb
 from command_line import main
-from semibandit.cli.demo import FAMILIES, _play
+from semibandit.cli.demo import FAMILIES, KINDS, _compare, _games, _losses
 
 
 def test_table_names_all_families_and_the_picture_is_written(tmp_path):
@@ -17,16 +17,14 @@ def test_table_names_all_families_and_the_picture_is_written(tmp_path):
 
 
 def test_regret_is_against_the_exact_best_value():
-    case = FAMILIES["Packing a knapsack"](rounds=30, n=12, seed=3)
-    advanced = []
-    played = _play("packing", case, 2, lambda: advanced.append(1))
-    problems = list(case.stream)
+    default, problems = _losses("Packing a knapsack", rounds=30, seed=3)
+    paid = {kind: _games(problems, kind, 2) for kind in KINDS}
+    played = _compare("packing", default, problems, paid)
     best = sb.best_in_hindsight(problems)
-    usual = sum(problem.loss(case.default) for problem in problems)
+    usual = sum(problem.loss(default) for problem in problems)
     assert played.default_regret[-1] == pytest.approx(usual - 30 * best.mean_loss)
     history = sb.play(sb.Exp3Set(problems[0].space, seed=1), problems, "semi-bandit")
     np.testing.assert_allclose(played.regret["semi-bandit"][1], history.regret(), atol=1e-12)
-    assert len(advanced) == 30 * (1 + 2 * 3)
 
 
 def test_a_picture_of_an_unknown_format_is_refused():

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import product, repeat
+from multiprocessing import active_children, get_context
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -14,6 +18,11 @@ import typer
 from semibandit._validate import FloatArray
 from semibandit.cli import problems
 from semibandit.cli.terminal import console, drawable, progress_bar, table
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from semibandit.games import StoredLosses
 
 __all__ = ["demo"]
 
@@ -24,6 +33,7 @@ FAMILIES: dict[str, Callable[..., problems.Case]] = {
     "Scheduling jobs": problems.dispatch,
 }
 KINDS = {"full": "whole loss function", "semi-bandit": "one run: an interval", "bandit": "single losses"}
+_PANELS = list(product(FAMILIES, KINDS))
 
 
 @dataclass(frozen=True)
@@ -46,44 +56,77 @@ def demo(
 ) -> None:
     """Play four families with three kinds of feedback, and compare with a fixed default value."""
     out = console()
-    played = []
     with progress_bar(out) as progress:
-        steps = (1 + games * len(KINDS)) * rounds
-        tasks = {name: progress.add_task(name, total=steps, note="") for name in FAMILIES}
-        for name, make in FAMILIES.items():
-            advance = partial(progress.update, tasks[name], advance=1)
-            played.append(_play(name, make(rounds=rounds, seed=seed), games, advance))
+        played = _play_all(rounds, games, seed, progress)
     out.print(_table(played, rounds))
     if png is not None:
         _draw(played).savefig(png, dpi=110)
         out.print(f"wrote {png}")
 
 
-def _play(name: str, case: problems.Case, games: int, advance: Callable[[], None]) -> Played:
-    """Play all games on a stream; `advance` is called after each round."""
-    from semibandit.games import StoredLosses, best_in_hindsight
+def _play_all(rounds: int, games: int, seed: int, progress: Progress) -> list[Played]:
+    """Play all games in two processes.
+
+    The first run compiles kernels, for longer than it plays: those of the learner in one process, those of
+    the families in the other. Games begin afterwards, and load the machine code.
+    """
+    ignore_interrupts = signal.SIGINT, signal.SIG_IGN
+    with ProcessPoolExecutor(2, get_context("spawn"), signal.signal, ignore_interrupts) as pool:
+        try:
+            compiled = pool.submit(_compile_learner)
+            made = pool.map(_losses, FAMILIES, repeat(rounds), repeat(seed))
+            task = progress.add_task("preparing", total=len(FAMILIES), note="the first run compiles")
+            streams = dict(zip(FAMILIES, progress.track(made, task_id=task), strict=True))
+            compiled.result()
+            problems, kinds = zip(*((streams[name][1], kind) for name, kind in _PANELS), strict=True)
+            paid = pool.map(_games, problems, kinds, repeat(games))
+            task = progress.add_task("playing", total=len(_PANELS), note="")
+            losses = dict(zip(_PANELS, progress.track(paid, task_id=task), strict=True))
+        except KeyboardInterrupt:
+            for process in active_children():
+                process.terminate()
+            raise
+    return [
+        _compare(name, *made, {kind: losses[name, kind] for kind in KINDS}) for name, made in streams.items()
+    ]
+
+
+def _compile_learner() -> None:
+    from semibandit import streams
+
+    for kind in KINDS:
+        _games(streams.synthetic(3), kind, 1)
+
+
+def _losses(name: str, rounds: int, seed: int) -> tuple[float | None, list[StoredLosses]]:
+    """Return the default of a family, and the problems of its stream with their loss functions."""
+    from semibandit.games import StoredLosses
+
+    case = FAMILIES[name](rounds=rounds, seed=seed)
+    stored = [StoredLosses(problem) for problem in case.stream]
+    for problem in stored:
+        problem.losses()
+    return case.default, stored
+
+
+def _games(problems: Sequence[Any], kind: str, games: int) -> FloatArray:
+    """Return the losses paid: a row for each game, a column for each round."""
     from semibandit.games import rounds as play_rounds
     from semibandit.learners import Exp3Set
 
-    stored = []
-    for problem in case.stream:
-        stored.append(StoredLosses(problem))
-        stored[-1].losses()
-        advance()
-    best = best_in_hindsight(stored)
-    fixed = np.array([problem.fixed(best.rho) for problem in stored])
-    assert case.default is not None
-    usual = np.array([problem.fixed(case.default) for problem in stored])
-    regret: dict[str, FloatArray] = {}
-    for kind in KINDS:
-        paid = np.empty((games, len(stored)))
-        for row, losses in enumerate(paid):
-            learner = Exp3Set(stored[0].space, seed=row)
-            for t, played in enumerate(play_rounds(learner, stored, kind)):
-                losses[t] = played.loss
-                advance()
-        regret[kind] = np.cumsum(paid - fixed, axis=1)
-    return Played(name, case.default, regret, np.cumsum(usual - fixed))
+    learners = [Exp3Set(problems[0].space, seed=seed) for seed in range(games)]
+    return np.array([[x.loss for x in play_rounds(learner, problems, kind)] for learner in learners])
+
+
+def _compare(name: str, default: Any, problems: list[StoredLosses], losses: dict[str, FloatArray]) -> Played:
+    """Subtract the losses of the best fixed value."""
+    from semibandit.games import best_in_hindsight
+
+    best = best_in_hindsight(problems)
+    fixed = np.array([problem.fixed(best.rho) for problem in problems])
+    usual = np.array([problem.fixed(default) for problem in problems])
+    regret = {kind: np.cumsum(paid - fixed, axis=1) for kind, paid in losses.items()}
+    return Played(name, default, regret, np.cumsum(usual - fixed))
 
 
 def _table(played: list[Played], rounds: int) -> Any:
