@@ -31,7 +31,7 @@ class Problem(Protocol):
 
     @property
     def high(self) -> float:
-        """The upper end of the losses, which lie in [0, high]."""
+        """Upper bound on the losses, which are in [0, high]."""
         ...
 
     @property
