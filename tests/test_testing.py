@@ -85,6 +85,7 @@ def traced_step(rho, thresholds):
 
 GOOD = {
     "written out": Family,
+    "any finite losses": lambda: Family(sb.PiecewiseConstant([0, 0.3, 1], [-3, 50])),
     "one piece": lambda: sb.Explicit(sb.PiecewiseConstant([-3, 8], [0.25])),
     "several intervals": Modulo,
     "rows": Plane,
@@ -208,9 +209,9 @@ BROKEN = [
     (changed(losses=None), "a problem must have a method 'losses'"),
     (changed(space=(0, 1), __init__=lambda self: None), r"the space must be .*, got \(0, 1\)"),
     (changed(high=0.8), r"must be in \[0, high\] = \[0, 0.8\], got 0.9"),
-    (changed(loss=lambda self, rho: -self.function(rho)), r"must be in \[0, high\] = \[0, 1\], got -0"),
+    (changed(high=1, loss=lambda self, rho: -STEPS(rho)), r"must be in \[0, high\] = \[0, 1\], got -0"),
     (changed(loss=lambda self, rho: "0.9"), r"Changed: loss\(0.\d+\) must be a number, got '0.9'"),
-    (changed(loss=lambda self, rho: math.nan if rho > 0.6 else STEPS(rho)), "must be in .*, got nan"),
+    (changed(loss=lambda self, rho: math.nan if rho > 0.6 else STEPS(rho)), "must be finite, got nan"),
     (changed(reveal=lambda self, rho: (0, 1)), r"must return a PiecewiseConstant or PiecewiseLinear, got \("),
     (changed(losses=lambda self: STEPS.restrict(0, 0.9)), r"losses\(\) must be seen on the whole space"),
     (changed(losses=lambda self: UNSEEN), r"losses\(\) must be seen on the whole space"),

@@ -67,7 +67,8 @@ def check_problem(problem: Any, n_points: int = 50, seed: int = 0, tolerance: fl
     Parameters
     ----------
     problem
-        An instance of the family: `space`, `loss`, `reveal` and `losses`, and `high` if losses exceed 1.
+        An instance of the family: `space`, `loss`, `reveal` and `losses`. If it states `high`, losses must
+        be in [0, high]; else they may be any finite numbers.
     n_points
         Number of parameters that are tried: a third anywhere in the space, a third in random pieces of the
         loss function, so that narrow pieces are tried too, and a third right beside the edges of pieces.
@@ -163,13 +164,14 @@ class _Subject:
         self.space: Space = space
         self.line = self.space.line
         self.width = self.line.hi - self.line.lo
-        self.high = float(getattr(problem, "high", 1.0))
+        self.high: float | None = getattr(problem, "high", None)
         if tolerance is None:
             rounding = 8.0 * math.ulp(max(map(abs, self.line.span)))
             tolerance = getattr(problem, "tolerance", max(_END_ROUNDING * self.width, rounding))
         self.tolerance = _validate.number("tolerance", tolerance, low=0.0)
         self.step = 4.0 * self.tolerance + 1e-12 * self.width  # distance of points beside an edge
         self.losses = self.line.on_rows(self.function("losses", ()))
+        self.scale = max(float(np.nanmax(np.abs(end), initial=0.0)) for end in self.losses.ends)
         self.rows = self.line.rows(self.losses)
         self.edges = [row.edges for row in self.rows]
         self.random = np.random.default_rng(_validate.seed("seed", seed))
@@ -316,11 +318,13 @@ class _Subject:
         self.require_equal(what, value, f"loss({point})", self.loss(point))
 
     def require_equal(self, what: str, value: float, reference: str, expected: float) -> None:
-        if not math.isclose(value, expected, rel_tol=_ROUNDING, abs_tol=_ROUNDING * self.high):
+        if not math.isclose(value, expected, rel_tol=_ROUNDING, abs_tol=_ROUNDING * self.scale):
             self.fail(f"{what} is {value!r}, but {reference} is {expected!r}")
 
     def require_in_range(self, what: str, value: float) -> None:
-        if not 0.0 <= value <= self.high:
+        if not math.isfinite(value):
+            self.fail(f"{what} must be finite, got {value!r}")
+        if self.high is not None and not 0.0 <= value <= self.high:
             self.fail(f"{what} must be in [0, high] = [0, {self.high:g}], got {value!r}")
 
 

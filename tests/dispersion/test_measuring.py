@@ -258,6 +258,17 @@ def test_slope_and_largest_loss_of_prices_are_in_the_regret_bound():
     assert measure(auctions).D(0.01) == reference.worst_count(highest, 0.01)
 
 
+def test_high_is_stated_by_problems_and_else_the_largest_loss():
+    small, large = sb.PiecewiseConstant([0, 0.4, 1], [0.1, 0.2]), sb.PiecewiseConstant([0, 0.6, 1], [-3, 50])
+    line = sb.PiecewiseLinear([0, 1], [0], [7])
+    stated = sb.streams.posted_price(2, buyers=3, loss="utility", seed=1)
+    assert measure([small]).high == measure([[0.5]], UNIT).high == 1.0
+    assert measure([small, large]).high == measure([large, small, [0.5]]).high == 50.0
+    assert measure([small, line]).high == measure([Samples([0, 1], [7, 0])], UNIT, 10.0).high == 7.0
+    assert measure([*stated, stated[0].losses() * 0.1]).high == 3.0
+    assert measure([large] * 100).regret(M=2).value > measure([small] * 100).regret(M=2).value
+
+
 def test_steps_and_lines_mix_and_the_given_lipschitz_constant_is_in_the_regret_bound():
     f, g = sb.PiecewiseConstant([0, 0.5, 1], [0, 1]), sb.PiecewiseLinear([0, 0.5, 1], [0, 0], [0.5, 0])
     assert measure([f, g]).D(0.0) == 2

@@ -55,5 +55,6 @@ def test_wrong_contexts_are_errors():
         history.regret(by="kind")
     with pytest.raises(ValueError, match="group for each of 5 rounds"):
         history.regret(by=[1, 2])
-    with pytest.raises(ValueError, match="by goes without"):
-        history.regret(0.5, by=[1] * 5)
+    for other in ({"rho": 0.5}, {"alpha": 0.5}, {"blocks": 2}):
+        with pytest.raises(ValueError, match="give by without rho, alpha, blocks and values"):
+            history.regret(by=[1] * 5, **other)

@@ -125,6 +125,10 @@ def test_regret_against_blocks_of_utilities():
 def test_regret_refuses_bad_arguments(history):
     with pytest.raises(ValueError, match=r"give rho or blocks, not both, got rho = 0.3 and blocks = 2"):
         history.regret(0.3, blocks=2)
+    with pytest.raises(ValueError, match=r"alpha needs rho, got alpha = 0.5 alone"):
+        history.regret(alpha=0.5)
+    with pytest.raises(ValueError, match=r"give rho or values, not both, got rho = 0.3"):
+        history.regret(0.3, values={"rho": 0.3})
     with pytest.raises(ValueError, match="blocks must be at least 1, got 0"):
         history.regret(blocks=0)
     with pytest.raises(TypeError, match=r"blocks must be an integer, got 2.5"):

@@ -67,8 +67,8 @@ BAD = {
     "words.csv": ("x,label\n1,a\nmany,b\n", 3, "x must be a finite number, got 'many'"),
     "nan.csv": ("x,label\nnan,a\n2,b\n", 2, "x must be a finite number, got 'nan'"),
     "torn.csv": ("x,y,label\n1,2,a\n3,4\n", 3, "3 columns expected, got 2"),
-    "none.csv": ("x,label\n", None, "has 0 points with 1 coordinates"),
-    "labels.csv": ("label\na\nb\n", None, "has 2 points with 0 coordinates"),
+    "none.csv": ("x,label\n", None, "needs a point and a coordinate, has 0 points with 1 coordinates"),
+    "labels.csv": ("label\na\nb\n", None, "needs a point and a coordinate, has 2 points with 0 coordinates"),
     "many.csv": ("x,label\n" + "".join(f"{k},{k}\n" for k in range(20)), None, 'matching="hamming" takes at'),
     "other.txt": ("x", None, "suffix must be .csv or .tsv, got '.txt'"),
 }

@@ -29,10 +29,9 @@ class TargetDistance(TreeCost):
     n_clusters
         k; by default the number of different labels.
     matching
-        Which label a cluster stands for. "hamming": each label for at most one cluster, matched as well as
-        possible; pruning and matching are found together, exactly, by a dynamic programme over sets of
-        labels in O(n 2^L L), for L ≤ 12 labels. "majority": the most frequent label of the cluster, which
-        several clusters may share; O(nL + nk).
+        Which label a cluster stands for. "hamming": each label for at most one cluster; the best pruning and
+        matching are found together by a dynamic programme over sets of labels, O(n 2^L L) for L ≤ 12 labels.
+        "majority": the most frequent label of the cluster, which several clusters may share; O(nL + nk).
 
     Attributes
     ----------
@@ -64,7 +63,7 @@ class TargetDistance(TreeCost):
         self.n_clusters = check_clusters(names.size if n_clusters is None else n_clusters, array.size)
         if matching == "hamming":
             self._check_states(array.size)
-            # Sets of labels, as bits, that all clusters of a pruning can have together.
+            # Sets of labels, as bits, that the clusters of a complete pruning can be matched with.
             taken = np.array([s.bit_count() for s in range(1 << self._n_labels)])
             self._full = taken == min(self.n_clusters, self._n_labels)
 

@@ -109,7 +109,8 @@ class BreaksOfStream(NamedTuple):
     """Breaks of a stream along each row of its space, and the other constants of a regret bound.
 
     `space` is the range of ρ, `pieces` the number of pieces of all functions on all rows, `lipschitz` the
-    constant between breaks, `high` the largest loss.
+    constant between breaks, `high` the H of the regret bound: the largest `high` that a problem states. Items
+    that state none count as 1, or as their largest loss if that is larger.
     """
 
     rows: tuple[Breaks, ...]
@@ -126,6 +127,7 @@ class _Reading(NamedTuple):
     silent: FloatArray  # edges without a jump
     span: FloatArray  # both ends of the function
     slope: float
+    largest: float  # largest loss, at least 1
 
 
 def collect(
@@ -162,16 +164,19 @@ def collect(
 def _read(
     functions: Any, space: Space | None, lipschitz: float, by_row: bool
 ) -> tuple[list[Sequence[_Reading]], int, float]:
-    """Return the readings of all functions by row, their number, and the largest loss."""
+    """Return the readings of all functions by row, their number, and H."""
     _validate.iterable("functions", functions, "a sequence of functions")
     read: list[list[_Reading]] = []
     high = 0.0
     for i, item in enumerate(functions):
-        parts: list[Any] = []
+        read.append([])
         for each in item if by_row else (item,):
-            high = max(high, float(getattr(each, "high", 1.0)) if hasattr(each, "losses") else 0.0)
-            parts += _along_rows(i, each, space)
-        read.append([_reading(i, part, lipschitz) for part in parts])
+            parts = [_reading(i, part, lipschitz) for part in _along_rows(i, each, space)]
+            stated = getattr(each, "high", None) if hasattr(each, "losses") else None
+            high = (
+                max(high, *(part.largest for part in parts)) if stated is None else max(high, float(stated))
+            )
+            read[i] += parts
         if len(read[i]) != len(read[0]):
             raise ValueError(
                 f"every function must have the same number of rows, got {len(read[0])} in functions[0] "
@@ -200,10 +205,11 @@ def _reading(i: int, item: Any, lipschitz: float) -> _Reading:
         before, after, inner = right[:-1], left[1:], item.edges[1:-1]
         # nan, where the function is not seen, differs from everything.
         jumps = (before != after) & ~np.isnan(before) & ~np.isnan(after)
-        return _Reading(inner[jumps], inner[~jumps], item.edges[[0, -1]], item.lipschitz())
-    sampled = isinstance(item, Samples)
-    x = item.breaks(lipschitz) if sampled else _places(i, item)
-    return _Reading(x, nothing, item.x[[0, -1]] if sampled else nothing, 0.0)
+        largest = max(float(np.nanmax(end, initial=1.0)) for end in item.ends)
+        return _Reading(inner[jumps], inner[~jumps], item.edges[[0, -1]], item.lipschitz(), largest)
+    if not isinstance(item, Samples):
+        return _Reading(_places(i, item), nothing, nothing, 0.0, 1.0)
+    return _Reading(item.breaks(lipschitz), nothing, item.x[[0, -1]], 0.0, max(float(item.y.max()), 1.0))
 
 
 def _inside(readings: Sequence[_Reading], T: int, space: Interval | None) -> tuple[Breaks, int]:

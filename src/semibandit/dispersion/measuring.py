@@ -59,7 +59,8 @@ class Dispersion:
         Average number of pieces of a function, the M of the regret bound. Neighbouring pieces of equal value
         count separately, and so do the parts of a feedback set that lie in different rows.
     lipschitz, high
-        L and H of the regret bound: the largest slope between breaks, and the largest loss.
+        L and H of the regret bound: the largest slope between breaks, and the largest `high` that a problem
+        states. Functions that state none count as 1, or as their largest loss if that is larger.
     betas, beta
         β for each prefix, and for the whole stream.
     """

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Branching", "Search"]
 
-# The branching rule is all that depends on ρ: no cuts, no restarts, no heuristics, one thread.
+# Only the branching rule depends on ρ: no cuts, no restarts, no heuristics, one thread.
 _SETTINGS: dict[str, Any] = {
     "display/verblevel": 0, "presolving/maxrestarts": 0, "estimation/restarts/restartpolicy": "n",
     "separating/maxrounds": 0,
@@ -46,7 +46,7 @@ class Search(NamedTuple):
     objective
         Value of the best solution found; nan if there is none.
     status
-        SCIP's word for how it ended, such as "optimal" or "totalnodelimit".
+        SCIP's status at the end, such as "optimal" or "totalnodelimit".
     variables
         Names of the variables branched on, in the order of the search.
     interval
@@ -61,7 +61,7 @@ class Search(NamedTuple):
 
 
 class Branching(Stepwise):
-    """A mixed-integer program, solved by branch and bound with a mix of two branching scores. O(one search).
+    """A mixed-integer program, solved by branch and bound with a mix of two branching scores.
 
     Needs the extra `scip`.
 
@@ -81,8 +81,9 @@ class Branching(Stepwise):
 
     Notes
     -----
-    Presolving is the same for all ρ. Restarts, primal heuristics and cuts are off by default. A candidate
-    with an infeasible child is not branched on: its bound is tightened.
+    Cost: one search for each call of `solve`, `loss` and `reveal`. Presolving is the same for all ρ.
+    Restarts, primal heuristics and cuts are off by default. A candidate with an infeasible child is not
+    branched on: its bound is tightened.
 
     Examples
     --------
@@ -208,7 +209,7 @@ def _rule() -> Any:
             return pyscipopt.SCIP_RESULT.BRANCHED
 
         def gains(self, variable: Any) -> tuple[tuple[bool, bool], tuple[float, float]]:
-            """Return whether the children are infeasible, and how much their relaxations are worse."""
+            """Return whether each child is infeasible, and how much it worsens the relaxation."""
             now = self.model.getLPObjVal()
             down, up, _, _, no_down, no_up, _, _, failed = self.model.getVarStrongbranch(
                 variable, _FOREVER, idempotent=True

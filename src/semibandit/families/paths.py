@@ -19,7 +19,7 @@ from semibandit.spaces.interval import Interval
 
 __all__ = ["path"]
 
-_TIED = 1e-12
+_TIED = 1e-12  # relative difference of equal values of ccp_alpha
 
 
 def path(
@@ -85,7 +85,7 @@ def _on(space: Interval, starts: FloatArray, losses: FloatArray) -> PiecewiseCon
 
 
 def _errors(model: Any, predicted: Any, y: Any) -> FloatArray:
-    """Return the loss of each prediction, such that their sum is the loss."""
+    """Return the part of each prediction in the loss, which is their sum."""
     from sklearn.base import is_classifier
 
     if is_classifier(model):
@@ -95,7 +95,7 @@ def _errors(model: Any, predicted: Any, y: Any) -> FloatArray:
 
 
 def _staged(model: Any, X: Any, y: Any) -> FloatArray:
-    """Return the losses after each stage of boosting."""
+    """Return the loss after each stage of boosting."""
     found = [_errors(model, predicted, y).sum() for predicted in model.staged_predict(X)]
     return np.minimum(found, 1.0)
 
@@ -130,7 +130,7 @@ def _pruned(model: Any, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
             node = int(parents[node])
         losses.append(float(below[2, 0]))
     alphas = np.array(starts)
-    last = np.append(np.diff(alphas) > _TIED * alphas[:-1], True)  # of several trees at one alpha
+    last = np.append(np.diff(alphas) > _TIED * alphas[:-1], True)  # keep the last of the trees with one alpha
     return alphas[last], np.clip(np.array(losses)[last], 0.0, 1.0)
 
 

@@ -31,7 +31,7 @@ class Problem(Protocol):
 
     @property
     def high(self) -> float:
-        """The upper end of the losses, which lie in [0, high]."""
+        """Upper bound on the losses, which are in [0, high]."""
         ...
 
     @property
@@ -55,6 +55,8 @@ class Problem(Protocol):
 class Explicit:
     """An instance with a given loss function. Each piece is a feedback set.
 
+    `high` is 1, or the largest loss if that is larger.
+
     >>> from semibandit import PiecewiseConstant
     >>> problem = Explicit(PiecewiseConstant([0, 0.4, 1], [0.9, 0.1]))
     >>> problem.reveal(0.7)
@@ -71,6 +73,7 @@ class Explicit:
             raise ValueError(f"function must be seen everywhere on its span, got {function!r}")
         self.function = function
         self.space = Interval(*function.domain[0])
+        self.high = max(type(self).high, *(float(end.max()) for end in function.ends))
 
     def loss(self, rho: float) -> float:
         """Return the value at rho."""

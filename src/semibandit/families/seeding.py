@@ -47,8 +47,8 @@ class Seeding(Stepwise):
     -----
     The loss is the k-means cost, relative to that of the first centre alone: in [0, 1].
 
-    Ends of intervals are roots of sums of powers, found by Newton's method to rounding (a few 1e-16 where
-    distances differ; in general the error of a share, some 1e-14, over its slope in α). `loss`, `reveal` and
+    Ends of intervals are roots of sums of powers, found by Newton's method. Their error is about 1e-14 over
+    the slope of a probability in α; where distances differ clearly, a few 1e-16. `loss`, `reveal` and
     `losses` compare α with the same numbers, and so agree with each other.
 
     Examples
@@ -108,7 +108,7 @@ class Seeding(Stepwise):
         return k.seed(self._scaled, self.uniforms, ends, with_interval)
 
     def _loss_of(self, centers: IntArray) -> float:
-        if self._alone == 0.0:
+        if self._single_cost == 0.0:
             return 0.0
         places = self._scaled[centers]
         for _ in range(self.iterations):
@@ -120,11 +120,11 @@ class Seeding(Stepwise):
                 ]
             )
         cost = float(_squares(self._scaled, places).min(axis=1).sum())
-        return min(cost / self._alone, 1.0)
+        return min(cost / self._single_cost, 1.0)
 
     @cached_property
-    def _alone(self) -> float:
-        """The cost with the first centre only."""
+    def _single_cost(self) -> float:
+        """Cost with the first centre only."""
         first = min(int(self.uniforms[0] * len(self.points)), len(self.points) - 1)
         return float(_squares(self._scaled, self._scaled[[first]]).sum())
 

@@ -14,7 +14,7 @@ from semibandit import _validate
 
 __all__ = ["WorkEngine", "engine_for", "merged_in_tree"]
 
-#: Times that a worker process may be killed before the error is raised.
+#: Number of killed worker processes after which the next one raises the error.
 MOST_DEATHS = 3
 
 _FAN = 8  # results that are merged at a time
@@ -36,7 +36,7 @@ class WorkEngine:
         self.workers = workers
 
     def reduce(self, work: Work, merge: Merge, chunks: Iterable[Any]) -> Any:
-        """Return merge([work(chunk), ...]), by merges of a few results in any order; None without chunks.
+        """Return merge([work(chunk), ...]), or None without chunks. Results are merged a few at a time.
 
         At most 2·workers chunks are in progress at a time.
         """
@@ -48,7 +48,7 @@ class WorkEngine:
 
 
 class ProcessEngine(WorkEngine):
-    """Works in processes of joblib, and merges in this one. Chunks of a killed process are done again."""
+    """Works in processes of joblib, and merges in this one. Chunks of a killed process are repeated."""
 
     def map(self, work: Work, chunks: Iterable[Any]) -> Iterator[Any]:
         """Yield the results in the order of completion."""
@@ -71,7 +71,7 @@ class ProcessEngine(WorkEngine):
                 except BrokenExecutor:
                     deaths += 1
                     if deaths > MOST_DEATHS:
-                        _name_killer(work, list(running.values()))
+                        _raise_for_deadly(work, list(running.values()))
                         raise
                     executor = get_reusable_executor(self.workers)
                     running = {executor.submit(work, chunk): chunk for chunk in running.values()}
@@ -80,8 +80,8 @@ class ProcessEngine(WorkEngine):
                 future.cancel()
 
 
-def _name_killer(work: Work, chunks: Iterable[Any]) -> None:
-    """Work on the chunks that were in progress alone, item by item, and raise an error for the deadly one."""
+def _raise_for_deadly(work: Work, chunks: Iterable[Any]) -> None:
+    """Rerun the unfinished chunks item by item; raise an error that names the item that kills a worker."""
     from joblib.externals.loky import get_reusable_executor
 
     for chunk in chunks:
@@ -127,7 +127,7 @@ class ClusterEngine(WorkEngine):
 
 
 def merged_in_tree(results: Iterable[Any], merge: Merge) -> Any:
-    """Merge results, _FAN of similar size at a time: each takes part in O(log n) merges. None if none."""
+    """Merge results, _FAN of similar size at a time, so that each is merged O(log n) times; None if none."""
     levels: list[list[Any]] = []
     for result in results:
         for level in levels:

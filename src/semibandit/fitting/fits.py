@@ -144,8 +144,8 @@ def fit(
     progress
         Show a progress bar.
     checkpoint
-        File for the sum of what is done, from which the same call continues after a stop. It is a pickle:
-        open only your own. Not with `client`.
+        File for the sum of the finished chunks, from which the same call continues after a stop. It is a
+        pickle: use only your own files. Not with `client`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Sums over parts of a log, which can be added."""
+"""Exact sums of the loss functions of parts of a log; such sums can be added."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Partial:
     ) -> Partial:
         """Add the loss functions of problems; an empty partial if there are none.
 
-        `maximize` is None for what the problems state. `default` is checked to be in their space.
+        With `maximize=None` the problems state it. `default` must be in their space.
         """
         functions: list[Piecewise] = []
         high, space, stated = -math.inf, None, set()
@@ -154,7 +154,7 @@ class Partial:
 
 @dataclass(frozen=True)
 class _Numbered:
-    """Work on a chunk that returns the place of the chunk as well."""
+    """Work on a chunk, with the index of its first problem in the result."""
 
     work: Any
 
@@ -170,7 +170,7 @@ class Checkpoint:
     path
         The file; it is written every 30 seconds and at the end, atomically.
     about
-        Arguments on which the sum depends. A file with others is refused.
+        Arguments on which the sum depends. A file of other arguments is refused.
     """
 
     def __init__(self, path: str, about: dict[str, Any]) -> None:
@@ -214,7 +214,7 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class Adder:
-    """Adds the loss functions of the problems of a log; `maximize` is None for what the problems state."""
+    """Adds the loss functions of the problems of a log. With `maximize=None` the problems state it."""
 
     reader: Reader = field(default_factory=Reader)
     maximize: bool | None = None

@@ -58,9 +58,11 @@ class History:
     Parameters
     ----------
     problems
-        The problems of the game; it may have more of them than rounds.
-    space, feedback, maximize
-        As for the learner and for `play`.
+        The problems of the game, at least one for each round.
+    space, maximize
+        As for the learner.
+    feedback
+        As for `play`.
     """
 
     def __init__(self, problems: Sequence[Any], space: Space, feedback: str, maximize: bool = False) -> None:
@@ -168,17 +170,22 @@ class History:
     ) -> FloatArray:
         """Return the cumulative regret after each round, against the best fixed parameter in hindsight.
 
-        With `rho` (and `alpha`, on strips; `values` by name, on knobs), the comparator is that parameter.
-        With `blocks`, it is the best sequence for the whole game of at most so many parameters, each played
-        on a block of consecutive rounds. With `by`, it is the best parameter of each group of rounds: `by` is
-        a feature, of which each value is a group, or the group of each round. Costs one plain run per round,
-        and the whole loss functions unless the best parameter is known; with `StoredLosses` no runs.
+        Other comparators, one at a time:
+
+        - `rho` (with `alpha` on strips), or `values` by name on knobs: this parameter.
+        - `blocks`: the best sequence of at most so many parameters, each played on a block of consecutive
+          rounds.
+        - `by`: the best parameter of each group of rounds. `by` is the name of a feature, each value of which
+          is a group, or a list with the group of each round.
+
+        Cost: one plain run per round. The best parameters also need the whole loss functions, once.
+        `StoredLosses` need no runs.
         """
         runs = [getattr(problem, "fixed", problem.loss) for problem in self.problems]
         if by is None:
             against = self._comparator(rho, alpha, blocks, values)
-        elif rho is not None or blocks is not None or values is not None:
-            raise ValueError("by goes without rho, blocks and values")
+        elif any(each is not None for each in (rho, alpha, blocks, values)):
+            raise ValueError("give by without rho, alpha, blocks and values")
         else:
             against = self._best_of_groups(by)
         fixed = [call(run, parameters) for run, parameters in zip(runs, against, strict=True)]
@@ -205,6 +212,10 @@ class History:
         self, rho: float | None, alpha: Any, blocks: int | None, values: dict[str, Any] | None
     ) -> list[Parameters]:
         """Return the comparator of each round."""
+        if alpha is not None and rho is None:
+            raise ValueError(f"alpha needs rho, got alpha = {alpha!r} alone")
+        if rho is not None and values is not None:
+            raise ValueError(f"give rho or values, not both, got rho = {rho!r} and values = {values!r}")
         if blocks is not None:
             if rho is not None or values is not None:
                 raise ValueError(f"give rho or blocks, not both, got rho = {rho!r} and blocks = {blocks!r}")

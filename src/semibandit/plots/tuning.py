@@ -12,14 +12,15 @@ from semibandit.plots.figures import BLUE, GREEN, ORANGE, new_figure
 
 __all__ = ["effect", "knob", "picture"]
 
-_MAX_VALUES = 40  # with a mean each; more values are drawn by equal parts of the space
+_MAX_VALUES = 40  # drawn with a mean each; more values are grouped by equal parts of the space
 _COLUMNS = 3
 
 
 def picture(tuner: Any, path: str | PathLike[str]) -> None:
-    """Write one PNG of a `Tuner`: a race as the means of its configurations over each knob.
+    """Write a PNG of a `Tuner`.
 
-    Online: the loss over the parameter with its band, runs, default, and the density of the next draw.
+    Race: the means of its configurations over each knob. Online: the loss over the parameter with its band,
+    the runs, the default, and the density of the next draw.
     """
     if tuner.race:
         names = tuner.space.names or ("rho",)

@@ -38,9 +38,9 @@ class Strips:
     Parameters
     ----------
     n_rows
-        Number of rows, evenly spaced and including both ends of `over` (one row: its middle). None: enough
-        rows for a `horizon` of T rounds that every alpha is within 1/√T (of the range) of a row; by
-        dispersion only Õ(√T) losses change on the way to it.
+        Number of rows, evenly spaced and including both ends of `over` (one row: its middle). None: the
+        fewest rows such that every alpha is within 1/√T of the range of a row, for a `horizon` of T rounds.
+        On a stream with β = 1/2 only Õ(√T) losses break on the way to that row.
     interval
         Range of rho, without a margin.
     over

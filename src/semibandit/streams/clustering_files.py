@@ -33,7 +33,7 @@ def read_clusterings(
     partition: str = "tree",
     cost: Callable[[Any], Any] = TargetDistance,
 ) -> InstanceFiles[Linkage]:
-    """Return a stream of the clustering instances in files, each read whenever it is needed.
+    """Return a stream of the clustering instances in files; each is read when it is needed.
 
     A file is a table with a header: one column with the label of each point, which may be any text, and
     numeric columns, its coordinates. Columns are separated by commas, in a `.tsv` file by tabs.
@@ -54,7 +54,7 @@ def read_clusterings(
     linkage, partition
         Arguments of each `Linkage`.
     cost
-        Makes the cost of an instance from its labels.
+        Function that returns the cost of an instance, given its labels.
     """
     _validate.choice("metric", metric, _METRICS)
     _validate.boolean("standardise", standardise)
@@ -103,5 +103,8 @@ def _read_points(rows: Any, label: str) -> tuple[FloatArray, IntArray]:
         labels.append(cells.pop(header.index(label))[1].strip())
         points.append([finite_number(rows.line_num, *cell) for cell in cells])
     if len(header) < 2 or not points:
-        raise LineError(None, f"has {len(points)} points with {len(header) - 1} coordinates")
+        raise LineError(
+            None,
+            f"needs a point and a coordinate, has {len(points)} points with {len(header) - 1} coordinates",
+        )
     return np.array(points), np.unique(labels, return_inverse=True)[1]

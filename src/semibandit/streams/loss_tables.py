@@ -24,10 +24,11 @@ _BATCH = 10_000  # rows
 
 
 def read_losses(files: Where) -> LossTables:
-    r"""Return the loss functions in files, which are read when they are needed, in one pass each.
+    r"""Return the loss functions in files. Each iteration reads the files once.
 
-    A row is a function, with the lists `edges` and `values` (or `left` and `right` for lines); or it is a
-    piece of one, with `lo`, `hi`, `loss` and `instance`: consecutive rows of an instance are a function.
+    A row holds a function, with the lists `edges` and `values` (`left` and `right` for piecewise linear
+    functions). Or it holds a piece, with `lo`, `hi`, `loss` and `instance`; consecutive rows with the same
+    instance form a function.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def read_losses(files: Where) -> LossTables:
 
 
 class LossTables:
-    """Loss functions of files, in their order; they can be iterated again."""
+    """Loss functions of files, in order; can be iterated several times."""
 
     def __init__(self, places: list[str | Path]) -> None:
         self.places = places

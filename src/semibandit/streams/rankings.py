@@ -47,7 +47,7 @@ def rank_mix(
         topic 1. "debian": descriptions of up to 1,000 Debian packages, from `apt-cache dumpavail`. "python":
         descriptions of the Python packages that are installed. For both, a query is three words of the title
         of one package, and relevance is the share of common tags (or classifiers), if it is at least 1/2.
-        They differ from machine to machine.
+        The last two streams depend on the machine.
     rounds
         Number of queries.
     documents

@@ -21,7 +21,7 @@ _STAGES = 100
 def path_tasks(
     kind: str = "pruning", rounds: int = 300, *, data: str = "generated", size: int = 100, seed: int = 0
 ) -> Stream[Explicit]:
-    """Return tasks with few labels: one model per shop or sensor. Needs the extra `sklearn`.
+    """Return learning tasks with few labels, such as one model per shop or sensor. Needs the extra `sklearn`.
 
     Parameters
     ----------

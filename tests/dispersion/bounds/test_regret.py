@@ -67,6 +67,14 @@ def test_a_vacuous_bound_is_the_largest_regret_and_says_so(H, text):
     assert not bounds.regret(1000, 2, bounds.Beta(0.5), 0.5).vacuous
 
 
+def test_w_and_k_of_a_stream_are_its_dispersion_function():
+    measured = sb.dispersion.measure(sb.streams.synthetic(100, seed=0))
+    for w in (0.001, 0.02, 0.3):
+        f = bounds.WK(w, measured.k(w))
+        assert f(100, 2 * w) == measured.D(2 * w) >= measured.D(w)
+        assert f(100, 2.001 * w) == 100.0
+
+
 # -- played ----------------------------------------------------------------------------------------------
 
 # Where losses fall from 1 to 0, and the density of that: the best parameter is near the right end.

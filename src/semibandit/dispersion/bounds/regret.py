@@ -46,9 +46,12 @@ class Beta:
 
 @dataclass(frozen=True)
 class WK:
-    """Dispersion function of (w, k)-dispersion: k up to ε = w, T beyond.
+    """Dispersion function of (w, k)-dispersion: k up to ε = 2w, T beyond.
 
-    >>> WK(w=0.1, k=7)(100, 0.05), WK(w=0.1, k=7)(100, 0.2)
+    Every closed ball of radius w breaks at most k functions. Two points ε apart lie in the ball of radius ε/2
+    around their middle; the paper uses a ball of radius ε around one of them.
+
+    >>> WK(w=0.1, k=7)(100, 0.2), WK(w=0.1, k=7)(100, 0.3)
     (7.0, 100.0)
     """
 
@@ -61,7 +64,7 @@ class WK:
 
     def __call__(self, T: int, eps: float) -> float:
         T, eps = _checked(T, eps)
-        return float(min(T, self.k)) if eps <= self.w else float(T)
+        return float(min(T, self.k)) if eps <= 2.0 * self.w else float(T)
 
 
 @dataclass(frozen=True, eq=False)

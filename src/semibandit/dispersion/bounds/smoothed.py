@@ -80,7 +80,8 @@ def knapsack_regret(
     R
         The largest ρ.
     H
-        Largest loss. Default: C, for the paper's loss, the capacity minus the value packed.
+        Largest loss. Default: C, as in the paper, where it is the capacity and the loss is the capacity minus
+        the value packed.
     M
         Average number of feedback sets in a round. Default: C(n, 2) + 1, one for each order of the items.
 

@@ -32,7 +32,8 @@ def worst_interval(mean: float, T: int, K: int) -> float:
     Parameters
     ----------
     mean
-        Bound on the expected number of functions that break on any *fixed* closed interval of that length.
+        Bound on the expected number of functions that break on any *fixed* closed interval of that length,
+        which is positive.
     T, K
         Number of independent functions, and the most discontinuities of one.
 
@@ -147,7 +148,8 @@ def _arguments(mean: float, T: int, K: int) -> tuple[float, int, int]:
 
 def _worst(mean: float, T: int, candidates: int, m: int) -> float:
     """Apply the lemma of the module. Every λ gives a valid bound, so an inexact minimiser is harmless."""
-    if mean == 0.0 or candidates == 0:  # countably many intervals cover the line: almost surely none breaks
+    # Countably many intervals of positive length cover the line: at mean 0 almost surely no function breaks.
+    if mean == 0.0 or candidates == 0:
         return 0.0
     mean, log_n = max(mean, 1e-300), math.log(candidates)
     ratio = log_n / mean

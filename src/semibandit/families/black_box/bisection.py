@@ -109,7 +109,8 @@ class RowSearch:
                 hi = self._piece(hi)[2]
             while last_other < lo and self.loss(last_other) == loss:
                 last_other, lo, _ = self._piece(last_other)
-        return (last_other if lo == hi else lo), hi  # an output of the right end alone belongs to that end
+        # The piece of an output that only the right end has begins at the last point with another output.
+        return (last_other if lo == hi else lo), hi
 
     def _piece(self, x: float) -> tuple[float, float, float]:
         """Return (other, lo, hi): the piece, and the last point before it with another output, or lo."""
@@ -150,7 +151,7 @@ class RowSearch:
         grid = self._grid
         stride = max(int(resolution / (grid.hi - grid.lo) * grid.n_cells), 1)
         self._budget.require(-(-grid.n_cells // stride) - len(self._outputs))
-        # An edge past the last grid point is the right end, to the tolerance.
+        # An edge between the last grid point and the right end is the right end, to the tolerance.
         indices = sorted({*range(0, grid.n_cells, stride), grid.n_cells - 1})
         points = [grid.point(i) for i in indices]
         if n_jobs == 1:
@@ -166,10 +167,10 @@ class RowSearch:
         while brackets:
             probes = [(a, self._grid.between(a, b), b) for a, b in brackets]
             edges += [b for _, middle, b in probes if middle is None]
-            open_ones = [(a, middle, b) for a, middle, b in probes if middle is not None]
-            self._run_all([middle for _, middle, _ in open_ones], run_each)
+            unfinished = [(a, middle, b) for a, middle, b in probes if middle is not None]
+            self._run_all([middle for _, middle, _ in unfinished], run_each)
             brackets = self._differing(
-                pair for a, middle, b in open_ones for pair in ((a, middle), (middle, b))
+                pair for a, middle, b in unfinished for pair in ((a, middle), (middle, b))
             )
         return sorted(edges)
 

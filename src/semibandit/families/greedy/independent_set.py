@@ -37,8 +37,8 @@ class IndependentSet(Valued):
         Whether degrees are those in the graph that is left (vertices taken and their neighbours removed),
         instead of those in the whole graph.
     loss
-        "normalised": 1 - weight / bound in [0, 1], where no independent set weighs more than the bound (one
-        vertex from each of some cliques that cover the graph); "utility": the weight, to be maximised.
+        "normalised": 1 - weight / bound in [0, 1]. The bound covers the graph by cliques and adds up their
+        largest weights, which no independent set exceeds. "utility": the weight, to be maximised.
     partition
         The feedback sets: the maximal intervals with the same "output", the set that is taken, or with the
         same "loss".

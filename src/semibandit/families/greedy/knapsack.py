@@ -49,8 +49,8 @@ class Knapsack(Valued):
 
     Notes
     -----
-    Items i and j swap at the double nearest, to 43 significant bits, to
-    log(v_i / v_j) / log(s_i / s_j). `solve`, `loss`, `reveal` and `losses` agree about it to the bit.
+    Items i and j swap at log(v_i / v_j) / log(s_i / s_j), correctly rounded to 43 significant bits. `solve`,
+    `loss`, `reveal` and `losses` agree to the bit.
 
     Sizes are added exactly, as the doubles that they are: ten sizes of 0.1 do not fit into 1.0. Only bits of
     a size below n · capacity / 2^102 are rounded off, so an item smaller than that always fits.
@@ -112,8 +112,8 @@ class Knapsack(Valued):
         return v, s
 
     @cached_property
-    def _worthy(self) -> IntArray:
-        """The items of some value, which are the rows of `_items`."""
+    def _valuable(self) -> IntArray:
+        """Items of positive value: the rows of `_items`."""
         return np.flatnonzero(self.values)
 
     @property
@@ -154,14 +154,14 @@ class Knapsack(Valued):
         """
         order, taken, rest, value = self._run(before_end(self.space, rho))
         mask = np.zeros(self.values.size, np.bool_)
-        mask[self._worthy] = taken
+        mask[self._valuable] = taken
         worthless = np.flatnonzero(self.values == 0.0)
         if worthless.size:
             k, _ = _kernels()
             weights = np.empty((worthless.size, 2))
             k.weigh(self.sizes[worthless], self._room, self.values.size, weights)
             mask[worthless] = k.fill(np.arange(worthless.size), weights, rest)[0]
-        return Solution(mask, value, np.concatenate((self._worthy[order], worthless)))
+        return Solution(mask, value, np.concatenate((self._valuable[order], worthless)))
 
     def loss(self, rho: float) -> float:
         """Return the loss at rho (bandit feedback): one greedy run, O(n log n)."""
@@ -171,8 +171,8 @@ class Knapsack(Valued):
         """Return the loss on the interval around rho (semi-bandit feedback), from a single run.
 
         With partition="order" this is Algorithm 2 of the paper (Lemma 7), O(n log n). With "output" the
-        interval is the maximal one with the same selected set, for a handful of steps of O(n) on top of the
-        run. With "loss", several of these are joined.
+        interval is the maximal one with the same selected set, and takes about ten steps of O(n) after the
+        run. With "loss", adjacent intervals of the same loss are joined.
         """
         partition = self._partition(partition)
         k, sets = _kernels()
@@ -190,10 +190,10 @@ class Knapsack(Valued):
         return PiecewiseConstant.constant(lo, hi, self.loss_of(value))
 
     def losses(self, partition: str | None = None) -> PiecewiseConstant:
-        """Return the loss everywhere (full information), its pieces the intervals that `reveal` shows.
+        """Return the loss everywhere (full information). Its pieces are the intervals of `reveal`.
 
-        With partition="output", O(n) for each piece and at most O(n²) for all swaps; with "order", which has
-        up to n² / 2 pieces, O(n² log n).
+        Cost: with partition="output", O(n) per piece plus at most O(n²) for all swaps; with "order", which
+        has up to n² / 2 pieces, O(n² log n).
         """
         partition = self._partition(partition)
         k, sets = _kernels()
@@ -216,7 +216,7 @@ class Knapsack(Valued):
         return np.argsort(point * self._items[:, 1] - self._items[:, 0])
 
     def _run(self, point: float) -> tuple[IntArray, BoolArray, tuple[float, float], float]:
-        """Run on the items of some value; return (order, taken, room left, value)."""
+        """Run on the items of positive value; return (order, taken, room left, value)."""
         k, _ = _kernels()
         order = self._order(point)
         return order, *k.run(self._items, self._weights, self._room, order, point, self._margin)
@@ -230,7 +230,7 @@ class Knapsack(Valued):
 
 @cache
 def _kernels() -> tuple[Any, Any]:
-    """Return the modules of kernels, imported when first needed; the statement would cost more each time."""
+    """Return the modules of kernels. Cached, as an import statement in each run costs more."""
     from semibandit.families.greedy import _knapsack_kernels, _knapsack_output
 
     return _knapsack_kernels, _knapsack_output

@@ -54,7 +54,7 @@ class Linkage:
     The non-zero distances must be within a factor of 2^400 of each other. For averages, n² times the ratio of
     the largest distance to the spacing of doubles at the smallest must be below 2^106.
 
-    Cost: O(n²) for a tree, some four times that for `reveal`, O(n²) per piece for `losses`. `reveal` with
+    Cost: O(n²) for a tree, about four times that for `reveal`, O(n²) per piece for `losses`. `reveal` with
     partition="loss" takes O(n²) for each tree of the interval and one beyond either end. Single-average finds
     pieces sequence by sequence: a `reveal` takes the time of tens of trees. Memory: twice that of the square
     matrix, with averages 2.5 times.

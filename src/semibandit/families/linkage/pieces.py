@@ -64,7 +64,7 @@ class Run:
 
     @cached_property
     def key(self) -> bytes:
-        """Equal for two runs exactly if their trees are.
+        """Bytes that are equal for two runs if and only if their trees are.
 
         A slot takes in others at ever larger sizes, so the sizes determine the order in which it does.
         """

@@ -45,8 +45,8 @@ def traced(
     """Turn a function of ρ and an instance into a family with exact feedback.
 
     The decorated function takes an instance and returns a problem. `problem.loss(rho)` calls the function
-    with a plain float. `problem.reveal(rho)` calls it once with a traced number: every comparison records on
-    which side of ρ it would have come out the same, so that one run gives the exact interval.
+    with a plain float. `problem.reveal(rho)` calls it once with a traced number: each comparison shrinks the
+    interval to the ρ with the same result, so that one run gives the exact interval.
 
     Decisions must compare values that are lines in ρ, or products of powers such as c**ρ and exp(cρ). Other
     operations raise a `TracingError` that names the line. The function returns the loss: a number that is
@@ -73,9 +73,9 @@ def traced(
     is a numpy random generator is copied for each run, so that all runs draw the same numbers. Iterators are
     kept as lists.
 
-    A crossing of two values is correctly rounded to 43 significant bits. Intervals are half-open: at a tie
-    the winner just right of it counts, where a plain run may break the tie the other way. Both ends of the
-    space are often such ties, so `loss` traces there.
+    A crossing of two values is correctly rounded to 43 significant bits. Intervals are half-open: a tie is
+    decided as just right of it, but a plain run may decide otherwise. Ties are frequent at both ends of the
+    space, so `loss` traces there.
 
     Examples
     --------

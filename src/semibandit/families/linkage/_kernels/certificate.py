@@ -1,9 +1,9 @@
 """Certificates: an interval on which a tree stays the same, in O(n²), and the order of its merges.
 
 Let the merges be sorted in their order at ρ. A merge of A and B is right where the two are nearest neighbours
-of each other: where their line comes before that of A, or B, with any other existing cluster C. So each pair
-of clusters that exist together must come after the earlier of the merges that end one of them. A pair is
-checked when the later of its clusters arises, in one pass over the row of the new cluster.
+of each other: their line comes before the lines of A and of B with every other existing cluster. So the line
+of two clusters that exist together must come after the first merge that ends one of them. A pair is checked
+when the later of its clusters arises, in one pass over the row of the new cluster.
 """
 
 from typing import NamedTuple
@@ -150,14 +150,13 @@ class _Check(NamedTuple):
     ending: IntArray  # the rank of the merge that ends the cluster in a slot; -1 to leave the slot out
     span: FloatArray  # lo, hi
     ends: FloatArray  # a and b of the merges by rank
-    values: (
-        FloatArray  # of the merges by rank, at lo and just below hi, raised by the rounding error; then -1
-    )
-    limits: FloatArray  # the same by slot, -1 where it is left out
+    # Values of the merges by rank, at lo and just below hi, raised by the rounding error; then -1.
+    values: FloatArray
+    limits: FloatArray  # the same by slot, -1 where the slot is left out
     doubts: FloatArray  # the pairs that set lo and hi, as (slot, size, slot, size, line)
-    averages: FloatArray  # working memory: the averages of a row,
-    line: FloatArray  # a line,
-    e: FloatArray  # and an expansion
+    averages: FloatArray  # working memory for the averages of a row
+    line: FloatArray  # working memory for a line
+    e: FloatArray  # working memory for an expansion
 
 
 @inner
@@ -268,13 +267,13 @@ def _check_closely(
 def _check_all(check: _Check, rows: Rows, of_merge: IntArray, rho: float) -> bool:
     """Shrink the span to where all pairs are right; return False if they are wrong at rho.
 
-    A single function: a call with all these arrays takes as long as a short row.
+    Kept in one function, as a call with all these arrays takes as long as a short row.
     """
     into, order, ending, limits, values = check.into, check.order, check.ending, check.limits, check.values
     span, averages = check.span, check.averages
     D, kind, pool, inverse = rows.D, rows.kind, rows.pool, rows.inverse
     n = ending.size
-    for born in range(1 - n, n - 2):  # the points but for the last, then the merges but for the last
+    for born in range(1 - n, n - 2):  # all points but the last, then all merges but the last
         if born < 0:
             slot = born + n - 1
             r, own, start = NONE, ending[slot], slot + 1
