@@ -173,9 +173,7 @@ def _read(
         for each in item if by_row else (item,):
             parts = [_reading(i, part, lipschitz) for part in _along_rows(i, each, space)]
             stated = getattr(each, "high", None) if hasattr(each, "losses") else None
-            high = (
-                max(high, *(part.largest for part in parts)) if stated is None else max(high, float(stated))
-            )
+            high = max(high, *([part.largest for part in parts] if stated is None else [float(stated)]))
             read[i] += parts
         if len(read[i]) != len(read[0]):
             raise ValueError(

@@ -125,9 +125,8 @@ def sequence_interval(
         for i in range(slot + 1 if born < 0 else 0, n):
             if ending[i] < 0 or i == slot:
                 continue
-            last = min(own, ending[i]) - (
-                1 if ending[i] == own else 0
-            )  # leave out the merge of the pair itself
+            # Leave out the merge of the pair itself.
+            last = min(own, ending[i]) - (1 if ending[i] == own else 0)
             if last < now:
                 continue
             read_line(rows.kind, rows.pool, rows.sizes, r, slot, i, line)
