@@ -81,7 +81,7 @@ def test_problem_contract_holds(values):
     for options in ({}, {"loss": "utility"}, {"space": sb.Interval(0.1, 0.7)}):
         for problem, _ in problems(values, supplies=(2,), **options):
             assert isinstance(problem, sb.Problem)
-            sb.testing.check_problem(problem)
+            sb.testing.check_problem(problem, n_points=20)
             assert problem.maximize == (options.get("loss") == "utility")
 
 
