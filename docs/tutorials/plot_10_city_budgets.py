@@ -177,7 +177,7 @@ for name, rho in (("cities", 0.0), ("learned", learned)):
 # --------
 #
 # - Real files: download some from `pabulib.org <https://pabulib.org>`_ and run ``PABULIB=folder python
-#   plot_05_city_budgets.py``.
+#   plot_10_city_budgets.py``.
 # - On the command line, the same game with three kinds of feedback, and the best ρ with confidence bounds:
 #   ``semibandit play knapsack --files folder --order date --skip-bad --png game.png`` and
 #   ``semibandit fit knapsack --files folder --default 0 --png fit.png``.
