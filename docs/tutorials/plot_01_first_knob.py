@@ -80,7 +80,7 @@ print(f"the best fixed ρ = {best.rho:.3f}     {best.mean_loss * ROUNDS:7.1f}")
 
 # %%
 # The difference between the last two is the *regret*. Without learning it grows linearly; here the curve
-# flattens while the density concentrates around the best ρ (grey line in the right plot). ``sb.play`` runs
+# flattens while the density concentrates around the best ρ (dashed in the right plot). ``sb.play`` runs
 # the loop above, and returns a history to plot.
 
 history = sb.play(sb.Exp3Set(sb.Interval(0, 10), seed=0), problems)

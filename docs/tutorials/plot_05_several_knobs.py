@@ -123,7 +123,8 @@ for features, ax in zip(("raw", "scaled"), axes, strict=True):
     )
     for chosen, mark, name in ((DEFAULT, "s", "default"), (best.values, "o", "recommended")):
         if chosen["features"] == features:
-            ax.plot(chosen["step"], chosen["batch"], mark, color="tab:orange", ms=9, mec="black", label=name)
+            at = chosen["step"], chosen["batch"]
+            ax.plot(*at, mark, color="tab:orange", ms=9, mec="black", label=name, clip_on=False)
     ax.set(xscale="log", yscale="log", xlabel="step", title=f"{features}: {here.sum()} rounds")
     ax.legend(loc="upper left")
 axes[0].set_ylabel("batch")
