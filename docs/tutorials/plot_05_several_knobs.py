@@ -1,9 +1,8 @@
 """Several knobs
 =============
 
-Programs have several knobs: a step size on a logarithmic scale, a batch size that is an integer, a switch.
-``sb.Knobs`` gives them names, and one learner tunes them all. This page tunes the training of small models;
-each round is another data set.
+This page tunes three knobs of a training run with one learner: a step size on a logarithmic scale, an integer
+batch size, and a switch. Each round is another data set.
 """
 
 import matplotlib.pyplot as plt

@@ -90,5 +90,5 @@ def test_feedback_outside_the_space_is_refused(edges, margin):
 
 
 def test_repr_shows_the_margin_only_if_there_is_one():
-    assert repr(sb.Interval(0, 1)) == "Interval(0.0, 1.0)"
-    assert repr(sb.Interval(0, 1, margin=0.1)) == "Interval(0.0, 1.0, margin=0.1)"
+    assert repr(Interval(0, 1)) == "Interval(0.0, 1.0)"
+    assert repr(Interval(0, 1, margin=0.1)) == "Interval(0.0, 1.0, margin=0.1)"
