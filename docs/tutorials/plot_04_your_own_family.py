@@ -162,8 +162,8 @@ print(f"best fixed ρ = {best.rho:.3f}, mean cost {best.mean_loss:.4f}")
 print(f"mean width of the intervals seen: {histories['semi-bandit'].widths.mean():.3f}")
 
 # %%
-# Above: the loss of one morning, with the interval that one run reveals, and the mean over all mornings, which
-# is smooth. Below: regret, and the density of the learner.
+# Above: the loss of one morning, with the interval that one run reveals, and the smooth mean over all
+# mornings. Below: regret, and the density of the learner.
 
 fig, axes = plt.subplots(2, 2, figsize=(11, 7.5), layout="constrained")
 sb.plots.loss_function(mornings[-1], 1.0, axes[0, 0])
@@ -185,7 +185,7 @@ sb.plots.density(histories["semi-bandit"], axes[1, 1])
 # -----------------------------
 #
 # The regret bound requires that the edges of different instances do not concentrate in one place: the
-# stream must be *dispersed*. ``beta`` is near 1 if they spread like uniform noise, near 0 if they do not:
+# stream must be *dispersed*, which is an exponent ``beta`` of at least 0.4 (independent edges: towards 1).
 
 result = sb.dispersion.measure(mornings)
 print(textwrap.fill(result.verdict(), 88))
