@@ -29,8 +29,8 @@ problem = problems[0]
 print("loss at ρ = 1:", round(problem.loss(1.0), 4))
 
 # %%
-# The same run gives more information. The loss stays the same as long as the same items are packed, and the
-# run determines the interval of ρ on which they are. ``reveal`` returns the loss on this *whole interval*.
+# The same run gives more information: the interval of ρ on which the same items are packed. The loss is the
+# same there, and ``reveal`` returns it for this *whole interval*.
 
 seen = problem.reveal(1.0)
 print(seen)
@@ -58,7 +58,8 @@ for problem in problems:
     paid.append(seen(trial.rho))  # the loss of this round
 
 recommended = learner.recommend()
-print(f"to deploy: ρ = {recommended.rho:.3f}, best of the interval", np.round(recommended.interval, 3))
+lo, hi = recommended.interval
+print(f"to deploy: ρ = {recommended.rho:.3f}, as good as all of [{lo:.3f}, {hi:.3f})")
 print("mean loss there:", recommended.evidence)
 
 # %%
@@ -78,9 +79,9 @@ print(f"the learner, while learning  {sum(paid):7.1f}")
 print(f"the best fixed ρ = {best.rho:.3f}     {best.mean_loss * ROUNDS:7.1f}")
 
 # %%
-# The difference between the last two is the *regret*. Without learning the regret grows linearly; here the
-# curve flattens while the density concentrates around the best ρ. ``sb.play`` runs the loop above, and
-# returns a history to plot.
+# The difference between the last two is the *regret*. Without learning it grows linearly; here the curve
+# flattens while the density concentrates around the best ρ (dashed in the right plot). ``sb.play`` runs
+# the loop above, and returns a history to plot.
 
 history = sb.play(sb.Exp3Set(sb.Interval(0, 10), seed=0), problems)
 
@@ -103,12 +104,18 @@ print(paid == history.loss.tolist())
 # -------------------------
 #
 # In practice you do not have the loss functions of all instances, so you cannot compute the regret. The
-# learner bounds it from its own feedback and the *dispersion* of the stream, a measure of how the steps of
-# different instances spread over the knob:
+# *certificate* bounds its expectation from the feedback that was told and the *dispersion* of the stream:
+# how far the steps of different instances lie apart. The default learner has the smaller regret, and often a
+# certificate that says nothing: here, that the regret is at most the sum of the losses paid.
+# ``baseline=None`` has a larger regret, and a useful certificate.
 
-certificate = learner.certificate(sb.dispersion.measure(problems))
-print(f"regret, known here           {history.regret()[-1]:5.1f}")
-print(f"certified by the learner     {certificate.value:5.1f}")
+dispersion = sb.dispersion.measure(problems)
+for baseline in ("local", None):
+    learner = sb.Exp3Set(sb.Interval(0, 10), baseline=baseline, high=1, seed=0)
+    regret = sb.play(learner, problems).regret()[-1]
+    print(
+        f"baseline={baseline!r}: regret {regret:.1f}, certified {learner.certificate(dispersion).value:.1f}"
+    )
 
 # %%
 # Try next

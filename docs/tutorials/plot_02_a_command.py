@@ -89,28 +89,28 @@ run("semibandit", "tune", *KNOB, "--state", "knob.db", FORECAST, "sales")
 
 # %%
 # With a fixed set of files this is a *race*. Ten values run on the same files, so that the difficulty of a
-# file cancels; the worse half drops out; two new values enter beside the leader; and so on. The output has
-# three parts:
+# file cancels; the worse half drops out; two new values enter beside the leader; and so on. The output:
 #
-# - *The value to deploy*, the range of values that it stands for, and its mean loss.
-# - *The comparison with the default* on the files that were run with both values: the mean difference with
-#   its standard error, and a 95 % confidence interval. The interval is valid at any time, whichever value is
-#   recommended in the end. While it contains 0, the advice is to keep the default.
-# - *The standings*: for each value its mean loss, its difference to the recommended one on common
-#   files with its standard error, and its number of runs.
+# - *answer*: the value to deploy, or the default.
+# - *mean loss* and *difference*: the recommended value and the default on the files that were run with both.
+# - *95 % interval*, twice. The first is a paired t-test on files that no decision of the race has used. It
+#   decides at the end of a race: while it contains 0, the answer is to keep the default. The second is valid
+#   at any time, so a race may be stopped because of it; it is wider.
+# - *The table*: for each value its mean loss, its difference to the best one on common files with the
+#   standard error, and its number of runs.
 #
-# Enough runs for a decision
-# --------------------------
+# A longer race
+# -------------
 #
-# Two hundred runs show where good values are, but not *surely* that they are better than the default. The
-# program is quick, so the next race has a thousand runs, two at a time, and a picture.
+# More runs find a better value, and make both intervals narrower. The program is quick, so the next race has
+# a thousand runs, two at a time, and a picture.
 
 LONG = ("--runs", "1000", "--jobs", "2", "--state", "long.db", "--png", "long.png")
 run("semibandit", "tune", *KNOB, *LONG, FORECAST, "sales")
 
 # %%
-# A run with a loss above 1 counts as 1; ``--high`` sets another largest loss. In the picture each dot is a
-# run, and the band is two standard errors of the mean wide, to either side. Below is the density of the runs.
+# In the picture each dot is a value with its mean loss; its bar is two standard errors of the difference to
+# the best value, to either side. ``--high`` sets the largest loss, if it is known.
 
 fig, ax = plt.subplots(figsize=(9, 6.5), layout="constrained")
 ax.imshow(plt.imread(folder / "long.png"))

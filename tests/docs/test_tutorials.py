@@ -12,7 +12,7 @@ import semibandit
 from pages import ROOT
 
 SCRIPTS = sorted((ROOT / "docs" / "tutorials").glob("*.py"))
-QUICK = ("plot_01_first_knob", "plot_05_city_budgets")
+QUICK = ("plot_01_first_knob", "plot_10_city_budgets")
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)

@@ -87,3 +87,8 @@ def test_feedback_at_an_end_covers_the_margin():
 def test_feedback_outside_the_space_is_refused(edges, margin):
     with pytest.raises(ValueError, match=r"the function told must lie inside \[0, 1\], got one on"):
         Interval(0, 1, margin=margin).line.lay(PiecewiseConstant(edges, [1]))
+
+
+def test_repr_shows_the_margin_only_if_there_is_one():
+    assert repr(Interval(0, 1)) == "Interval(0.0, 1.0)"
+    assert repr(Interval(0, 1, margin=0.1)) == "Interval(0.0, 1.0, margin=0.1)"

@@ -53,6 +53,10 @@ class Interval:
         if not math.isfinite((self.hi + self.margin) - (self.lo - self.margin)):
             raise ValueError(f"the length of the space must be finite, got {self!r}")
 
+    def __repr__(self) -> str:
+        margin = f", margin={self.margin}" if self.margin else ""
+        return f"Interval({self.lo}, {self.hi}{margin})"
+
     def __contains__(self, rho: object) -> bool:
         return isinstance(rho, int | float | np.floating | np.integer) and bool(self.lo <= rho <= self.hi)
 

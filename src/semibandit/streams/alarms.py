@@ -46,7 +46,7 @@ def threshold(
     Examples
     --------
     >>> threshold(rounds=2, seed=0)[1]
-    Threshold(1 items, Interval(lo=0.0, hi=1.0, margin=0.0))
+    Threshold(1 items, Interval(0.0, 1.0))
     """
     _validate.choice("kind", kind, ("normal", "breast-cancer"))
     false_alarm = _validate.number("false_alarm", false_alarm, low=0.0, high=1e100, open=True)

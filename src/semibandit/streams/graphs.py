@@ -48,7 +48,7 @@ def independent_set(
     Examples
     --------
     >>> independent_set(rounds=2, vertices=30, seed=0)[1]
-    IndependentSet(30 vertices, ... edges, static, Interval(lo=0.0, hi=2.0, margin=0.0))
+    IndependentSet(30 vertices, ... edges, static, Interval(0.0, 2.0))
     """
     _validate.integer("vertices", vertices, low=1)
     _validate.number("density", density, low=0.0, high=0.25)
@@ -99,7 +99,7 @@ def max_cut(
     Examples
     --------
     >>> max_cut(rounds=2, seed=0)[1]
-    MaxCut(30 vertices, 's-linear', Interval(lo=0.0, hi=4.0, margin=0.0))
+    MaxCut(30 vertices, 's-linear', Interval(0.0, 4.0))
     """
     _validate.choice("kind", kind, ("random", "groups"))
     _validate.integer("vertices", vertices, low=1)

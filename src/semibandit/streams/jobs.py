@@ -60,7 +60,7 @@ def dispatch(
     Examples
     --------
     >>> dispatch(rounds=2, seed=0)[1]
-    Dispatch(40 jobs, 'atc', machines=1, Interval(lo=0.0, hi=10.0, margin=0.0))
+    Dispatch(40 jobs, 'atc', machines=1, Interval(0.0, 10.0))
     """
     _validate.choice("kind", kind, ("or-library", "job-shop"))
     jobs = _validate.integer("jobs", jobs, low=1)

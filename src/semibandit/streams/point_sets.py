@@ -42,7 +42,7 @@ def seeding(
     Examples
     --------
     >>> seeding(rounds=2, seed=0)[1]
-    Seeding(100 points in 2 dimensions, 5 clusters, Interval(lo=0.0, hi=20.0, margin=0.0))
+    Seeding(100 points in 2 dimensions, 5 clusters, Interval(0.0, 20.0))
     """
     _validate.integer("points", points, low=1)
     _validate.integer("clusters", clusters, low=1)

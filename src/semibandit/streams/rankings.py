@@ -60,7 +60,7 @@ def rank_mix(
     Examples
     --------
     >>> rank_mix(rounds=2, seed=0)[1]
-    RankMix(80 documents, k=10, ndcg, Interval(lo=0.0, hi=1.0, margin=0.0))
+    RankMix(80 documents, k=10, ndcg, Interval(0.0, 1.0))
     """
     _validate.choice("kind", kind, ("topics", *_SOURCES))
     documents = _validate.integer("documents", documents, low=2)

@@ -34,7 +34,7 @@ def posted_price(
     Examples
     --------
     >>> posted_price(rounds=2, seed=0)[1]
-    PostedPrice(5 buyers, supply 5, Interval(lo=0.0, hi=1.0, margin=0.0))
+    PostedPrice(5 buyers, supply 5, Interval(0.0, 1.0))
     """
     _validate.integer("buyers", buyers, low=1)
 
@@ -53,7 +53,7 @@ def second_price(
     Examples
     --------
     >>> second_price(rounds=2, seed=0)[1]
-    SecondPrice(3 buyers, supply 1, Interval(lo=0.0, hi=1.0, margin=0.0))
+    SecondPrice(3 buyers, supply 1, Interval(0.0, 1.0))
     """
     _validate.integer("bidders", bidders, low=1)
 

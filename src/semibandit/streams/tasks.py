@@ -41,7 +41,7 @@ def path_tasks(
     Examples
     --------
     >>> path_tasks(rounds=2, size=40, seed=0)[1].space
-    Interval(lo=0.0, hi=0.05, margin=0.0)
+    Interval(0.0, 0.05)
     """
     _validate.choice("kind", kind, ("pruning", "boosting"))
     _validate.choice("data", data, ("generated", "breast-cancer", "wine", "digits"))

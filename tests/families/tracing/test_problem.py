@@ -215,6 +215,7 @@ def test_traced_problem_is_played():
     ("options", "message"),
     [
         ({"space": (0, 1)}, "space must be an Interval or Knobs"),
+        ({"space": len}, r"write @sb.traced\(sb.Interval\(lo, hi\)\) above the function"),
         ({"space": sb.Knobs(n=sb.Integer(1, 5))}, "Real without a step"),
         ({"space": UNIT, "partition": "runs"}, "partition must be one of"),
         ({"space": UNIT, "high": 0}, "high must be"),
@@ -234,7 +235,7 @@ def test_bad_parameters_and_losses_are_named():
         greedy(*ITEMS).reveal(11)
     nothing = sb.traced(UNIT)(lambda rho: None)()
     for method in (nothing.loss, nothing.reveal):
-        with pytest.raises(TypeError, match="the returned loss must be a number, got None"):
+        with pytest.raises(TypeError, match=r"the loss returned by .* must be a number, got None"):
             method(0.5)
 
 
@@ -258,3 +259,14 @@ def test_errors_name_the_line():
     line = r"test_problem.py, line \d+ \(return float\(rho \* rho > 0.5\)\): a product"
     with pytest.raises(TracingError, match=line):
         run().reveal(0.5)
+
+
+def test_error_in_the_returned_value_names_the_function():
+    @sb.traced(UNIT)
+    def power(rho):
+        return np.exp(rho)
+
+    with pytest.raises(
+        TracingError, match=r"test_problem.py, line \d+ \(power\): a traced function must return"
+    ):
+        power().reveal(0.5)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import linecache
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +21,12 @@ _RAISED: ContextVar[list[TracingError] | None] = ContextVar("raised", default=No
 class TracingError(TypeError):
     """Raised where a traced function computes something that is neither affine in ρ nor a power.
 
-    The message names the line of the function and what to write instead.
+    The message names the line of the function and what to write instead, or the first line of `function` if
+    the error is in the value that it returned.
     """
 
-    def __init__(self, message: str) -> None:
-        super().__init__(_place() + message)
+    def __init__(self, message: str, function: Callable[..., Any] | None = None) -> None:
+        super().__init__((_place() if function is None else _place_of(function)) + message)
         raised = _RAISED.get()
         if raised is not None:
             raised.append(self)
@@ -54,7 +56,18 @@ def _place() -> str:
         frame = frame.f_back  # type: ignore[assignment]
     if frame is None:
         return ""
-    name, line = frame.f_code.co_filename, frame.f_lineno
+    return _described(frame.f_code.co_filename, frame.f_lineno)
+
+
+def _place_of(function: Callable[..., Any]) -> str:
+    """Return file, line and name of a function."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return ""
+    return f"{Path(code.co_filename).name}, line {code.co_firstlineno} ({code.co_name}): "
+
+
+def _described(name: str, line: int) -> str:
     code = linecache.getline(name, line).strip()
     shown = f" ({code})" if code else ""
     return f"{Path(name).name}, line {line}{shown}: "

@@ -93,7 +93,8 @@ def traced(
     True
     """
     if not isinstance(space, Interval | Knobs):
-        raise TypeError(f"space must be an Interval or Knobs, got {space!r}")
+        hint = "; write @sb.traced(sb.Interval(lo, hi)) above the function" if callable(space) else ""
+        raise TypeError(f"space must be an Interval or Knobs, got {space!r}{hint}")
     if math.isfinite(space.line.size):
         raise ValueError(f"the knob along the rows must be a Real without a step, got {space!r}")
     options = TraceOptions(
@@ -209,7 +210,7 @@ class TracedProblem:
             constant, slope = self._run(value, alpha).loss
             return constant + slope * value
         output = self._call(value, alpha)
-        return _validate.number("the returned loss", output[0] if isinstance(output, tuple) else output)
+        return self._number(output[0] if isinstance(output, tuple) else output)
 
     def reveal(self, *args: Any, **values: Any) -> Piecewise:
         """Return the loss on the exact interval around rho (semi-bandit feedback), from one run.
@@ -264,16 +265,21 @@ class TracedProblem:
         loss, *output = returned if isinstance(returned, tuple) else (returned,)
         loss = plain(loss)
         if not isinstance(loss, Traced):
-            line = _validate.number("the returned loss", loss), 0.0
+            line = self._number(loss), 0.0
         elif loss.shape or not loss.affine:
             raise TracingError(
                 f"a traced function must return a number or a line in rho, got {loss!r}: use sb.BlackBox for "
-                f"a loss that is another function of rho"
+                f"a loss that is another function of rho",
+                self.family.function,
             )
         else:
             constant, slope = loss.terms()
             line = float(constant), float(slope)
         return _Run(lo, hi, line, _detached(output) if self.partition == "output" else ())
+
+    def _number(self, loss: Any) -> float:
+        name = getattr(self.family.function, "__name__", "the function")
+        return _validate.number(f"the loss returned by {name}", loss)
 
     def __repr__(self) -> str:
         return f"<problem of {self.family!r}>"

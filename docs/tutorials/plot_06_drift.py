@@ -1,8 +1,8 @@
 """Drift: when the best value moves
 ================================
 
-The best value often moves: the instances of December differ from those of June. A learner that never forgets
-then keeps playing the old value. This page shows the effect, and the remedy.
+This page follows a best value that moves: the instances of December differ from those of June. A learner that
+never forgets keeps playing the old value; ``drift="auto"`` is the remedy.
 """
 
 import matplotlib.pyplot as plt
@@ -69,10 +69,9 @@ axes[-1].set_xlabel("round (dashed: the best ρ of the season)")
 # Which yardstick?
 # ----------------
 #
-# The best *fixed* value in hindsight is a poor yardstick here: it has to be a compromise between four
-# seasons, and a learner that follows them can be better than it, with a regret below zero. The right one
-# is the best *sequence* of four values, each for a block of rounds. It is computed exactly as well, the
-# places where blocks begin included.
+# The best *fixed* value is a compromise between four seasons, and a learner that follows them can be better
+# than it, with a regret below zero. The right yardstick is the best *sequence* of four values, each for a
+# block of rounds. It is computed exactly, with the places where blocks begin.
 
 blocks = histories["no drift"].best_blocks(4)
 print("rounds        best ρ")
@@ -80,8 +79,7 @@ for start, stop, best in blocks.sequences[-1]:
     print(f"{start:4} to {stop:4}  {best.rho:.3f}")
 
 # %%
-# These are the losses that each learner has paid, beside those of the yardsticks, and by how much it is
-# above the sequence:
+# The losses of the yardsticks, those that each learner has paid, and the difference to the sequence:
 
 fixed = histories["no drift"].best()
 print(f"{'best fixed ρ':<16} {fixed.mean_loss * ROUNDS:7.1f}")

@@ -1,10 +1,9 @@
 """Real city budgets
 =================
 
-In many cities people vote on how a part of the budget is spent. Projects have costs, voters approve of
-some of them, and the city chooses projects within the budget. Most cities use this rule or a variant of it:
-*by decreasing number of votes, fund each project that the remaining budget can pay for.* That is a greedy
-knapsack, and the rule has a hidden knob. This page tunes it.
+This page tunes the rule by which cities spend a budget that people vote on. Projects have costs, and voters
+approve of some of them. Most cities use this rule or a variant of it: *by decreasing number of votes, fund
+each project that the remaining budget can pay for.* That is a greedy knapsack, and has a hidden knob.
 
 `Pabulib <https://pabulib.org>`_ collects the files of such votes. To use real files, set the environment
 variable ``PABULIB`` to their folder and run this page as a script. Otherwise it generates a small folder of
@@ -177,7 +176,7 @@ for name, rho in (("cities", 0.0), ("learned", learned)):
 # --------
 #
 # - Real files: download some from `pabulib.org <https://pabulib.org>`_ and run ``PABULIB=folder python
-#   plot_05_city_budgets.py``.
+#   plot_10_city_budgets.py``.
 # - On the command line, the same game with three kinds of feedback, and the best ρ with confidence bounds:
 #   ``semibandit play knapsack --files folder --order date --skip-bad --png game.png`` and
 #   ``semibandit fit knapsack --files folder --default 0 --png fit.png``.

@@ -1,9 +1,10 @@
 """Your own family, from scratch
 =============================
 
-If you know *for which other parameters your algorithm would have done the same*, a run teaches the learner
-an interval instead of a point. This page adds an algorithm step by step: a rule by which a machine orders
-its jobs. Then it checks the family, plays it, and measures its dispersion.
+This page writes the class of an algorithm step by step, for which you know *at which other parameters it
+would have done the same*. A run then teaches the learner an interval instead of a point. (For numpy code,
+``sb.traced`` finds the interval; see :doc:`/gallery/plot_03_traced`.) The algorithm orders the jobs of a
+machine. The page checks the class, plays it, and measures its dispersion.
 """
 
 import bisect
@@ -117,9 +118,8 @@ problem = Schedule(jobs)
 print(problem.reveal(1.0))
 
 # %%
-# The learner's estimates are unbiased only if the losses that ``reveal`` returns are true and its intervals
-# form a partition (every ρ of an interval reveals this interval). An error in either does not show in a
-# plot. So there is a check:
+# The learner is biased unless the losses that ``reveal`` returns are true and its intervals form a partition
+# (every ρ of an interval reveals this interval). A plot does not show an error in either; this check does:
 
 for seed in range(5):
     sb.testing.check_problem(Schedule(make(seed)))
@@ -162,8 +162,8 @@ print(f"best fixed ρ = {best.rho:.3f}, mean cost {best.mean_loss:.4f}")
 print(f"mean width of the intervals seen: {histories['semi-bandit'].widths.mean():.3f}")
 
 # %%
-# The first plot shows the loss of one morning, with the interval that one run reveals shaded. The mean over
-# all mornings is smooth.
+# Above: the loss of one morning, with the interval that one run reveals, and the smooth mean over all
+# mornings. Below: regret, and the density of the learner.
 
 fig, axes = plt.subplots(2, 2, figsize=(11, 7.5), layout="constrained")
 sb.plots.loss_function(mornings[-1], 1.0, axes[0, 0])
@@ -185,7 +185,7 @@ sb.plots.density(histories["semi-bandit"], axes[1, 1])
 # -----------------------------
 #
 # The regret bound requires that the edges of different instances do not concentrate in one place: the
-# stream must be *dispersed*. It is, if instances have some randomness. Measure it on your own family:
+# stream must be *dispersed*, which is an exponent ``beta`` of at least 0.4 (independent edges: towards 1).
 
 result = sb.dispersion.measure(mornings)
 print(textwrap.fill(result.verdict(), 88))

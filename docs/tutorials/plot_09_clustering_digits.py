@@ -1,9 +1,9 @@
 """Clustering digits with a learned linkage
 ========================================
 
-Hierarchical clustering needs a *linkage*. Single linkage merges the two clusters whose nearest points are
-closest, complete linkage compares the farthest points. This page mixes the two with weight ρ for complete
-linkage, and learns ρ on small labelled batches of handwritten digits. Needs
+This page learns the linkage of a hierarchical clustering on small labelled batches of handwritten digits.
+Single linkage merges the two clusters whose nearest points are closest, complete linkage compares the
+farthest points; ρ is the weight of complete linkage. Needs
 ``pip install 'semibandit[sklearn,plot]'``.
 """
 

@@ -1,9 +1,8 @@
 """Several knobs
 =============
 
-Programs have several knobs: a step size on a logarithmic scale, a batch size that is an integer, a switch.
-``sb.Knobs`` gives them names, and one learner tunes them all. This page tunes the training of small models;
-each round is another data set.
+This page tunes three knobs of a training run with one learner: a step size on a logarithmic scale, an integer
+batch size, and a switch. Each round is another data set.
 """
 
 import matplotlib.pyplot as plt
@@ -123,7 +122,8 @@ for features, ax in zip(("raw", "scaled"), axes, strict=True):
     )
     for chosen, mark, name in ((DEFAULT, "s", "default"), (best.values, "o", "recommended")):
         if chosen["features"] == features:
-            ax.plot(chosen["step"], chosen["batch"], mark, color="tab:orange", ms=9, mec="black", label=name)
+            at = chosen["step"], chosen["batch"]
+            ax.plot(*at, mark, color="tab:orange", ms=9, mec="black", label=name, clip_on=False)
     ax.set(xscale="log", yscale="log", xlabel="step", title=f"{features}: {here.sum()} rounds")
     ax.legend(loc="upper left")
 axes[0].set_ylabel("batch")

@@ -11,7 +11,6 @@ import json
 import subprocess
 import sys
 import tempfile
-import textwrap
 import time
 from collections import Counter
 from pathlib import Path
@@ -123,35 +122,30 @@ print(f"to deploy: ρ = {study.recommend().rho:.3f}")
 # Read the page
 # -------------
 #
-# The address of the service shows the list of studies in a browser, each with a live page. The data of a
-# page come from ``/api/studies/1/view``:
+# The address of the service shows the list of studies in a browser, each with a live page. The data of a page
+# come from ``/api/studies/1/summary``; in Python, from ``study.summary()``:
 
-with urlopen(f"{url}/api/studies/{study.id}/view") as answer:
-    view = json.load(answer)
-print(view["told"], "rounds told,", view["forgotten"], "forgotten,", view["pending"], "pending")
-print(textwrap.fill(view["certificate"], 88))
+with urlopen(f"{url}/api/studies/{study.id}/summary") as answer:
+    counts = json.load(answer)["counts"]
+print(counts["told"], "rounds told, mean loss", round(counts["loss"] / counts["n_losses"], 4))
 
 # %%
-# Its columns are summaries of the study over time. Above: the mean loss of recent rounds, of all rounds,
-# and of ρ = 1 on the same instances. Below: the density and the recommended value.
+# There is a summary for each past event. Above: the mean loss of all rounds, and of ρ = 1 on the same
+# instances. Below: the density and the recommended value.
 
-columns = view["columns"]
-told = [column["told"] for column in columns]
-masses = np.array([column["masses"] for column in columns])
-line = np.linspace(*view["line"], masses.shape[1] + 1)
+summaries = [study.summary(int(event)) for event in np.linspace(50, study.n_events, 40)]
+told = np.array([each.counts.told for each in summaries])
+masses = np.array([each.masses() for each in summaries])
+line = np.linspace(*summaries[0].line, masses.shape[1] + 1)
 
 fig, (above, below) = plt.subplots(2, 1, figsize=(9, 7), sharex=True, layout="constrained")
-for name, label, style in (
-    ("moving", "recent rounds", {"color": "tab:blue", "alpha": 0.4}),
-    ("mean", "all rounds", {"color": "tab:blue"}),
-    ("default", "ρ = 1", {"color": "0.4", "ls": "--"}),
-):
-    above.plot(told, [column[name] for column in columns], label=label, **style)
-above.set(ylabel="mean loss", title=f"The study {view['name']!r}")
+above.plot(told, [each.counts.loss / each.counts.n_losses for each in summaries], label="all rounds")
+defaults = [each.counts.defaults / each.counts.n_defaults for each in summaries]
+above.plot(told, defaults, color="0.4", ls="--", label="ρ = 1")
+above.set(ylabel="mean loss", title=f"The study {study.name!r}")
 above.legend(frameon=False)
-edges = np.append(told, told[-1] + 1)
-below.pcolormesh(edges, line, np.sqrt(masses * masses.shape[1]).T, cmap="Blues")
-below.plot(told, [column["rho"] for column in columns], color="tab:orange", label="recommended")
+below.pcolormesh(np.append(told, told[-1] + 1), line, np.sqrt(masses * masses.shape[1]).T, cmap="Blues")
+below.plot(told, [each.rho for each in summaries], color="tab:orange", label="recommended")
 below.set(xlabel="rounds", ylabel="ρ")
 below.legend(frameon=False)
 
