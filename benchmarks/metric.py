@@ -1,4 +1,4 @@
-"""Two parameters beside one, regret on rows of the square, and Theorem 14 beside a measurement.
+"""Two parameters beside one, and regret on rows of the square.
 
 Run: python benchmarks/metric.py [PART ...] [--rounds 2000] [--seeds 3]
 """
@@ -6,7 +6,7 @@ Run: python benchmarks/metric.py [PART ...] [--rounds 2000] [--seeds 3]
 from __future__ import annotations
 
 import numpy as np
-from measure import at_least, at_most, figure, note, number, ratio, run_parts, table
+from measure import at_least, at_most, note, number, ratio, run_parts, table
 from scipy.spatial.distance import pdist, squareform
 
 import semibandit as sb
@@ -92,56 +92,6 @@ def learner(intervals: int = 64, **_: int) -> None:
     at_most("a round told 64 intervals in 64 rows, over 64 rounds told one", value / intervals, 2.0)
 
 
-def dispersion(T: int = 3000, n: int = 4, **_: int) -> None:
-    """Count the functions that break on the worst axis-aligned segment, beside the bound of Theorem 14."""
-    space = sb.Strips(5, sb.Interval(0, 1))
-
-    def make(t: int) -> sb.MetricLinkage:
-        rng = np.random.default_rng([7, t])
-        d0, d1 = (squareform(rng.random(n * (n - 1) // 2)) for _ in range(2))
-        return sb.MetricLinkage(d0, d1, lambda D, Z: 0.0, space=space)
-
-    problems = [make(t) for t in range(T)]
-    whole = [problem.losses() for problem in problems]
-    rows = [[space.line.row(function, i).edges[1:-1] for function in whole] for i in range(len(space))]
-    columns = [[column_breaks(problem, rho) for problem in problems] for rho in (0.5,)]
-    along = [sb.dispersion.measure_rows(lines, sb.Interval(0, 1)) for lines in (rows, columns)]
-    counts = []
-    for eps in (1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3):
-        bound = sb.dispersion.bounds.metric_linkage_dispersion(T, eps, n=n, B=1.0, kappa=1.0)
-        bounded = "vacuous" if bound >= T else f"{bound:.0f}"
-        found = [lines.D(eps) for lines in along]
-        counts.append((f"{eps:g}", figure(max(found)), figure(sum(found)), bounded))
-    head = ("ε", "most losses that break on a segment of length ε", "along a row and a column", "Theorem 14")
-    table("theorem-14", head, counts)
-    each = [np.mean([len(breaks) for line in lines for breaks in line]) for lines in (rows, columns)]
-    note(f"changes of the tree along a row, mean of {T:,} instances of {n} points", each[0])
-    note("along a column", each[1])
-
-
-def column_breaks(
-    problem: sb.MetricLinkage, rho: float, grid: int = 32, tolerance: float = 1e-10
-) -> list[float]:
-    """Return where the tree changes along α, found on a grid and by bisection."""
-
-    def tree(alpha: float) -> frozenset[int]:
-        clusters = [1 << i for i in range(len(problem.distances(alpha)))]
-        for a, b in problem.tree(rho, alpha)[:, :2].astype(int):
-            clusters.append(clusters[a] | clusters[b])
-        return frozenset(clusters)
-
-    breaks = []
-    alphas = np.linspace(0, 1, grid + 1)
-    trees = [tree(alpha) for alpha in alphas]
-    for i in np.flatnonzero([a != b for a, b in zip(trees[1:], trees, strict=False)]):
-        lo, hi = alphas[i], alphas[i + 1]
-        while hi - lo > tolerance:
-            middle = 0.5 * (lo + hi)
-            lo, hi = (middle, hi) if tree(middle) == trees[i] else (lo, middle)
-        breaks.append(float(hi))
-    return breaks
-
-
 def regret(rounds: int, seeds: int) -> None:
     """Play the default learner on the rows of the square."""
     problems = list(sb.streams.digits_two_metrics(rounds, seed=0))
@@ -155,5 +105,5 @@ def regret(rounds: int, seeds: int) -> None:
 
 
 if __name__ == "__main__":
-    parts = {"reveal": reveal, "sets": sets, "learner": learner, "dispersion": dispersion, "regret": regret}
+    parts = {"reveal": reveal, "sets": sets, "learner": learner, "regret": regret}
     run_parts(parts, __doc__, rounds=2000, seeds=3)

@@ -67,7 +67,7 @@ EXAMPLES = {
     ("Strips.from_dict", "data"): PLANE.space.to_dict(),
     ("History.regret", "alpha"): None, ("IndependentSet", "edges"): [[0, 1]],
     ("Table", "eps"): [0.1, 0.2], ("Samples", "x"): [0.0, 1.0],
-    ("measure", "functions"): [[0.3], [0.5]], ("measure_rows", "rows"): [[[0.3], [0.5]]],
+    ("measure", "functions"): [[0.3], [0.5]],
     ("dendrogram", "problem"): sb.Linkage(D, COST),
     ("read_clusterings", "where"): "one.csv", ("plane.loss", "space"): PLANE.space,
     ("plane.loss", "function"): sb.PiecewiseConstant([0, 2], [0.5]), ("plane.instance", "problem"): PLANE,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import semibandit as sb
 from reference import dispersion as reference
-from semibandit.dispersion import Samples, bounds, measure, measure_rows
+from semibandit.dispersion import Samples, bounds, measure
 
 UNIT = sb.Interval(0, 1)
 fixed = settings(derandomize=True, deadline=None, max_examples=100)
@@ -55,10 +55,8 @@ def test_w_is_half_the_smallest_span_of_more_than_k_functions(functions, k):
 def test_prefixes_are_measurements_of_prefixes(functions, data):
     T = data.draw(st.integers(1, len(functions)))
     eps = [0.0, 0.125, 0.5]
-    whole = measure(functions, UNIT, eps=eps, prefixes=[T])
-    part = measure(functions[:T], UNIT, eps=eps)
-    row = list(whole.prefixes).index(T)
-    assert whole.table[row].tolist() == part.counts.tolist() == [whole.D(e, T) for e in eps]
+    whole, part = (measure(each, UNIT, eps=eps) for each in (functions, functions[:T]))
+    assert part.counts.tolist() == [whole.D(e, T) for e in eps]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -156,8 +154,7 @@ def test_the_worst_row_of_strips_counts_and_ends_of_rows_are_no_breaks(functions
         Laid(space, [step(row, i + 2 * j) for j, row in enumerate(f)]) for i, f in enumerate(functions)
     ]
     along = [reference.worst_count([f[j] for f in functions], eps) for j in range(3)]
-    lines = [[f[j] for f in functions] for j in range(3)]
-    results = measure(problems), measure([p.losses() for p in problems], space), measure_rows(lines, UNIT)
+    results = measure(problems), measure([p.losses() for p in problems], space)
     for result in results:
         worst = result.worst(eps)
         assert worst.functions == result.D(eps) == max(along) == along[worst.row]
@@ -190,12 +187,6 @@ def test_the_verdict_names_the_worst_row():
     stream = [Laid(space, [step([x], 0), step([0.25], 1)]) for x in rng.random(40)]
     assert measure(stream).worst(0.01).row == 1
     assert "around rho = 0.25 in row 1" in measure(stream).verdict()
-
-
-def test_rows_without_a_space_share_the_smallest_interval_that_contains_them():
-    result = measure_rows([[[0.1], [0.2]], [[0.1], [4.2]]], eps=[0.1, 1.0, 5.0])
-    assert (result.space.lo, result.space.hi) == (0.1, 4.2)
-    assert result.counts.tolist() == [2, 2, 2]
 
 
 # -- piecewise linear functions --------------------------------------------------------------------------
@@ -288,10 +279,10 @@ def test_functions_without_breaks_are_dispersed():
 
 
 def test_beta_is_that_of_its_definition():
-    result = measure(np.random.default_rng(2).random((500, 2)), UNIT, C=5.0)
+    result = measure(np.random.default_rng(2).random((500, 2)), UNIT)
     for T, row, beta in zip(result.prefixes, result.table, result.betas, strict=True):
-        holds = row <= 5.0 * result.eps * T
-        least = T**-beta / 5.0
+        holds = row <= result.C * result.eps * T
+        least = T**-beta / result.C
         assert holds[result.eps >= least * (1 - 1e-12)].all()
         below = np.flatnonzero(result.eps < least * (1 - 1e-12))
         assert not holds[below[-1]]
@@ -402,19 +393,8 @@ def test_linkages_stay_below_lemma_11(kind):
         (lambda: measure([[0.1]], (0, 1)), TypeError, "space must be an Interval or Strips"),
         (lambda: measure([[0.1]], lipschitz=-1), ValueError, "lipschitz must be finite and >= 0, got -1"),
         (lambda: measure([[0.1]], eps=[0.2, 0.1]), ValueError, "eps must be strictly increasing"),
-        (
-            lambda: measure([[0.1]], prefixes=[2]),
-            ValueError,
-            "must not exceed the number of functions, 1, got 2",
-        ),
         (lambda: measure([[0.1]]).D(-1), ValueError, "eps must be finite and >= 0"),
         (lambda: Samples([0, 0], [1, 1]), ValueError, "x must be strictly increasing"),
-        (lambda: measure_rows([]), ValueError, "rows must hold at least one row, got none"),
-        (
-            lambda: measure_rows([[[0.1]], [[0.1], [0.2]]]),
-            ValueError,
-            r"same number of functions, got \[1, 2\]",
-        ),
         (
             lambda: measure([sb.PiecewiseLinear([0, 1], [0], [1])], lipschitz=0.5),
             ValueError,

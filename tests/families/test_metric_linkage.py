@@ -1,7 +1,6 @@
-"""Linkage with two metrics: rows against one metric, sets against a union of pieces, curves against signs."""
+"""Linkage with two metrics: rows against one metric, sets against a union of pieces."""
 
 import math
-from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +12,6 @@ from reference import metric_linkage as reference
 from reference.linkage import clusters_of
 from semibandit.clustering import KMeansCost, TargetDistance
 from semibandit.families.linkage.connected import MixedDistances, TreeSearch
-from semibandit.families.linkage.curves import CriticalCurve
 from semibandit.families.linkage.metric import LINKAGES
 from semibandit.families.linkage.pieces import END, engine, tree_pieces
 
@@ -215,78 +213,6 @@ def test_scale_does_not_matter(factor):
     assert scaled.losses() == plain.losses()
 
 
-# -- critical curves -------------------------------------------------------------------------------------
-
-
-def test_curves_are_zero_at_their_roots_along_rows_and_columns():
-    rng = np.random.default_rng(9)
-    found = 0
-    for _ in range(40):
-        d0, d1 = metrics("random", 8, int(rng.integers(1000)))
-        points = rng.permutation(8)
-        cuts = np.sort(rng.choice(np.arange(1, 8), 3, replace=False))
-        a, b, c, d = np.split(points, cuts)
-        curve = sb.MetricLinkage(d0, d1, TargetDistance(labels(8))).curve(a, b, c, d)
-
-        def q(rho, alpha, d0=d0, d1=d1, parts=(a, b, c, d)):
-            D = (1 - alpha) * d0 + alpha * d1
-            one, two = D[np.ix_(*parts[:2])], D[np.ix_(*parts[2:])]
-            return (1 - rho) * (one.min() - two.min()) + rho * (one.max() - two.max())
-
-        rho, alpha = rng.random(2)
-        assert curve(rho, alpha) == pytest.approx(q(rho, alpha), abs=1e-12)
-        for root in curve.along_row(alpha):
-            assert q(root, alpha) == pytest.approx(0, abs=1e-12)
-            found += 1
-        assert bool(curve.along_row(alpha)) == (q(0, alpha) * q(1, alpha) <= 0)
-        roots = curve.along_column(rho)
-        grid = np.linspace(0, 1, 301)
-        signs = np.sign([q(rho, x) for x in grid])
-        changes = grid[:-1][signs[1:] != signs[:-1]]
-        assert len(roots) >= len(changes)
-        for x in changes:
-            assert any(x - 1e-9 <= root <= x + 1 / 300 + 1e-9 for root in roots)
-        for root in roots:
-            assert q(rho, root) == pytest.approx(0, abs=1e-12)
-    assert found > 10
-
-
-def test_pieces_of_a_curve_join_and_are_exact():
-    d0, d1 = metrics("random", 6, 2)
-    curve = CriticalCurve(d0, d1, ([0, 1], [2, 3]), ([4], [0, 1, 5]))
-    assert curve.pieces[0].lo == 0
-    assert curve.pieces[-1].hi == 1
-    assert len(curve.pieces) > 1
-    for left, right in pairwise(curve.pieces):
-        assert left.hi == right.lo
-        for rho in (Fraction(0), Fraction(1, 3), Fraction(1)):
-            assert left(rho, left.hi) == right(rho, left.hi)
-
-
-def test_every_edge_of_a_row_lies_on_a_curve():
-    checked = 0
-    for seed in range(6):
-        d0, d1 = metrics("random", 6, seed)
-        problem = sb.MetricLinkage(d0, d1, lambda D, Z: 0.0, space=rows_of(4))
-        for row, alpha in enumerate(problem.space.alphas):
-            plain = problem.space.row(problem.losses(), row)
-            for edge in plain.edges[1:-1]:
-                left, right = problem.tree(edge - 1e-9, alpha), problem.tree(edge + 1e-9, alpha)
-                assert tree_of(left) != tree_of(right)
-                curves = [problem.curve(*p, *q) for p in _merges(left) for q in _merges(right) if p != q]
-                roots = [root for curve in curves for root in curve.along_row(alpha)]
-                assert np.abs(np.subtract(roots, edge)).min() < 1e-12
-                checked += 1
-    assert checked > 20
-
-
-def _merges(Z):
-    parts = [frozenset([i]) for i in range(len(Z) + 1)]
-    for a, b, _, _ in Z:
-        yield parts[int(a)], parts[int(b)]
-        parts.append(parts[int(a)] | parts[int(b)])
-
-
 # -- bad input ----------------------------------------------------------------------------
 
 
@@ -314,8 +240,6 @@ def test_bad_arguments_are_refused():
         problem.loss(0.5, 1.3)
     with pytest.raises(ValueError, match="rho must be in"):
         problem.reveal(-0.1, 0.5)
-    with pytest.raises(ValueError, match="two disjoint clusters"):
-        problem.curve([0], [0, 1], [2], [3])
     with pytest.raises(ValueError, match="labels must have one entry"):
         sb.MetricLinkage(d0, d1, TargetDistance([0, 1]))
 

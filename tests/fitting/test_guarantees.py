@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import semibandit as sb
-from semibandit.fitting.guarantees import problems_needed, uniform_radius
+from semibandit.fitting.guarantees import uniform_radius
 
 
 def test_the_uniform_bound_with_its_constants():
@@ -21,12 +21,6 @@ def test_the_uniform_bound_with_its_constants():
     assert uniform_radius(n, breaks, level=0.9, gap=True, width=3) == pytest.approx(3 * (steps + 2 * chance))
     assert uniform_radius(n, 0, level=0.9, degree=1) == pytest.approx(lines + chance)
     assert uniform_radius(10**6, 10**7) < 0.008
-
-
-@pytest.mark.parametrize(("radius", "breaks"), [(0.5, 3), (0.05, 20), (0.001, 1000)])
-def test_so_many_problems_are_needed_and_no_more(radius, breaks):
-    n = problems_needed(radius, breaks)
-    assert uniform_radius(n, n * breaks) <= radius < uniform_radius(n - 1, (n - 1) * breaks)
 
 
 @pytest.mark.slow

@@ -3,4 +3,3 @@ from . import densities as densities
 from .measuring import Dispersion as Dispersion
 from .measuring import Samples as Samples
 from .measuring import measure as measure
-from .measuring import measure_rows as measure_rows

@@ -130,19 +130,17 @@ class _Reading(NamedTuple):
     largest: float  # largest loss, at least 1
 
 
-def collect(
-    functions: Any, space: Space | None, lipschitz: float | None, *, by_row: bool = False
-) -> BreaksOfStream:
+def collect(functions: Any, space: Space | None, lipschitz: float | None) -> BreaksOfStream:
     """Read the breaks inside the space, sorted, along each of its rows; an interval is one row.
 
     Without a space, it is the smallest interval that contains everything. An edge without a jump is no
-    break, but separates two feedback sets. With `by_row`, each item holds one function per row.
+    break, but separates two feedback sets.
     """
     if lipschitz is not None:
         lipschitz = _validate.number("lipschitz", lipschitz, low=0.0)
     if space is not None and not isinstance(space, Space):
         raise TypeError(f"space must be an Interval or Strips, got {space!r}")
-    rows, T, high = _read(functions, space, lipschitz or 0.0, by_row)
+    rows, T, high = _read(functions, space, lipschitz or 0.0)
     if T == 0:
         raise ValueError("functions must hold at least one function, got none")
     slope = max((reading.slope for row in rows for reading in row), default=0.0)
@@ -162,19 +160,16 @@ def collect(
 
 
 def _read(
-    functions: Any, space: Space | None, lipschitz: float, by_row: bool
+    functions: Any, space: Space | None, lipschitz: float
 ) -> tuple[list[Sequence[_Reading]], int, float]:
     """Return the readings of all functions by row, their number, and H."""
     _validate.iterable("functions", functions, "a sequence of functions")
     read: list[list[_Reading]] = []
     high = 0.0
     for i, item in enumerate(functions):
-        read.append([])
-        for each in item if by_row else (item,):
-            parts = [_reading(i, part, lipschitz) for part in _along_rows(i, each, space)]
-            stated = getattr(each, "high", None) if hasattr(each, "losses") else None
-            high = max(high, *([part.largest for part in parts] if stated is None else [float(stated)]))
-            read[i] += parts
+        read.append([_reading(i, part, lipschitz) for part in _along_rows(i, item, space)])
+        stated = getattr(item, "high", None) if hasattr(item, "losses") else None
+        high = max(high, *([part.largest for part in read[i]] if stated is None else [float(stated)]))
         if len(read[i]) != len(read[0]):
             raise ValueError(
                 f"every function must have the same number of rows, got {len(read[0])} in functions[0] "

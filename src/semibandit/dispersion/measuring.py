@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,13 +14,13 @@ import numpy.typing as npt
 from semibandit import _validate
 from semibandit._validate import FloatArray, IntArray
 from semibandit.dispersion.bounds.regret import Regret, Table, regret
-from semibandit.dispersion.breaks import Breaks, BreaksOfStream, Samples, collect
+from semibandit.dispersion.breaks import Breaks, Samples, collect
 from semibandit.spaces import Interval, Space
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Dispersion", "Samples", "Worst", "measure", "measure_rows"]
+__all__ = ["Dispersion", "Samples", "Worst", "measure"]
 
 GRID = 41  # lengths on the default grid
 SCALE = -0.75  # C is measured at this power of T, in the middle of the lengths of Definition 1
@@ -28,6 +28,7 @@ SLACK = 4.0  # C over the measured rate of discontinuities; covers the logarithm
 DISPERSED = 0.4  # the least β of a dispersed stream; smoothed streams are promised 1/2
 SHORTEST = 1e-15  # shortest length of a regret bound, as a share of the space
 FEWEST = 16  # functions needed for a verdict
+_MOST_PREFIXES = 8
 
 
 class Worst(NamedTuple):
@@ -52,9 +53,10 @@ class Dispersion:
     eps, counts
         Grid of lengths, and D(T, ε) on it.
     prefixes, table
-        Numbers of rounds, the last one T, and D(T', ε) for each: one row per prefix.
+        Numbers of rounds, ..., T/4, T/2, T, while there are 16 or more, and D(T', ε) for each in a row.
     C
-        Constant in D ≤ C·ε·T.
+        Constant in D ≤ C·ε·T: four times the highest number of discontinuities per function and unit of
+        length, at the scale T^−3/4 of the space.
     pieces
         Average number of pieces of a function, the M of the regret bound. Neighbouring pieces of equal value
         count separately, and so do the parts of a feedback set that lie in different rows.
@@ -240,8 +242,6 @@ def measure(
     lipschitz: float | None = None,
     *,
     eps: npt.ArrayLike | None = None,
-    prefixes: Iterable[int] | None = None,
-    C: float | None = None,
 ) -> Dispersion:
     """Measure how dispersed the discontinuities of a stream of loss functions are.
 
@@ -260,11 +260,6 @@ def measure(
         steps). `Samples` break where neighbours differ by more than L times their distance.
     eps
         Lengths ε. Default: 41 of them between N^−1.25 of the space (N discontinuities) and all of it.
-    prefixes
-        Numbers of rounds T' to measure. Default: T, T/2, T/4, ... while there are 16 or more.
-    C
-        Constant in D ≤ C·ε·T. Default: four times the highest number of discontinuities per function and
-        unit of length at the scale T^−3/4 of the space.
 
     Notes
     -----
@@ -286,59 +281,15 @@ def measure(
     >>> measure(np.random.default_rng(0).random((10_000, 2)), Interval(0, 1))
     <Dispersion of 10000 functions, 20000 discontinuities in [0, 1]: beta = 0.78>
     """
-    return _dispersion(collect(functions, space, lipschitz), eps, prefixes, C)
-
-
-def measure_rows(
-    rows: Sequence[Sequence[Any]],
-    space: Interval | None = None,
-    lipschitz: float | None = None,
-    *,
-    eps: npt.ArrayLike | None = None,
-) -> Dispersion:
-    """Measure functions of two parameters along several parallel lines (Theorem 7); the worst line counts.
-
-    Parameters
-    ----------
-    rows
-        rows[i] holds the functions restricted to the i-th line, one item per round, as `measure` takes them.
-    space, lipschitz, eps
-        As for `measure`.
-
-    Notes
-    -----
-    Two points ε apart are joined by one segment along each axis. So at most
-    `measure_rows(rows).D(eps) + measure_rows(columns).D(eps)` functions break between two points on the
-    lines given.
-
-    Examples
-    --------
-    >>> measure_rows([[[0.1], [0.2]], [[0.5], [0.5]]], Interval(0, 1)).worst(0.05)
-    Worst(lo=0.5, hi=0.55, functions=2, row=1)
-    """
-    lines = [
-        list(_validate.iterable("rows", line, "sequences of functions"))
-        for line in _validate.iterable("rows", rows, "a sequence of rows")
-    ]
-    if not lines:
-        raise ValueError("rows must hold at least one row, got none")
-    if len(rounds := {len(line) for line in lines}) > 1:
-        raise ValueError(f"rows must have the same number of functions, got {sorted(rounds)}")
-    return _dispersion(collect(zip(*lines, strict=True), space, lipschitz, by_row=True), eps, None, None)
-
-
-def _dispersion(
-    found: BreaksOfStream, eps: npt.ArrayLike | None, prefixes: Iterable[int] | None, C: float | None
-) -> Dispersion:
+    found = collect(functions, space, lipschitz)
     rows, width = found.rows, found.space.width
     T = rows[0].T
     lengths = _lengths(eps, width, max(T, *map(len, rows)))
-    rounds = _rounds(prefixes, T)
-    if C is None:
-        scale = width * T**SCALE
-        C = SLACK * max(1, *(row.most_breaks(scale) for row in rows)) / (T * scale)
-    else:
-        C = _validate.number("C", C, low=0.0, open=True)
+    rounds = [T]
+    while rounds[0] // 2 >= FEWEST and len(rounds) < _MOST_PREFIXES:
+        rounds.insert(0, rounds[0] // 2)
+    scale = width * T**SCALE
+    C = SLACK * max(1, *(row.most_breaks(scale) for row in rows)) / (T * scale)
     table = np.array([_counts([row.prefix(T_) for row in rows], lengths) for T_ in rounds])
     pieces = found.pieces / T
     return Dispersion(
@@ -367,16 +318,3 @@ def _lengths(eps: npt.ArrayLike | None, width: float, N: int) -> FloatArray:
     if lengths.size == 0 or (np.diff(lengths) <= 0.0).any():
         raise ValueError(f"eps must be strictly increasing and not empty, got {eps!r}")
     return lengths
-
-
-def _rounds(prefixes: Iterable[int] | None, T: int) -> list[int]:
-    if prefixes is None:
-        halves = [T]
-        while halves[-1] // 2 >= FEWEST and len(halves) < 8:
-            halves.append(halves[-1] // 2)
-        return halves[::-1]
-    prefixes = _validate.iterable("prefixes", prefixes, "numbers of functions")
-    rounds = sorted({_validate.integer("prefixes", T_, low=1) for T_ in prefixes} | {T})
-    if rounds[-1] > T:
-        raise ValueError(f"prefixes must not exceed the number of functions, {T}, got {rounds[-1]}")
-    return rounds

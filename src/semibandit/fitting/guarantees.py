@@ -9,9 +9,7 @@ import math
 
 from semibandit import _validate
 
-__all__ = ["problems_needed", "uniform_radius"]
-
-_MOST_PROBLEMS = 1 << 62
+__all__ = ["uniform_radius"]
 
 
 def uniform_radius(
@@ -54,26 +52,3 @@ def uniform_radius(
     z = math.sqrt(2.0 * n * math.log(vectors))
     chance = (2.0 if gap else 1.0) * math.sqrt(x / (2.0 * n))
     return width * ((z + x + math.sqrt(x * x + 2.0 * x * z)) / n + chance)
-
-
-def problems_needed(radius: float, breaks: int, *, width: float = 1.0, level: float = 0.95) -> int:
-    """Return the smallest n such that n problems with `breaks` breaks each have at most this radius.
-
-    >>> problems_needed(0.05, 20)
-    20064
-    """
-    radius = _validate.number("radius", radius, low=0.0, open=True)
-    breaks = _validate.integer("breaks", breaks, low=0)
-
-    def enough(n: int) -> bool:
-        return uniform_radius(n, n * breaks, width=width, level=level) <= radius
-
-    few, many = 0, 1
-    while not enough(many):
-        few, many = many, 2 * many
-        if many > _MOST_PROBLEMS:
-            raise ValueError(f"radius must be larger: more than 2^62 problems are needed for {radius!r}")
-    while many - few > 1:
-        middle = (few + many) // 2
-        few, many = (few, middle) if enough(middle) else (middle, many)
-    return many

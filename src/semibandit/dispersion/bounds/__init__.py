@@ -5,7 +5,6 @@
 `Beta`, `WK`, `Table`         dispersion functions f(T, ε): Definitions 1 and 3, or measured
 `root_density`,               Theorem 4: roots of a random polynomial
 `root_probability`
-`affine_root_density`         appendix B: coefficients that are affine in fewer random numbers
 `worst_interval`,             Theorem 5 and the older Lemma B.2: from a fixed interval to the worst one
 `worst_interval_union`
 `vc_segments`,                Theorems 6 and 7: segments among curves, for two parameters
@@ -27,7 +26,7 @@ at most 610 (0.061 per round)
 vacuous: larger than T = 20
 """
 
-from semibandit.dispersion.bounds.polynomials import affine_root_density, root_density, root_probability
+from semibandit.dispersion.bounds.polynomials import root_density, root_probability
 from semibandit.dispersion.bounds.regret import WK, Beta, DispersionFunction, Regret, Table, regret, step_size
 from semibandit.dispersion.bounds.smoothed import (
     knapsack_critical_values,
@@ -53,7 +52,6 @@ __all__ = [
     "DispersionFunction",
     "Regret",
     "Table",
-    "affine_root_density",
     "knapsack_critical_values",
     "knapsack_dispersion",
     "knapsack_regret",

@@ -2,6 +2,5 @@
 
 `linkage` is the family with one metric, `metric` that with two, (1 - α)·d0 + α·d1 (appendix C.2). Both use
 `rho_trees`: the trees of one matrix of distances, and their costs. `pieces` finds the intervals with one
-tree, `connected` finds a tree in other rows, `curves` computes critical curves. `_kernels` holds the compiled
-parts.
+tree, `connected` finds a tree in other rows. `_kernels` holds the compiled parts.
 """

@@ -18,7 +18,6 @@ from semibandit.spaces.strips import Strips
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from semibandit.families.linkage.curves import CriticalCurve
     from semibandit.families.linkage.pieces import Run
 
 __all__ = ["MetricLinkage"]
@@ -171,14 +170,6 @@ class MetricLinkage:
         whole = self.space.lay_rows({i: trees.losses(self.partition) for i, trees in enumerate(rows)})
         self.n_runs += sum(trees.n_trees for trees in rows)
         return whole
-
-    def curve(self, a: Any, b: Any, c: Any, d: Any) -> CriticalCurve:
-        """Return the curve in (ρ, α) on which merging a and b ties with merging c and d (clusters)."""
-        from semibandit.families.linkage.curves import CriticalCurve
-
-        if self.linkage != "single-complete":
-            raise ValueError(f"curves are those of single-complete linkage, not of {self.linkage}")
-        return CriticalCurve(self._d0, self._d1, (a, b), (c, d))
 
     # -- helpers -----------------------------------------------------------------------------------
 
