@@ -4,8 +4,8 @@ It has a root at x for exactly one value of a_i, given the other coefficients; t
 speed |φ'(x)|/|x^i| as x does. By the Kac-Rice formula the expected number of roots per unit length at x is
 the joint density of the coefficients times this speed, integrated over all coefficients but a_i. By Cauchy
 and Schwarz the mean speed over the cube |a_j| ≤ R is at most √(W_0² + R²/3·Σ_j W_j²)/x^2i, with
-W_0 = (d − i)·x^(d+i−1) and W_j = (j − i)·x^(j+i−1). For i = 0 where |x| ≤ 1, and for i = d − 1 beyond, this is
-at most its value for i = 0 at |x| = 1.
+W_0 = (d − i)·x^(d+i−1) and W_j = (j − i)·x^(j+i−1). For i = 0 where |x| ≤ 1, and for i = d − 1 beyond, this
+is at most its value for i = 0 at |x| = 1.
 """
 
 import math
