@@ -80,21 +80,6 @@ def test_bounds_of_constant_and_of_no_numbers():
     assert 0.97 < low < 1.0 == high
 
 
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"values": [0.5, 1.5]}, "values must be at most 1, got 1.5"),
-        ({"values": [-0.5]}, "values"),
-        ({"values": [math.nan]}, "values"),
-        ({"values": [0.5], "alpha": 1.0}, "alpha"),
-        ({"values": [0.5], "low": 1.0, "high": 0.0}, "high"),
-    ],
-)
-def test_bad_input_is_refused(options, match):
-    with pytest.raises(ValueError, match=match):
-        betting_bounds(**options)
-
-
 def test_bernstein_radius_is_the_formula_of_the_paper():
     log = math.log(2 / 0.05)
     expected = math.sqrt(2 * 0.1 * log / 50) + 7 * log / (3 * 49)

@@ -56,15 +56,6 @@ def test_many_tasks_at_once_give_the_exact_best_parameter():
     assert OnlineRhoLinkage(2).fit_tasks([(tasks[0][0], None)]).labels_.max() == 1
 
 
-def test_bad_tasks_are_refused_and_leave_the_model_as_it_is():
-    model = OnlineRhoLinkage(2, random_state=0)
-    with pytest.raises(ValueError, match="tasks must hold at least one pair"):
-        model.fit_tasks([])
-    with pytest.raises(ValueError, match="label for each"):
-        model.fit_tasks([(np.ones((3, 1)), [1, 2])])
-    assert not hasattr(model, "learner_")
-
-
 @pytest.mark.parametrize(("rho", "method"), [(0.0, "single"), (1.0, "complete")])
 def test_rho_0_and_1_are_single_and_complete_linkage(rho, method):
     X, _ = blobs(0)
@@ -84,12 +75,6 @@ def test_precomputed_distances_and_prunings():
     pruned = RhoLinkage(0.4, 3, pruning="k-means").fit(X)
     cost = sb.clustering.KMeansCost(3)
     assert adjusted_rand_score(pruned.labels_, cost.labels(pdist(X), plain.linkage_matrix_)) == 1.0
-
-
-def test_ties_give_exactly_k_clusters():
-    X = np.array([[i // 3, i % 3] for i in range(9)], dtype=float)
-    for k in range(1, 10):
-        assert len(set(RhoLinkage(0.5, k).fit_predict(X))) == k
 
 
 def test_online_learns_the_better_parameter():
@@ -149,15 +134,6 @@ def test_predictions_do_not_depend_on_the_order_of_points(model):
     for _ in range(5):
         order = rng.permutation(30)
         assert np.array_equal(model.predict(points[order]), labels[order])
-
-
-@pytest.mark.parametrize(
-    ("metric", "same"), [("manhattan", "cityblock"), ("l1", "cityblock"), ("l2", "euclidean")]
-)
-def test_metrics_have_the_names_of_scikit_learn(metric, same):
-    X, _ = blobs(4)
-    ours, theirs = (RhoLinkage(0.3, 3, metric=name).fit(X) for name in (metric, same))
-    assert np.array_equal(ours.linkage_matrix_, theirs.linkage_matrix_)
 
 
 def test_random_state_may_be_a_random_state():

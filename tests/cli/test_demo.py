@@ -25,9 +25,3 @@ def test_regret_is_against_the_exact_best_value():
     assert played.default_regret[-1] == pytest.approx(usual - 30 * best.mean_loss)
     history = sb.play(sb.Exp3Set(problems[0].space, seed=1), problems, "semi-bandit")
     np.testing.assert_allclose(played.regret["semi-bandit"][1], history.regret(), atol=1e-12)
-
-
-def test_a_picture_of_an_unknown_format_is_refused():
-    done = main("demo", "--png", "x.nothing")
-    assert done.returncode == 2
-    assert "must end in .png" in done.stderr

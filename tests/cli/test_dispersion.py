@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from command_line import main
 from semibandit.cli import app
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -51,26 +50,6 @@ def test_discontinuities_from_files(tmp_path):
     assert "151" in result.output  # the empty line is a function without discontinuities
     assert "400 (" in result.output
     assert "dispersed, the guarantee applies" in result.output
-
-
-@pytest.mark.parametrize(
-    ("text", "arguments", "message"),
-    [
-        ("0.1\n0.2 x\n", (), "edges.txt, line 2: expected numbers, got '0.2 x'"),
-        ("", (), "functions must hold at least one function, got none"),
-        ("0.1\n", ("--lo", "2"), "lo must be below hi"),
-        ("0.1 nan\n", (), "discontinuities must be finite, got nan in functions[0]"),
-        (None, (), "No such file"),
-    ],
-)
-def test_a_mistake_is_one_line_without_a_traceback(tmp_path, text, arguments, message):
-    file = tmp_path / "edges.txt"
-    if text is not None:
-        file.write_text(text)
-    result = main("dispersion", "edges", str(file), *arguments)
-    assert result.returncode == 2
-    assert message in result.stderr
-    assert "Traceback" not in result.stderr
 
 
 def test_knapsacks_are_compared_with_lemma_8():

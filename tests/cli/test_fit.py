@@ -34,27 +34,6 @@ def test_files_are_fitted_exactly(knapsacks):
     assert fit("knapsack", "--files", knapsacks, "-T", 5).output.count("over 5 instances") == 1
 
 
-def test_held_out_files_check_the_parameter(knapsacks, tmp_path):
-    result = fit("knapsack", "--files", knapsacks, "--holdout", 0.25, "--png", tmp_path / "fit.png")
-    assert result.exit_code == 0, result.output
-    assert "over 9 instances" in cells(result, "mean loss")
-    assert "3 held out" in cells(result, "expected loss, 95%")
-    assert (tmp_path / "fit.png").stat().st_size > 10_000
-
-
-def test_bad_files_stop_it_or_are_counted_and_named(knapsacks):
-    (knapsacks / "broken.kp").write_text("3 7\n6 5\n")
-    result = fit("knapsack", "--files", knapsacks)
-    assert result.exit_code != 0
-    assert f"{knapsacks / 'broken.kp'}, line 2: cut short" in str(result.exception)
-    (knapsacks / "00.kp").write_text("")
-    result = fit("knapsack", "--files", knapsacks, "--skip-bad", "--png", knapsacks / "fit.png")
-    assert result.exit_code == 0, result.output
-    assert "2 instances" in cells(result, "unreadable")
-    assert "skipped problem 12:" in result.output + result.stderr
-    assert "broken.kp, line 2" in result.output + result.stderr
-
-
 def test_clusterings_from_files_are_fitted(tmp_path):
     for k in range(4):
         points = "".join(f"{x},{x * k % 7},{x % 2}\n" for x in range(9))

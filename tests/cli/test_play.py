@@ -1,7 +1,5 @@
 """`semibandit play`: tables, pictures, files, mistakes."""
 
-import time
-
 import pytest
 from typer.testing import CliRunner
 
@@ -26,21 +24,6 @@ def test_instances_are_made_once_and_looked_at_once(kinds, tmp_path, monkeypatch
     result = run("play", "knapsack", "-T", 30, "--n", 10, "--png", tmp_path / "x.png", *feedback)
     assert result.exit_code == 0, result.output
     assert (len(made), len(looked_at)) == (30, 30)
-
-
-def test_full_feedback_is_timed_where_it_is_computed(monkeypatch):
-    losses = sb.Explicit.losses
-    monkeypatch.setattr(sb.Explicit, "losses", lambda self: time.sleep(0.002) or losses(self))
-    result = run("play", "synthetic", "-T", 20)
-    row = next(line for line in result.output.splitlines() if line.split()[:1] == ["full"])
-    assert float(row.split()[-1]) >= 2000  # microseconds
-
-
-def test_one_kind_of_feedback_is_played_by_the_provable_learner():
-    result = run("play", "synthetic", "--rounds", "50", "-f", "semi-bandit", "--provable", "--wander")
-    assert result.exit_code == 0, result.output
-    assert "Theorem 3" in result.output
-    assert "full" not in result.output
 
 
 def test_bounds_are_shown_where_they_hold():

@@ -139,14 +139,6 @@ def test_majority_distance_is_the_best_over_prunings(k):
         assert cost(D, Z) == pytest.approx(least(Z, k, wrong) / 7)
 
 
-def test_all_ties_still_give_exactly_k_clusters():
-    D = np.ones((9, 9)) - np.eye(9)
-    Z = hierarchy.complete(squareform(D))
-    for k in range(1, 10):
-        for cost in (KMeansCost(k), KMedianCost(k)):
-            assert len(set(cost.labels(D, Z))) == k
-
-
 def test_costs_lie_in_the_unit_interval_for_any_distances():
     rng = np.random.default_rng(0)
     for _ in range(20):
@@ -167,31 +159,6 @@ def test_diameters():
     for D, Z, _ in trees(8):
         expected = [D[np.ix_(sorted(part), sorted(part))].max() for part in members(Z)]
         assert diameters(D, layout(Z)).tolist() == expected
-
-
-def test_bad_arguments_are_named():
-    Z = hierarchy.complete([1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match="n_clusters must be at most the number of points, 3, got 4"):
-        KMeansCost(4)(np.zeros((3, 3)), Z)
-    with pytest.raises(ValueError, match="n_clusters must be at least 1, got 0"):
-        KMedianCost(0)
-    with pytest.raises(ValueError, match="those of the 3 points of Z, got shape"):
-        KMeansCost(1)(np.zeros((4, 4)), Z)
-    with pytest.raises(ValueError, match="one entry for each of the 3 points, got 2"):
-        TargetDistance([0, 1])(np.zeros((3, 3)), Z)
-    with pytest.raises(ValueError, match="at most 12 different labels, got 13"):
-        TargetDistance(np.arange(13))
-    assert TargetDistance(np.arange(13), matching="majority").n_clusters == 13
-    with pytest.raises(ValueError, match="number of points, 2, got 3"):
-        TargetDistance([0, 1], n_clusters=3)
-    with pytest.raises(ValueError, match="matching must be one of"):
-        TargetDistance([0, 1], matching="best")
-    with pytest.raises(ValueError, match="labels must be one-dimensional"):
-        TargetDistance([[0, 1]])
-    with pytest.raises(ValueError, match="4 columns"):
-        layout(np.zeros((2, 3)))
-    with pytest.raises(ValueError, match="exactly once"):
-        layout(np.array([[0, 1, 1.0, 2], [0, 2, 1.0, 2]]))
 
 
 LARGE = np.array([[0, 1, 1.0, 2], [2, 3, 1.0, 2], [4, 5, 1.0, 4]])

@@ -110,16 +110,6 @@ def test_a_discontinuity_is_a_change_strictly_inside_the_space():
     assert measure([up_and_back]).D(0.5) == 1
 
 
-def test_all_kinds_of_input_agree():
-    x = np.random.default_rng(1).random((30, 3))
-    functions = [sb.PiecewiseConstant([0, *np.sort(row), 1], [0, 1, 0.5, 1]) for row in x]
-    tables = [
-        measure(kind, UNIT, eps=[0.01, 0.1, 0.5]).table.tolist()
-        for kind in (x, list(x), x.tolist(), functions, map(sb.Explicit, functions))
-    ]
-    assert all(table == tables[0] for table in tables)
-
-
 # -- rows ------------------------------------------------------------------------------------------------
 
 
@@ -163,22 +153,6 @@ def test_the_worst_row_of_strips_counts_and_ends_of_rows_are_no_breaks(functions
         assert len(result.breaks) == result.discontinuities
         spans = [reference.smallest_span([f[j] for f in functions], 2) for j in range(3)]
         assert result.w(1) == min(spans) / 2
-
-
-def test_a_stream_with_two_metrics_is_as_dispersed_as_its_worst_row():
-    rng = np.random.default_rng(0)
-    space = sb.Strips(4, UNIT)
-    loss = sb.clustering.TargetDistance([0, 0, 0, 1, 1, 1])
-    stream = [sb.MetricLinkage(*(rng.random(15) for _ in range(2)), loss, space=space) for _ in range(150)]
-    result = measure(stream)
-    rows = [measure([space.line.row(p.losses(), i) for p in stream], UNIT, eps=result.eps) for i in range(4)]
-    assert result.counts.tolist() == np.max([row.counts for row in rows], axis=0).tolist()
-    assert result.beta > 0.45
-    assert f"in [0, 1], 4 rows: beta = {result.beta:.2f}" in repr(result)
-    assert "of any of 4 rows" in result.verdict()
-    # The line of the learner has four rows, so that a ball is a fourth of the share that it is of one.
-    one = sb.dispersion.bounds.regret(150, result.pieces, result.f, 2.0)
-    assert result.regret() == one
 
 
 def test_the_verdict_names_the_worst_row():
@@ -260,13 +234,6 @@ def test_high_is_stated_by_problems_and_else_the_largest_loss():
     assert measure([large] * 100).regret(M=2).value > measure([small] * 100).regret(M=2).value
 
 
-def test_steps_and_lines_mix_and_the_given_lipschitz_constant_is_in_the_regret_bound():
-    f, g = sb.PiecewiseConstant([0, 0.5, 1], [0, 1]), sb.PiecewiseLinear([0, 0.5, 1], [0, 0], [0.5, 0])
-    assert measure([f, g]).D(0.0) == 2
-    assert measure([f, g], lipschitz=3.0).D(0.0) == 2
-    assert measure([f, f], lipschitz=3.0).regret(10).slope > 0
-
-
 def test_functions_without_breaks_are_dispersed():
     result = measure([[], []], UNIT)
     assert result.D(1.0) == 0
@@ -329,12 +296,6 @@ def test_a_fixed_share_at_one_place_shows_as_a_falling_beta():
     assert "not dispersed" in result.verdict() or "beta falls as T grows" in result.verdict()
 
 
-def test_a_dispersed_stream_with_a_vacuous_bound_says_so():
-    result = measure(np.random.default_rng(3).random((100, 40)), UNIT)
-    assert result.verdict().startswith("dispersed")
-    assert "Regret bound: vacuous: larger than T = 100; after 1,000 rounds: at most 8" in result.verdict()
-
-
 # -- streams of the families ------------------------------------------------------------------------------
 
 
@@ -350,15 +311,6 @@ def test_knapsacks_stay_below_lemma_8(kind, kappa):
     assert bound(T, 1e-8) < T / 2
     assert result.beta > 0.45
     assert result.dispersed
-
-
-def test_the_partition_by_order_has_more_feedback_sets_and_the_same_discontinuities():
-    output, order = (
-        measure(sb.streams.knapsack("uncorrelated", 60, 12, partition=p)) for p in ("output", "order")
-    )
-    assert np.array_equal(output.breaks.x, order.breaks.x)
-    assert 3 * output.pieces < order.pieces
-    assert output.regret().value < order.regret().value
 
 
 def test_unsmoothed_subset_sum_is_not_dispersed():

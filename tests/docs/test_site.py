@@ -78,15 +78,3 @@ def test_troubleshooting_quotes_messages_of_the_package():
     for message in quoted:
         pattern = re.compile(".*".join(re.escape(part.strip()) for part in message.split("...")), re.S)
         assert any(pattern.search(text) for text in known), message
-
-
-def test_docstrings_become_restructured_text():
-    lines = ["A bound.", "", "    ln(|C|/2r)", "", "For |x|, `a | b`.", "", ">>> 1 | 2", "3"]
-    expected = ["A bound.", "", "::", "", "    ln(|C|/2r)", "", r"For \|x\|, `a | b`.", "", ">>> 1 | 2", "3"]
-    assert site_pages.mark_formulas(lines) == expected
-
-
-def test_formulas_are_mathml():
-    assert site_pages.mathml(r"\frac{1}{2}", "inline").startswith("<math")
-    with pytest.raises(ValueError, match="known TeX commands"):
-        site_pages.mathml(r"\nosuchcommand{x}", "inline")

@@ -163,17 +163,6 @@ def test_losses_are_right_to_the_tolerance_and_agree_with_reveal_to_the_bit(lo, 
             assert problem.reveal(x).piece(x) == losses.piece(x)
 
 
-def test_losses_do_not_depend_on_the_number_of_threads():
-    rng = np.random.default_rng(1)
-    steps = random_steps(rng, 0.0, 1.0, 12)
-    results = []
-    for n_jobs in (1, 2, 5):
-        steps.runs.clear()
-        problem = sb.BlackBox(steps, None, sb.Interval(0, 1), LOSS, n_jobs=n_jobs)
-        results.append((problem.losses(), sorted(steps.runs), problem.n_runs))
-    assert results[0] == results[1] == results[2]
-
-
 def test_threads_run_side_by_side():
     """Each run waits for a second one: this ends only where two are on their way at once."""
     meeting = threading.Barrier(2)
@@ -235,16 +224,6 @@ def test_outputs_are_compared_by_content(a, b, same):
     assert same_output(b, a) is same
 
 
-def test_outputs_may_be_compared_by_a_function():
-    problem = sb.BlackBox(
-        lambda _, rho: 100 * rho, None, sb.Interval(0, 1), lambda x: x // 10 / 10, 1e-6,
-        equal=lambda a, b: a // 10 == b // 10,
-    )  # fmt: skip
-    seen = problem.reveal(0.55)
-    assert in_place(seen.domain[0], (0.5, 0.6), 1e-6)
-    assert seen.values.tolist() == [0.5]
-
-
 class Tripled:
     def __call__(self, output, scale=3.0):
         return scale * output
@@ -284,16 +263,6 @@ def test_bad_arguments_are_named(options, error, message):
     arguments = {"run": lambda _, rho: 0, "instance": None, "space": sb.Interval(0, 1), "loss": float}
     with pytest.raises(error, match=message):
         sb.BlackBox(**(arguments | options))
-
-
-def test_a_rho_outside_and_a_loss_that_is_no_number():
-    problem = sb.BlackBox(lambda _, rho: 0, None, sb.Interval(0, 1), lambda _: math.nan)
-    for method in (problem.loss, problem.reveal, problem.output):
-        with pytest.raises(ValueError, match=r"rho must be in \[0, 1\], got 1.5"):
-            method(1.5)
-    assert problem.n_runs == 0
-    with pytest.raises(ValueError, match="the value of loss must be finite, got nan"):
-        problem.loss(0.5)
 
 
 # -- against the exact families -------------------------------------------------------------------

@@ -87,13 +87,6 @@ def test_losses_are_exact_for_small_graphs(weights, pairs, adaptive, space):
     assert_matches_reference(weights, edges, adaptive, space)
 
 
-def test_problem_contract_holds(instance, adaptive):
-    for loss in ("normalised", "utility"):
-        problem = sb.IndependentSet(*instance, adaptive=adaptive, loss=loss)
-        assert isinstance(problem, sb.Problem)
-        sb.testing.check_problem(problem, n_points=25)
-
-
 def test_sets_are_independent_and_maximal(adaptive):
     problem = sb.streams.independent_set(1, vertices=120, adaptive=adaptive, seed=3)[0]
     matrix = np.zeros((120, 120), bool)

@@ -11,8 +11,7 @@ from scipy.spatial.distance import squareform
 import semibandit as sb
 from reference import linkage as reference
 from reference import metric_linkage as reference_rows
-from semibandit.clustering import DasguptaCost, KMeansCost
-from semibandit.families.levels import level_set
+from semibandit.clustering import DasguptaCost
 from semibandit.families.linkage.linkage import LINKAGES
 
 LAST = reference.LAST
@@ -180,14 +179,6 @@ def test_families_join_outputs_of_equal_loss(make):
     assert joined > 0
 
 
-@settings(max_examples=60)
-@given(values=st.lists(st.sampled_from([0.1, 0.2]), min_size=1, max_size=8), at=st.floats(0, 1))
-def test_a_walk_over_pieces_ends_at_the_piece_of_the_joined_function(values, at):
-    steps = sb.PiecewiseConstant(range(len(values) + 1), values)
-    rho = at * len(values)
-    assert level_set(steps.piece, rho, sb.Interval(0, len(values))) == steps.compress().piece(rho)
-
-
 # -- black boxes -----------------------------------------------------------------------------------------
 
 
@@ -211,12 +202,3 @@ def test_a_walk_over_endless_outputs_of_one_loss_is_given_up():
     )
     with pytest.raises(ValueError, match="more than max_runs = 500 runs in one call: is the output"):
         box.reveal(0.3)
-
-
-def test_runs_are_counted():
-    problem = sb.Linkage(distances(8, 0, 0), KMeansCost(2))
-    problem.loss(0.3), problem.reveal(0.4), problem.tree(0.1)
-    assert problem.n_runs == 3
-    rows = sb.MetricLinkage(distances(8, 0, 0), distances(8, 1, 0), KMeansCost(2))
-    rows.loss(0.3, 0.2), rows.reveal(0.4, 0.5), rows.tree(0.1, 0.9)
-    assert rows.n_runs == 3

@@ -1,7 +1,6 @@
 """Linkage with two metrics: rows against one metric, sets against a union of pieces."""
 
 import math
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ from scipy.spatial.distance import pdist, squareform
 
 import semibandit as sb
 from reference import metric_linkage as reference
-from reference.linkage import clusters_of
 from semibandit.clustering import KMeansCost, TargetDistance
 from semibandit.families.linkage.connected import MixedDistances, TreeSearch
 from semibandit.families.linkage.metric import LINKAGES
@@ -48,10 +46,6 @@ def point_of(piece, rng):
     lo, hi = piece[1], min(piece[2], 1.0)
     rho = lo + rng.random() * (hi - lo)
     return float(rho) if lo <= rho < hi else lo
-
-
-def tree_of(Z):
-    return frozenset(clusters_of(Z))
 
 
 # -- the revealed set ------------------------------------------------------------------------------------
@@ -100,21 +94,6 @@ def test_connected_sets_of_forty_points_join_the_pieces_of_all_rows():
             assert sorted(one.connected(start[0], point_of(start, rng))[1]) == sorted(p[:3] for p in part)
 
 
-def test_a_tree_that_comes_back_in_a_row_is_found_twice():
-    seen = 0
-    for seed in range(400):
-        d0, d1 = metrics("integers", 5, seed)
-        alphas = rows_of(5).alphas
-        for part in reference.components(all_pieces(d0, d1, alphas)):
-            rows = [piece[0] for piece in part]
-            if len(set(rows)) < len(rows):
-                seen += 1
-                one = search(d0, d1, alphas)
-                for piece in part:
-                    assert sorted(one.connected(piece[0], piece[1])[1]) == sorted(p[:3] for p in part)
-    assert seen > 0
-
-
 @pytest.mark.parametrize("partition", ["tree", "loss"])
 def test_loss_reveal_and_losses_agree_beside_every_edge(partition):
     """Pieces may be narrower than the spacing of doubles on the line of the rows."""
@@ -130,31 +109,6 @@ def test_loss_reveal_and_losses_agree_beside_every_edge(partition):
                 for rho in (edge, math.nextafter(edge, 0), math.nextafter(edge, 1)):
                     at = space.place(rho, alpha)
                     assert problem.reveal(rho, alpha)(at) == whole(at) == problem.loss(rho, alpha)
-
-
-def test_revealed_set_is_the_connected_set_on_a_fine_grid():
-    columns, checked = 200, 0
-    for seed in range(12):
-        d0, d1 = metrics("close" if seed % 2 else "random", 4, seed)
-        problem = sb.MetricLinkage(d0, d1, TargetDistance(labels(4, 2)), space=rows_of(6))
-        alphas = problem.space.alphas
-        rho = (np.arange(columns) + 0.5) / columns
-        one = [sb.Linkage(problem.distances(alpha), problem.cost) for alpha in alphas]
-        trees = [[tree_of(row.tree(r)) for r in rho] for row in one]
-        exact = reference.pieces(d0.tolist(), d1.tolist(), alphas, "single-complete", problem.unit)
-        ends = [{edge for piece in exact if piece[0] == row for edge in piece[1:3]} for row in range(6)]
-        apart = [abs(a - b) for p, q in pairwise(ends) for a in p for b in q if a != b]
-        apart += [b - a for edges in ends for a, b in pairwise(sorted(edges))]
-        if min(apart) < 2 / columns:
-            continue  # the grid cannot see an overlap this thin
-        for row, column in np.random.default_rng(seed).integers(0, (6, columns), (5, 2)):
-            seen = problem.reveal(rho[column], alphas[row])
-            grid = reference.flood(lambda r, c, t=trees: t[r][c], 6, columns, row, column)
-            for r in range(6):
-                here = problem.space.row(seen, r)(rho)
-                assert {c for c in range(columns) if not np.isnan(here[c])} == {c for q, c in grid if q == r}
-            checked += 1
-    assert checked >= 20
 
 
 # -- rows ------------------------------------------------------------------------------------------------
@@ -180,37 +134,6 @@ def test_a_row_is_the_family_with_one_metric(linkage):
                 np.testing.assert_allclose(around, expected.domain[0], atol=1e-12)
                 assert seen(rho) == pytest.approx(expected(rho))
                 np.testing.assert_allclose(problem.tree(rho, alpha), one.tree(rho), atol=1e-12)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_equal_metrics_give_one_parameter_in_every_row(kind):
-    d0, _ = metrics(kind, 9, 4)
-    problem = sb.MetricLinkage(d0, d0, TargetDistance(labels(9)), space=rows_of(6))
-    one = sb.Linkage(d0, problem.cost)
-    space, whole = problem.space, problem.losses()
-    for rho in (0.0, 0.37, 0.99, 1.0):
-        expected = space.lay_rows(dict.fromkeys(range(6), one.reveal(rho)))
-        for alpha in space.alphas:
-            assert_close(problem.reveal(rho, alpha), expected)
-            assert problem.loss(rho, alpha) == one.loss(rho)
-    assert_close(whole, space.lay_rows(dict.fromkeys(range(6), one.losses())))
-
-
-def assert_close(one, other):
-    """Edges are multiples of different units."""
-    np.testing.assert_allclose(one.edges, other.edges, rtol=0, atol=2e-15)
-    np.testing.assert_array_equal(one.values, other.values)
-
-
-@pytest.mark.parametrize("factor", [1e-300, 1e-160, 1e150, 1e300])
-def test_scale_does_not_matter(factor):
-    d0, d1 = metrics("integers", 6, 7)
-    plain = sb.MetricLinkage(d0, d1, TargetDistance(labels(6)), space=rows_of(4))
-    power = 2.0 ** round(np.log2(factor))
-    scaled = sb.MetricLinkage(d0 * power, d1 * power, TargetDistance(labels(6)), space=rows_of(4))
-    for rho, alpha in ((0.2, 0.0), (0.7, 1 / 3), (0.5, 1.0)):
-        assert scaled.reveal(rho, alpha) == plain.reveal(rho, alpha)
-    assert scaled.losses() == plain.losses()
 
 
 # -- bad input ----------------------------------------------------------------------------

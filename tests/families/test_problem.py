@@ -10,13 +10,6 @@ from semibandit import Explicit, PiecewiseConstant
 FUNCTION = PiecewiseConstant([0, 0.25, 0.4, 1], [0.9, 0.1, 0.1])
 
 
-@pytest.mark.parametrize(("rho", "error"), [(-0.1, ValueError), (math.nan, ValueError), ("0.5", TypeError)])
-def test_parameters_are_numbers_of_the_space(rho, error):
-    for run in (Explicit(FUNCTION).loss, Explicit(FUNCTION).reveal):
-        with pytest.raises(error, match=r"rho must be (in \[0, 1\]|a number), got"):
-            run(rho)
-
-
 @pytest.mark.parametrize(
     ("function", "error"),
     [

@@ -107,33 +107,6 @@ def test_bounds_that_are_the_whole_range_are_vacuous():
     assert "vacuous" not in repr(many)
 
 
-def test_fit_is_the_best_in_hindsight():
-    stream = sb.streams.knapsack("mixed", rounds=60, n=12)
-    result = sb.fit(stream, default=1.0)
-    best = sb.best_in_hindsight(stream)
-    assert (result.interval, result.mean_loss, result.rho) == (best.interval, best.mean_loss, best.rho)
-    interval, mean_loss = result
-    assert (interval, mean_loss) == (best.interval, best.mean_loss)
-    assert result.function.min() == result.mean_loss == result.function(result.rho)
-    assert (result.count, result.held_out, result.unreadable, result.maximize) == (60, 0, (), False)
-    assert result.breaks == sum(len(problem.losses()) - 1 for problem in stream)
-    at_default = np.mean([problem.loss(1.0) for problem in stream])
-    assert result.confidence.gap.value == pytest.approx(at_default - mean_loss)
-
-
-@pytest.mark.parametrize("kind", [iter, dict.fromkeys, list])
-def test_any_iterable_gives_the_same_fit(kind):
-    log = random_steps(0, 250)
-    assert everything(sb.fit(kind(log), default=0.5)) == everything(sb.fit(log, default=0.5))
-
-
-def test_losses_and_utilities_do_not_mix():
-    price = sb.streams.posted_price(2, loss="utility")[0]
-    other = sb.Explicit(price.losses())
-    with pytest.raises(ValueError, match="all have losses or all utilities"):
-        sb.fit([price, other])
-
-
 def test_utilities_are_maximised():
     stream = sb.streams.knapsack("uncorrelated", rounds=40, n=10, loss="utility")
     result = sb.fit(stream, default=1.0, holdout=0.25)
@@ -210,15 +183,6 @@ def test_unreadable_problems_are_skipped_on_request():
     assert held.count + held.held_out == 38
 
 
-def never(t, rng):
-    raise ValueError("no")
-
-
-def test_unreadable_log_is_an_error():
-    with pytest.raises(ValueError, match="none of 5 problems could be read; problem 0: no"):
-        sb.fit(Stream(never, 5, seed=0), unreadable="skip")
-
-
 # -- confidence bounds ------------------------------------------------------------------------------------
 
 
@@ -291,24 +255,6 @@ def test_range_of_losses_includes_the_observed_ones():
 
 
 # -- mistakes ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"n_jobs": 0}, ValueError, "n_jobs must be at least 1, or -1"),
-        ({"client": 3}, TypeError, r"client must be a dask.distributed.Client, got 3"),
-        ({"holdout": 1.0}, ValueError, "holdout must be"),
-        ({"holdout": 0.01}, ValueError, "holdout must leave a problem to check on"),
-        ({"default": 2.0}, ValueError, "rho must be in"),
-        ({"default": (0.5, 1.0, 2.0)}, TypeError, "default must be a parameter of"),
-        ({"chunk": 0}, ValueError, "chunk must be at least 1"),
-        ({"unreadable": "ignore"}, ValueError, "unreadable must be one of 'raise', 'skip'"),
-    ],
-)
-def test_bad_options_are_refused(options, error, message):
-    with pytest.raises(error, match=message):
-        sb.fit(random_steps(0, 5), **options)
 
 
 def test_bad_problems_are_refused():

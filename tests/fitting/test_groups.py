@@ -76,12 +76,6 @@ def test_word_that_is_rare_joins_its_like():
     assert [set(group.where) for group in fit_groups(log, contexts, "kind")] == [{"a", None}, {"b", "c"}]
 
 
-def test_one_problem_is_one_group():
-    ((where, fit),) = fit_groups(problems([0.5]), [{"kind": "a"}], "kind")
-    assert where == ("a",)
-    assert fit.count == 1
-
-
 @pytest.mark.parametrize(
     ("contexts", "by", "message"),
     [
@@ -96,8 +90,3 @@ def test_one_problem_is_one_group():
 def test_bad_contexts_are_refused(contexts, by, message):
     with pytest.raises((TypeError, ValueError), match=message):
         fit_groups(problems([0.5, 0.5]), contexts, by)
-
-
-def test_too_many_words_are_refused():
-    with pytest.raises(ValueError, match="at most 32 words, got 33"):
-        fit_groups(problems([0.5] * 33), [{"user": str(i)} for i in range(33)], "user")

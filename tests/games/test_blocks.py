@@ -87,14 +87,6 @@ def test_one_block_is_the_best_fixed_parameter(seed):
         assert total == 60 * block.best.mean_loss
 
 
-def test_a_block_of_its_own_for_each_round():
-    functions = random_steps(np.random.default_rng(0), 5)
-    totals, sequences = sb.best_blocks(functions, 9)
-    assert totals[-1] == pytest.approx(sum(function.min() for function in functions))
-    assert totals[4:] == (totals[4],) * 5
-    assert len(sequences[-1]) == 5
-
-
 def test_no_block_where_none_helps():
     """Losses that are no binary fractions: sums in another order would differ, and a block seem to help."""
     values = 0.1 * np.random.default_rng(5).integers(1, 8, 400)
@@ -134,18 +126,3 @@ def test_strips():
     assert [(start, stop, *best.parameters) for start, stop, best in sequences[1]] == [
         (0, 3, 0.75, 0.0), (3, 7, 0.75, 1.0),
     ]  # fmt: skip
-
-
-def test_bad_input():
-    functions = random_steps(np.random.default_rng(0), 3)
-    with pytest.raises(ValueError, match="blocks must be at least 1, got 0"):
-        sb.best_blocks(functions, 0)
-    for bad in (2.0, True, "3", None):
-        with pytest.raises(TypeError, match="blocks must be an integer, got "):
-            sb.best_blocks(functions, bad)
-    with pytest.raises(ValueError, match="at least one problem"):
-        sb.best_blocks([])
-    with pytest.raises(ValueError, match="problem 1 is not seen everywhere"):
-        sb.best_blocks([functions[0], STEPS([0, 0.5, 1], [0.1, np.nan])])
-    with pytest.raises(ValueError, match=r"must be on one space, got \(0.0, 2.0\) in problem 3"):
-        sb.best_blocks([*functions, STEPS([0, 2], [0.5])])

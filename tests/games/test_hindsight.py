@@ -5,18 +5,12 @@ import pytest
 
 import semibandit as sb
 from reference.feedback import random_loss
-from semibandit.games import hindsight
 from semibandit.games.hindsight import Hindsight
 
 
 def random_functions(seed):
     rng = np.random.default_rng(seed)
     return [random_loss(rng) for _ in range(40)]
-
-
-def test_ties_give_the_widest_interval():
-    functions = [sb.PiecewiseConstant([0, 0.1, 0.4, 0.9, 1], [0.2, 0.7, 0.2, 0.7])] * 3
-    assert sb.best_in_hindsight(functions).interval == (0.4, 0.9)
 
 
 def test_lines_may_be_best_at_a_point():
@@ -55,33 +49,10 @@ def test_the_answer_unpacks_into_two_and_knows_the_parameters():
     assert best.parameters == (0.65, 0.0)
 
 
-def test_the_mean_and_its_best():
-    functions = random_functions(1)
-    for maximize in (False, True):
-        mean, best = hindsight.mean_loss(functions, maximize=maximize)
-        assert best == sb.best_in_hindsight(functions, maximize=maximize)
-        assert mean(best.rho) == pytest.approx(best.mean_loss)
-        assert mean.mean() == pytest.approx(np.mean([f.mean() for f in functions]))
-
-
 def test_the_middle_of_two_neighbouring_doubles_is_in_the_interval():
     for lo in (1.0, math.nextafter(1.0, 2), 5e-324, 1e308, 1.7e308):
         hi = math.nextafter(lo, math.inf)
         assert lo <= Hindsight((lo, hi), 0.0).rho < hi
-
-
-@pytest.mark.parametrize(
-    ("problems", "error", "message"),
-    [
-        ([], ValueError, "at least one problem"),
-        ([sb.PiecewiseConstant([0, 0.5, 1], [0.1, np.nan])], ValueError, "problem 0 is not seen everywhere"),
-        ([sb.PiecewiseConstant([0, b], [0.5]) for b in (1, 2)], ValueError, "problems must be on one space"),
-        ([3], TypeError, "problems must be functions, or have a method `losses`, got 3"),
-    ],
-)
-def test_bad_problems_are_refused(problems, error, message):
-    with pytest.raises(error, match=message):
-        sb.best_in_hindsight(problems)
 
 
 def test_losses_must_return_a_function():

@@ -114,27 +114,6 @@ def test_blocks_are_found_once_until_a_round_is_added(monkeypatch):
     assert history.best_blocks(5) == whole.best_blocks(5) != found
 
 
-def test_regret_against_blocks_of_utilities():
-    stream = sb.streams.posted_price(30, loss="utility")
-    history = sb.play(sb.Exp3Set(stream[0].space, seed=0, maximize=True, high=5.0), stream)
-    assert history.regret(blocks=3)[-1] == pytest.approx(
-        history.best_blocks(3).totals[2] - history.loss.sum()
-    )
-
-
-def test_regret_refuses_bad_arguments(history):
-    with pytest.raises(ValueError, match=r"give rho or blocks, not both, got rho = 0.3 and blocks = 2"):
-        history.regret(0.3, blocks=2)
-    with pytest.raises(ValueError, match=r"alpha needs rho, got alpha = 0.5 alone"):
-        history.regret(alpha=0.5)
-    with pytest.raises(ValueError, match=r"give rho or values, not both, got rho = 0.3"):
-        history.regret(0.3, values={"rho": 0.3})
-    with pytest.raises(ValueError, match="blocks must be at least 1, got 0"):
-        history.regret(blocks=0)
-    with pytest.raises(TypeError, match=r"blocks must be an integer, got 2.5"):
-        history.regret(blocks=2.5)
-
-
 def test_stored_losses_are_computed_once(history, monkeypatch):
     kind = type(history.problems[0])
     best = history.best()  # known before losses are counted, whichever test comes first

@@ -1,7 +1,5 @@
 """Many games: the same as one by one, for every engine."""
 
-import itertools
-
 import pytest
 
 import fit_workers
@@ -57,24 +55,3 @@ def test_processes_play_the_same_games():
     games = sb.play_many({"a": fit_workers.learner, "b": fit_workers.learner}, stream, seeds=2, n_jobs=2)
     for name in "ab":
         assert (games.losses[name] == alone.losses[name]).all()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        (([default], [1]), TypeError, "learners must be a dict of names"),
-        (({}, [1]), TypeError, "learners must be a dict of names"),
-        (({"x": 3}, [1]), TypeError, r"learners\['x'\] must make a learner from a seed, got 3"),
-        (({"x": default}, []), TypeError, "problems must be a sequence of problems"),
-        (({"x": default}, iter([1])), TypeError, "problems must be a sequence of problems"),
-        (({"x": default}, [1], 0), ValueError, "seeds must be at least 1"),
-        (({"x": default}, [1], []), ValueError, "seeds must hold at least one seed"),
-        (({"x": default}, [1], [-1]), ValueError, "a seed must be at least 0"),
-        (({"x": default}, [1], 2**53 + 1), ValueError, "seeds must be at most 1000000"),
-        (({"x": default}, [1], itertools.count()), ValueError, "seeds must hold at most 1,000,000"),
-        (({"x": default}, [1], 1.5), TypeError, "seeds must be integers or their number"),
-    ],
-)
-def test_mistakes(arguments, error, message):
-    with pytest.raises(error, match=message):
-        sb.play_many(*arguments)

@@ -57,15 +57,6 @@ def test_one_pass_streams_are_collected():
     assert history.regret() == pytest.approx(same.regret())
 
 
-def test_rounds_can_be_followed_and_left():
-    learner = learner_for("semi-bandit")
-    for row in sb.rounds(learner, STREAM):
-        if row.t == 9:
-            break
-    assert learner.n_told == 10
-    assert learner.pending == ()
-
-
 def test_a_failing_problem_leaves_the_learner_as_it_was():
     class Broken:
         space = SPACE

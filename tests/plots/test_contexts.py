@@ -32,12 +32,3 @@ def test_curve_is_what_is_recommended(learner):
 def test_choices_are_points(learner):
     ax = plots.recommended(learner, "kind")
     assert [label.get_text() for label in ax.get_xticklabels()] == ["a", "b"]
-
-
-def test_wrong_arguments_are_errors(learner):
-    with pytest.raises(ValueError, match="feature must be one of 'size', 'kind'"):
-        plots.recommended(learner, "who")
-    with pytest.raises(ValueError, match="must have a context"):
-        plots.recommended(sb.Exp3Set(sb.Interval(0, 1), seed=0), "size")
-    with pytest.raises(ValueError, match="no other keys"):
-        plots.recommended(learner, "size", {"colour": 1})

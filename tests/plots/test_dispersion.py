@@ -32,14 +32,6 @@ def test_curves_and_histogram_show_the_counts(result, tmp_path):
     )
 
 
-def test_a_bound_is_drawn_or_called_vacuous(result):
-    figure = result.plot(bound=lambda T, eps: T / 2, bound_name="half")
-    lines = {line.get_label(): line for line in figure.axes[0].lines}
-    assert set(lines["half"].get_ydata()) == {100.0}
-    figure = result.plot(bound=lambda T, eps: T, bound_name="all")
-    assert "all (vacuous: larger than T)" in {line.get_label() for line in figure.axes[0].lines}
-
-
 @pytest.mark.parametrize("stream", [[[], []], [[0.5]] * 40])
 def test_streams_without_breaks_or_with_one_place_are_drawn(stream, tmp_path):
     measure(stream, sb.Interval(0, 1)).plot(tmp_path / "x.png")

@@ -6,12 +6,6 @@ import semibandit as sb
 HISTORY = sb.play(sb.Exp3Set(sb.Interval(0, 1), seed=0), sb.streams.synthetic(150, seed=0))
 
 
-def test_regret_curve_shows_the_regret():
-    ax = sb.plots.regret(HISTORY)
-    curve = ax.get_lines()[0]
-    assert np.array_equal(curve.get_ydata(), HISTORY.regret())
-
-
 def test_loss_function_shades_the_revealed_interval():
     problem = HISTORY.problems[3]
     rho = float(HISTORY.rho[3])
@@ -19,12 +13,6 @@ def test_loss_function_shades_the_revealed_interval():
     shaded = ax.patches[-1].get_window_extent().transformed(ax.transData.inverted())
     lo, hi = problem.losses().piece(rho).edges
     assert (shaded.x0, shaded.x1) == pytest.approx((lo, hi))
-
-
-def test_widths_of_several_games_have_a_curve_each():
-    ax = sb.plots.widths({"a": HISTORY, "b": HISTORY})
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
-    assert len({line.get_color() for line in ax.get_lines()}) == 2
 
 
 def test_dendrogram_has_a_bracket_for_each_merge_and_a_dot_for_each_point():
@@ -53,20 +41,6 @@ def test_regret_against_blocks_is_drawn_beside_the_fixed_one():
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
         "semi-bandit",
         "semi-bandit, 3 blocks",
-    ]
-
-
-def test_the_legend_covers_no_curve():
-    ax = sb.plots.regret(HISTORY, rho=0.95)  # far from the best, so that the curve falls from the upper left
-    ax.figure.canvas.draw()
-    box = ax.get_legend().get_window_extent()
-    assert not box.count_contains(ax.transData.transform(ax.get_lines()[0].get_xydata()))
-
-
-def test_certificates_stand_beside_the_names():
-    ax = sb.plots.regret(HISTORY, certificates={"semi-bandit": 33.3, "full": 1.0})
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        "semi-bandit (certified: at most 33)"
     ]
 
 

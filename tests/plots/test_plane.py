@@ -41,11 +41,3 @@ def test_overview_writes_a_picture(game, tmp_path):
     history, learner = game
     plots.overview({"semi-bandit": history}, tmp_path / "game.png", chosen=learner.recommend())
     assert (tmp_path / "game.png").stat().st_size > 10_000
-
-
-def test_one_parameter_has_no_plane():
-    history = sb.play(sb.Exp3Set(sb.Interval(0, 1), seed=0), sb.streams.synthetic(3))
-    with pytest.raises(TypeError, match="must be Strips"):
-        plane.density(history)
-    with pytest.raises(TypeError, match="history must have several parameters"):
-        plots.across(history)

@@ -25,11 +25,6 @@ def test_runs_means_and_default_are_drawn(tuner, tmp_path):
     assert (tmp_path / "knob.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_picture_without_runs_is_drawn(tuner, tmp_path):
-    picture(tuner, tmp_path / "knob.png")
-    assert (tmp_path / "knob.png").stat().st_size > 5_000
-
-
 def test_the_picture_of_a_race_has_the_means_of_its_table(tmp_path):
     command = Fake(lambda instance, rho: (rho - 0.3) ** 2)
     with Tuner(command, Interval(0, 1), tmp_path / "race.db", race=True, runs=80, default=0.9) as racer:

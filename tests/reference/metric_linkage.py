@@ -36,16 +36,3 @@ def components(found):
                 group = [new if g == old else g for g in group]
     names = dict.fromkeys(group)
     return [[piece for piece, g in zip(found, group, strict=True) if g == name] for name in names]
-
-
-def flood(tree_at, n_rows, n_columns, row, column):
-    """The grid points connected to (row, column) by steps up, down, left and right that keep the tree."""
-    tree, seen, todo = tree_at(row, column), {(row, column)}, [(row, column)]
-    while todo:
-        r, c = todo.pop()
-        for step in ((r - 1, c), (r + 1, c), (r, c - 1), (r, c + 1)):
-            inside = 0 <= step[0] < n_rows and 0 <= step[1] < n_columns
-            if inside and step not in seen and tree_at(*step) == tree:
-                seen.add(step)
-                todo.append(step)
-    return seen

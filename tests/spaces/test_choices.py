@@ -6,7 +6,6 @@ import pytest
 import semibandit as sb
 from semibandit.spaces import restore
 
-P = sb.PiecewiseConstant
 CHOICES = sb.Knobs(mode=sb.Choice("fast", "good", None), flag=sb.Choice(True, False))
 
 
@@ -50,15 +49,6 @@ def test_choices_with_equal_rows_are_exp3():
         ours.tell(a, loss)
         theirs.tell(b, loss)
     assert np.allclose(ours.density().between(np.arange(5.0)), theirs.density().between(np.linspace(0, 1, 5)))
-
-
-def test_functions_of_choices_are_constants_in_boxes():
-    knobs = sb.Knobs(mode=sb.Choice("a", "b", "c"))
-    learner = sb.Exp3Set(knobs, seed=0)
-    for _ in range(30):
-        learner.tell(learner.ask(), knobs.from_rows([P.constant(0, 1, x) for x in (0.5, 0.1, 0.9)]))
-    assert learner.recommend().values == {"mode": "b"}
-    learner.tell(learner.ask(), P.constant(0, 1, 0.3))
 
 
 @pytest.mark.parametrize(

@@ -157,63 +157,7 @@ def test_feedback_must_cover_the_trial():
         learner.tell(trial, PiecewiseConstant([0, 4], [0.5]))
 
 
-def test_exp3_grid_plays_the_same_arms_in_every_row():
-    space = sb.Strips(4, UNIT)
-    learner = sb.Exp3Grid(space, n_arms=12, seed=0)
-    points = set()
-    for _ in range(300):
-        trial = learner.ask()
-        points.add(trial.parameters)
-        learner.tell(trial, 0.1 if trial.alpha == 1.0 and trial.rho > 0.6 else 0.8)
-    assert points == {(rho, alpha) for rho in (1 / 6, 0.5, 1 - 1 / 6) for alpha in space.alphas}
-    assert learner.recommend().alpha == 1.0
-    with pytest.raises(ValueError, match="multiple of the 4 rows"):
-        sb.Exp3Grid(space, n_arms=10)
-
-
 # -- the game --------------------------------------------------------------------------------------------
-
-
-class Plane:
-    """A problem on rows whose pieces are given outright; each piece of a row is a feedback set."""
-
-    def __init__(self, space, rng):
-        self.space = space
-        self.functions = {row: random_function(rng) * (0.5 + 0.1 * row) for row in range(len(space))}
-
-    def loss(self, rho, alpha):
-        return self.functions[self.space.row_of(alpha)](rho)
-
-    def reveal(self, rho, alpha):
-        row = self.space.row_of(alpha)
-        return self.space.lay_rows({row: self.functions[row].piece(rho)})
-
-    def losses(self):
-        return self.space.lay_rows(self.functions)
-
-
-@pytest.mark.parametrize("feedback", ["full", "semi-bandit", "bandit"])
-def test_a_game_on_rows_has_exact_regret(feedback):
-    space = sb.Strips(4, UNIT)
-    rng = np.random.default_rng(7)
-    problems = [Plane(space, rng) for _ in range(60)]
-    learner = sb.Exp3Grid(space, 8, seed=0) if feedback == "bandit" else sb.Exp3Set(space, seed=0)
-    history = sb.play(learner, problems, feedback)
-    for t, problem in enumerate(problems):
-        rho, alpha = history.rho[t], history.alpha[t]
-        assert history.loss[t] == problem.loss(rho, alpha)
-        if feedback == "semi-bandit":
-            piece = problem.functions[space.row_of(alpha)].piece(rho).domain[0]
-            assert (history.lo[t], history.hi[t]) == pytest.approx(piece, abs=1e-14)
-    best = history.best()
-    totals = [PiecewiseConstant.sum([p.functions[row] for p in problems]) for row in range(4)]
-    lowest = min(total.min() for total in totals)
-    assert best.mean_loss == pytest.approx(lowest / 60)
-    row = space.row_of(best.alpha)
-    assert totals[row].min() == pytest.approx(lowest)
-    assert best.interval == pytest.approx(totals[row].argmin(), abs=1e-13)
-    assert history.regret()[-1] == pytest.approx(history.loss.sum() - lowest)
-    assert history.densities()[2].sum(axis=(1, 2)) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("row", range(5))
@@ -226,9 +170,3 @@ def test_intervals_narrower_than_doubles_stay_in_their_row(row):
     assert space.row(laid, row)(0.6) == 0.75
     alone = space.lay_rows({row: PiecewiseConstant([below, 1.0], [0.25])})
     assert [r for r in range(5) if 0.25 in space.row(alone, r).values] == [row]
-
-
-def test_learner_and_problems_must_have_one_space():
-    problem = Plane(sb.Strips(4, UNIT), np.random.default_rng(0))
-    with pytest.raises(ValueError, match=r"problem 0 is on 4 rows of \[0, 1\].*the learner on 3 rows"):
-        sb.play(sb.Exp3Set(sb.Strips(3, UNIT), seed=0), [problem])

@@ -94,12 +94,3 @@ def test_bad_files_are_skipped_in_advance_or_by_fit(folder):
     result = sb.fit(sb.streams.read_clusterings(folder), unreadable="skip")
     assert (result.count, len(result.unreadable)) == (2, len(BAD) - 1)
     assert result.interval == sb.best_in_hindsight(files).interval
-
-
-def test_errors_name_the_argument(tmp_path):
-    with pytest.raises(ValueError, match="no usable instance file"):
-        sb.streams.read_clusterings(tmp_path)
-    with pytest.raises(ValueError, match="metric must be one of"):
-        sb.streams.read_clusterings(tmp_path, metric="taxi")
-    with pytest.raises(FileNotFoundError, match="no file, folder or match"):
-        sb.streams.read_clusterings(tmp_path / "nowhere")

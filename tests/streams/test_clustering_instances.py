@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 import semibandit as sb
-from semibandit.clustering import KMeansCost
 
 
 def test_an_interior_parameter_is_clearly_better_on_elongated_clusters():
@@ -33,22 +32,3 @@ def test_noise_is_added_to_each_distance():
     assert (added >= 0).all()
     assert 0.09 < added.max() <= 0.1 + 1e-12
     assert added.std() > 0.02
-
-
-def test_cost_and_linkage_are_passed_on():
-    problem = sb.streams.clustering(
-        "gaussian", 1, per_class=5, linkage="average-complete", cost=lambda labels: KMeansCost(2)
-    )[0]
-    assert problem.linkage == "average-complete"
-    assert isinstance(problem.cost, KMeansCost)
-
-
-def test_errors_name_the_argument():
-    with pytest.raises(ValueError, match="kind must be one of 'elongated'"):
-        sb.streams.clustering("moons")
-    with pytest.raises(ValueError, match="n_classes must be at most 3 for iris, got 4"):
-        sb.streams.clustering("iris", n_classes=4)
-    with pytest.raises(ValueError, match="per_class must be at most 50 for iris, got 51"):
-        sb.streams.clustering("iris", per_class=51)
-    with pytest.raises(ValueError, match="smooth must be finite and >= 0"):
-        sb.streams.clustering(smooth=-1)

@@ -88,15 +88,6 @@ def test_files_are_ordered_by_name_date_or_key(tmp_path):
     assert len(sb.streams.read_knapsacks(str(tmp_path / "[ab].pb"))) == 2
 
 
-def test_files_can_be_played_repeatedly(tmp_path):
-    write(tmp_path, a_kp=KP, b_kp="2 3\n1 2\n5 3\n")
-    files = sb.streams.read_knapsacks(tmp_path)
-    assert [p.values.size for p in files] == [p.values.size for p in files] == [3, 2]
-    assert [p.values.size for p in files[-1:]] == [2]
-    history = sb.play(sb.Exp3Set(sb.Interval(0, 10), seed=0), files)
-    assert len(history) == 2
-
-
 BAD = {
     "empty.kp": ("", None, "is empty"),
     "header.kp": ("3 x\n1 1\n", 1, "capacity must be a finite number, got 'x'"),
@@ -156,18 +147,6 @@ def test_date_order_needs_dates(tmp_path):
         sb.streams.read_knapsacks(tmp_path, order="date")
     files = sb.streams.read_knapsacks(tmp_path, order="date", skip_bad=True)
     assert (len(files), len(files.skipped)) == (1, 2)
-
-
-def test_errors_name_the_argument(tmp_path):
-    write(tmp_path, a_kp=KP)
-    with pytest.raises(FileNotFoundError, match="no file, folder or match"):
-        sb.streams.read_knapsacks(tmp_path / "nowhere")
-    with pytest.raises(FileNotFoundError, match="no file, folder or match"):
-        sb.streams.read_knapsacks([tmp_path / "a.kp", tmp_path / "nowhere.kp"])
-    with pytest.raises(ValueError, match="order must be one of"):
-        sb.streams.read_knapsacks(tmp_path, order="size")
-    with pytest.raises(ValueError, match="value must be one of"):
-        sb.streams.read_knapsacks(tmp_path, value="likes")
 
 
 @pytest.mark.skipif(not SAMPLE.is_dir(), reason="set SEMIBANDIT_PABULIB to a folder of Pabulib files")

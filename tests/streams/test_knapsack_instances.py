@@ -74,24 +74,3 @@ def test_mixed_has_a_best_parameter_inside():
     assert 2.0 < best.rho < 2.7
     for bad in (0.0, 1.0, 4.0, 10.0):
         assert np.mean([problem.loss(bad) for problem in stream]) > best.mean_loss + 0.05
-
-
-def test_drifting_moves_the_best_parameter():
-    stream = sb.streams.knapsack("drifting", 400)
-    early, late = sb.best_in_hindsight(stream[:100]), sb.best_in_hindsight(stream[-100:])
-    assert early.rho < 2.0 < 2.6 < late.rho
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"kind": "other"}, "kind must be one of"),
-        ({"n": 2}, "n must be at least 3"),
-        ({"rounds": 0}, "rounds"),
-        ({"seed": -1}, "seed"),
-        ({"kappa": 0.5}, "kappa"),
-    ],
-)
-def test_errors_name_the_argument(change, message):
-    with pytest.raises(ValueError, match=message):
-        sb.streams.knapsack(**change)

@@ -23,12 +23,3 @@ def test_a_mix_of_metrics_and_linkages_is_better_than_either():
 
     ends = [mean(0.5, 0.0), mean(0.5, 1.0), mean(0.0, 0.25), mean(1.0, 0.25)]
     assert mean(0.5, 0.25) < 0.9 * min(ends)
-
-
-def test_errors_name_the_argument():
-    with pytest.raises(ValueError, match="sizes must have 1 to 10 entries"):
-        sb.streams.digits_two_metrics(5, ())
-    with pytest.raises(ValueError, match="sizes must be at most"):
-        sb.streams.digits_two_metrics(5, (1000,))
-    with pytest.raises(ValueError, match="kappa"):
-        sb.streams.digits_two_metrics(5, kappa=0.5)

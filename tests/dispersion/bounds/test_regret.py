@@ -36,15 +36,6 @@ def test_the_bound_is_minimised_over_r_and_rate(r0, L, H):
     assert bounds.regret(T, M, f, R, L=L, H=H, r0=r0, rate=2 * bound.rate).value > bound.value
 
 
-def test_a_ball_around_an_end_of_the_space_is_half_outside():
-    R, r = 0.5, 0.05
-    shares = [(min(x + r, 2 * R) - max(x - r, 0)) / (2 * R) for x in np.linspace(0, 2 * R, 101)]
-    for interior, share in ((False, min(shares)), (True, max(shares))):
-        assert bounds.step_size(100, 1, R, r, interior=interior) ** 2 * 100 / 2 == pytest.approx(
-            -math.log(share)
-        )
-
-
 def test_table_uses_the_count_of_the_next_length():
     f = bounds.Table(100, [0.01, 0.1, 0.5], [2, 10, 90])
     assert [f(100, e) for e in (0.001, 0.01, 0.011, 0.1, 0.3, 0.6)] == [2, 2, 10, 10, 90, 100]
@@ -140,38 +131,3 @@ def test_play_keeps_the_theorem_of_the_adaptive_rate(name, rate):
     assert mean_limits(gaps)[1] <= math.sqrt(rate.c * T * M)
     assert mean_limits(regrets)[1] <= bound
     assert mean_limits(stuck)[0] > bound
-
-
-@pytest.mark.parametrize("H", [0.01, 100.0])
-def test_the_rate_does_not_depend_on_the_largest_loss(H):
-    """The same game in other units: the same rate, H times the bound and H times the regret."""
-    T = 600
-    unit, scaled = (bounds.regret(T, 2, bounds.Beta(0.5, C=2.0), 0.5, H=high) for high in (1.0, H))
-    assert scaled.rate == pytest.approx(unit.rate, rel=1e-6)
-    assert scaled.value == pytest.approx(H * unit.value)
-    places = PLACES["uniform"][0](np.random.default_rng(3), T)
-    one = regret_of(falling(places), 0, rate=unit.rate)
-    assert regret_of(falling(places, H), 0, rate=scaled.rate, high=H) == pytest.approx(H * one, rel=0.05)
-    chance = regret_of(falling(places, H), 0, rate=1e-9, high=H)
-    assert H * one < 0.1 * chance
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: bounds.regret(0, 1, bounds.Beta(0.5), 1.0), "T must be at least 1, got 0"),
-        (lambda: bounds.regret(10, 0.5, bounds.Beta(0.5), 1.0), "M must be finite and >= 1, got 0.5"),
-        (lambda: bounds.regret(10, 1, bounds.Beta(0.5), 0.0), "R must be finite and >= 1e-280, got 0.0"),
-        (lambda: bounds.Table(10, [0.1, 0.1], [1, 2]), "eps must be strictly increasing"),
-        (lambda: bounds.Table(10, [0.1, 0.2], [2, 1]), "counts must not decrease"),
-        (lambda: bounds.Beta(math.nan, -1), "beta must be"),
-        (lambda: bounds.Beta(0.5, -1), "C must be"),
-        (lambda: bounds.WK(-1, 3), "w must be"),
-        (lambda: bounds.WK(1, math.nan), "k must be"),
-        (lambda: bounds.step_size(10, 2, -0.5, 0.1), "R must be"),
-        (lambda: bounds.step_size(10, 2, 0.5, 3), "r must be"),
-    ],
-)
-def test_errors_name_the_argument(call, message):
-    with pytest.raises(ValueError, match=f"^{message}"):
-        call()
