@@ -52,24 +52,6 @@ def test_means_outside_the_bounds_are_ruled_out(kind, n):
             assert rules_out(mean, 4 * values - 1, -1, 3) == outside
 
 
-def test_bounds_shrink_with_further_numbers():
-    values = np.random.default_rng(2).random(200)
-    before = (0.0, 1.0)
-    for n in range(0, 200, 10):
-        bounds = betting_bounds(values[:n])
-        assert before[0] <= bounds.low <= bounds.high <= before[1]
-        before = bounds
-    assert before[1] - before[0] < 0.2
-
-
-def test_bounds_follow_the_scale():
-    values = np.random.default_rng(3).random(50)
-    low, high = betting_bounds(values)
-    assert betting_bounds(10 * values - 5, -5, 5) == pytest.approx((10 * low - 5, 10 * high - 5))
-    mirrored = betting_bounds(-values, -1, 0)
-    assert mirrored == pytest.approx((-high, -low))
-
-
 def test_bounds_of_constant_and_of_no_numbers():
     assert betting_bounds([]) == (0.0, 1.0)
     assert betting_bounds([2.0, 2.0], 2.0, 2.0) == (2.0, 2.0)

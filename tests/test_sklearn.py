@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from scipy.cluster import hierarchy
-from scipy.spatial.distance import pdist, squareform
+from scipy.spatial.distance import pdist
 
 import semibandit as sb
 
@@ -14,7 +14,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV
-from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from semibandit.sklearn import OnlineRhoLinkage, OnlineThreshold, RhoLinkage
@@ -26,10 +25,8 @@ RANDOM_ROUNDS = {f"check_sample_weight_equivalence_on_{kind}_data": RANDOM for k
 @parametrize_with_checks(
     [
         RhoLinkage(),
-        RhoLinkage(0.2, 3, linkage="average-complete", pruning="k-means"),
         OnlineRhoLinkage(2, random_state=0),
         OnlineThreshold(LogisticRegression(), random_state=0),
-        OnlineThreshold(LinearSVC(), labels="all", random_state=0),
     ],
     expected_failed_checks=lambda model: RANDOM_ROUNDS if isinstance(model, OnlineThreshold) else {},
 )
@@ -65,16 +62,6 @@ def test_rho_0_and_1_are_single_and_complete_linkage(rho, method):
         assert adjusted_rand_score(ours.labels_, theirs.labels_) == 1.0
         assert len(set(ours.labels_)) == k
     assert np.array_equal(ours.linkage_matrix_, hierarchy.linkage(pdist(X), method))
-
-
-def test_precomputed_distances_and_prunings():
-    X, _ = blobs(1)
-    plain = RhoLinkage(0.4, 3).fit(X)
-    given = RhoLinkage(0.4, 3, metric="precomputed").fit(squareform(pdist(X)))
-    assert adjusted_rand_score(plain.labels_, given.labels_) == 1.0
-    pruned = RhoLinkage(0.4, 3, pruning="k-means").fit(X)
-    cost = sb.clustering.KMeansCost(3)
-    assert adjusted_rand_score(pruned.labels_, cost.labels(pdist(X), plain.linkage_matrix_)) == 1.0
 
 
 def test_online_learns_the_better_parameter():
@@ -124,22 +111,6 @@ def test_bad_arguments_are_named():
     assert model.learner_.pending == ()
     with pytest.raises(ValueError, match="y must have a label for each of the 36 points, got shape"):
         OnlineRhoLinkage(3).partial_fit(X, y[:-1])
-
-
-@pytest.mark.parametrize("model", [OnlineRhoLinkage(4, random_state=0), RhoLinkage(0.3, 4)])
-def test_predictions_do_not_depend_on_the_order_of_points(model):
-    rng = np.random.default_rng(0)
-    points = rng.random((30, 2))
-    labels = model.fit(points).predict(points)
-    for _ in range(5):
-        order = rng.permutation(30)
-        assert np.array_equal(model.predict(points[order]), labels[order])
-
-
-def test_random_state_may_be_a_random_state():
-    X, y = blobs(5)
-    models = [OnlineRhoLinkage(3, random_state=np.random.RandomState(seed)).fit(X, y) for seed in (0, 0, 1)]
-    assert models[0].played_rho_ == models[1].played_rho_ != models[2].played_rho_
 
 
 def test_grid_search_scores_by_name_without_warnings(recwarn):
@@ -219,32 +190,6 @@ def test_flag_is_answered_by_the_next_partial_fit():
     model.flag(X)
     model.flag(X[:3])  # replaces the items before
     assert len(model.learner_.pending) == 3
-
-
-def test_errors_leave_the_classifier_as_it_was():
-    X, y = scored(5, 50)
-    model = OnlineThreshold(random_state=0).partial_fit(X, y)
-    before = model.threshold_, model.learner_.n_told
-    for arguments, message in [
-        ((X, np.full(50, 9)), "y must be 0 or 1 for flagged items"),
-        ((X + 2.0, y), r"X must have one column of scores in \[0, 1\]"),
-        ((X, y, -np.ones(50)), "Negative values"),
-        ((X[:10], y), "inconsistent numbers of samples"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            model.partial_fit(*arguments)
-    assert (model.threshold_, model.learner_.n_told) == before
-    assert model.learner_.pending == ()
-    for options, message in [
-        ({"miss": 0}, r"miss must be in \(0, 1e\+100\)"),
-        ({"false_alarm": -1}, "false_alarm must be in"),
-        ({"labels": "some"}, "labels must be one of 'flagged', 'all'"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            OnlineThreshold(**options).fit(X, y)
-    with pytest.raises(ValueError, match="y must have two classes, or classes must be given"):
-        OnlineThreshold().fit(X, np.zeros(50))
-    assert OnlineThreshold().partial_fit(X, np.zeros(50), classes=[0, 1]).classes_.tolist() == [0, 1]
 
 
 def test_weights_multiply_losses_and_zero_leaves_an_item_out():

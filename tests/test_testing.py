@@ -237,7 +237,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("family", "message"), BROKEN)
 def test_broken_families_are_caught(family, message, seed):
     with pytest.raises(AssertionError, match=message):
@@ -255,15 +255,3 @@ def test_a_shifted_end_of_a_feedback_set_is_caught(share):
         return sb.testing.check_problem(problem)
     with pytest.raises(AssertionError, match=r"losses\(\) at 0\.\d+ is 0\.\d+, but reveal\(0\.\d+\) is"):
         sb.testing.check_problem(problem)
-
-
-def test_an_algorithm_that_is_not_piecewise_unique_is_caught():
-    problem = sb.BlackBox(lambda _, rho: 0.4 < rho < 0.6, None, sb.Interval(0, 1), float, resolution=0.1)
-    with pytest.raises(AssertionError, match=r"is [01]\.0, but"):
-        sb.testing.check_problem(problem)
-
-
-@pytest.mark.parametrize("options", [{"n_points": 0}, {"tolerance": -1}, {"seed": -1}])
-def test_bad_arguments_are_named(options):
-    with pytest.raises(ValueError, match=f"{next(iter(options))} must be"):
-        sb.testing.check_problem(Family(), **options)

@@ -9,7 +9,7 @@ from semibandit.cli.demo import FAMILIES, KINDS, _compare, _games, _losses
 
 
 def test_table_names_all_families_and_the_picture_is_written(tmp_path):
-    done = main("demo", "-T", "8", "--games", "2", "--png", str(tmp_path / "demo.png"))
+    done = main("demo", "-T", "4", "--games", "1", "--png", str(tmp_path / "demo.png"))
     assert done.returncode == 0, done.stderr
     for name in FAMILIES:
         assert name in done.stdout

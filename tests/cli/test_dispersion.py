@@ -60,12 +60,3 @@ def test_knapsacks_are_compared_with_lemma_8():
     assert "Lemma 8: vacuous: larger than T" in result.output
     assert "at most 150 in" not in result.output
     assert "Lemma 8" not in run("knapsack", "-T", "20", "--n", "6", "--kappa", "0").output
-
-
-def test_linkage_is_compared_with_lemma_11():
-    size = ("-T", "30", "--classes", "2", "--per-class", "3")
-    result = run("linkage", *size, "--smooth", "1")
-    assert result.exit_code == 0, result.output
-    assert "30 clusterings of elongated points, 2 classes of 3" in result.output
-    assert "Lemma 11" in result.output
-    assert "Lemma 11" not in run("linkage", *size).output

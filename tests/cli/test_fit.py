@@ -45,13 +45,6 @@ def test_clusterings_from_files_are_fitted(tmp_path):
     assert played.exit_code == 0, played.output
 
 
-def test_two_parameters_are_drawn(tmp_path):
-    result = fit("metric-linkage", "-T", 4, "--rows", 3, "--sizes", "2,3,4", "--png", tmp_path / "fit.png")
-    assert result.exit_code == 0, result.output
-    assert cells(result, "with α")
-    assert (tmp_path / "fit.png").exists()
-
-
 def test_the_result_is_the_same_for_any_number_of_jobs():
     result = fit("synthetic", "-T", 60, "--jobs", 2, "--chunk", 7)
     assert result.exit_code == 0, result.output

@@ -14,39 +14,26 @@ def run(*arguments):
     return CliRunner().invoke(app, list(map(str, arguments)))
 
 
-@pytest.mark.parametrize("kinds", [("full", "semi-bandit", "bandit"), ("semi-bandit",)])
-def test_instances_are_made_once_and_looked_at_once(kinds, tmp_path, monkeypatch):
+def test_instances_are_made_once_and_looked_at_once(tmp_path, monkeypatch):
     made, looked_at = [], []
     knapsack, losses = sb.Knapsack.__init__, sb.Knapsack.losses
     monkeypatch.setattr(sb.Knapsack, "__init__", lambda *a, **k: made.append(1) or knapsack(*a, **k))
     monkeypatch.setattr(sb.Knapsack, "losses", lambda self: looked_at.append(1) or losses(self))
-    feedback = [word for kind in kinds for word in ("-f", kind)]
-    result = run("play", "knapsack", "-T", 30, "--n", 10, "--png", tmp_path / "x.png", *feedback)
+    result = run("play", "knapsack", "-T", 30, "--n", 10, "--png", tmp_path / "x.png")
     assert result.exit_code == 0, result.output
     assert (len(made), len(looked_at)) == (30, 30)
 
 
 def test_bounds_are_shown_where_they_hold():
-    options = ("play", "synthetic", "-T", 4000, "--pieces", 3, "-f", "semi-bandit")
+    options = ("play", "synthetic", "-T", 2000, "--pieces", 3, "-f", "semi-bandit")
     proved, played = run(*options, "--provable"), run(*options)
     for result, by in ((proved, "Theorem 3"), (proved, "its certificate"), (played, "its certificate")):
         row = next(line for line in result.output.splitlines() if by in line and "regret, " in line)
         regret, bound = map(float, row.replace("regret, semi-bandit", "").split()[:2])
-        assert 0 < regret < bound < 4000
+        assert 0 < regret < bound < 2000
     assert "Theorem 3" not in played.output
     short = run(*options[:3], 10, *options[4:], "--provable")
     assert "vacuous" in short.output
-
-
-def test_each_learner_says_what_is_known_of_it():
-    output = " ".join(run("play", "synthetic", "-T", 20).output.split())
-    assert "With full and semi-bandit feedback: no regret proof in advance; `certificate`" in output
-    assert (
-        "With bandit feedback: no regret proof, and no certificate: a single loss is taken for all" in output
-    )
-    output = " ".join(run("play", "synthetic", "-T", 20, "--drift", "auto").output.split())
-    assert "With full, semi-bandit and bandit feedback: no regret proof, and no certificate: drift" in output
-    assert "its certificate" not in output
 
 
 def cells(output, feedback):
@@ -71,7 +58,6 @@ def test_regret_against_blocks_where_the_stream_drifts_or_on_request(tmp_path):
     options = ("-f", "semi-bandit", "--png", tmp_path / "game.png")
     for arguments, blocks in (
         (("knapsack", "--kind", "drifting"), 8),
-        (("synthetic", "--wander"), 8),
         (("synthetic", "--blocks", 3, "--drift", 0.01), 3),
     ):
         result = run("play", *arguments, "-T", 60, *options)
@@ -102,9 +88,3 @@ def test_a_mistake_is_one_line_without_a_traceback(arguments, message):
     assert result.returncode == 2
     assert message in result.stderr
     assert "Traceback" not in result.stderr
-
-
-def test_version_and_help_are_printed():
-    assert run("--version").output.startswith("semibandit 0.")
-    for arguments in (["--help"], ["play", "--help"], ["dispersion", "--help"], ["tune", "--help"]):
-        assert run(*arguments).exit_code == 0

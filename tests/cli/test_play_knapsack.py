@@ -14,14 +14,6 @@ def write_files(folder):
         (folder / f"{k}.kp").write_text(f"4 {7 + k}\n6 5\n5 4\n4 3\n{k} 2\n")
 
 
-def test_bounds_are_shown_next_to_what_was_measured():
-    result = play("-T", 100, "--n", 5, "--kappa", 1, "--rho-max", 3, "-f", "semi-bandit")
-    assert result.exit_code == 0, result.output
-    broken = next(line for line in result.output.splitlines() if "Lemma 8" in line)
-    seen, bound = broken.replace("Lemma 8", "").split()[-2:]
-    assert 0 < int(seen) <= int(bound) < 100
-
-
 def test_bounds_need_smooth_values(tmp_path):
     write_files(tmp_path)
     for arguments in (("-T", 20, "--kappa", 0), ("--files", tmp_path)):

@@ -19,18 +19,18 @@ families = pytest.mark.parametrize("family", HERE, ids=lambda family: family.nam
 @families
 @pytest.mark.parametrize("check", sb.testing.CHECKS, ids=lambda check: check.__name__)
 def test_small_instances_keep_the_contract_of_a_problem(family, check):
-    for seed in range(3):
+    for seed in range(1 if family.needs == "pyscipopt" else 3):  # SCIP takes seconds
         check(family.instance(seed), n_points=20, seed=seed)
 
 
 @families
 def test_play_dispersion_and_fit_have_a_command_for_it(family, tmp_path):
-    png, table = tmp_path / "game.png", tmp_path / "game.csv"
+    table = tmp_path / "game.csv"
     options = [word for name, x in family.small.items() for word in (f"--{name.replace('_', '-')}", str(x))]
     case = family.make(rounds=8, **family.small)
     other = "ρ = 1, best α" if case.default is None else f"fixed ρ = {case.default:g} "
     for command, words, *files in (
-        ("play", other, "--png", str(png), "--csv", str(table)),
+        ("play", other, "--csv", str(table)),
         ("dispersion", "functions"),
         ("fit", "over 8 instances"),
     ):
@@ -38,7 +38,6 @@ def test_play_dispersion_and_fit_have_a_command_for_it(family, tmp_path):
         assert result.exit_code == 0, result.output
         assert words in result.output
         assert case.title in result.output
-    assert png.read_bytes().startswith(b"\x89PNG")
     rows = list(csv.DictReader(table.read_text().splitlines()))
     assert [row["feedback"] for row in rows] == ["full"] * 8 + ["semi-bandit"] * 8 + ["bandit"] * 8
     assert ("alpha" in rows[0]) == (family.name == "metric-linkage")

@@ -59,17 +59,6 @@ def test_prefixes_are_measurements_of_prefixes(functions, data):
     assert part.counts.tolist() == [whole.D(e, T) for e in eps]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_counts_of_large_random_inputs_equal_brute_force(seed):
-    rng = np.random.default_rng(seed)
-    functions = [np.round(rng.beta(2, 5, rng.integers(0, 12)), rng.integers(2, 9)) for _ in range(60)]
-    functions = [f[(f > 0) & (f < 1)] for f in functions]
-    result = measure(functions, UNIT)
-    for eps in (0.0, 0.001, 0.03, 0.4):
-        assert result.D(eps) == reference.worst_count(functions, eps)
-        assert result.breaks.most_breaks(eps) == reference.worst_points(functions, eps)
-
-
 @fixed
 @given(
     st.lists(
@@ -155,14 +144,6 @@ def test_the_worst_row_of_strips_counts_and_ends_of_rows_are_no_breaks(functions
         assert result.w(1) == min(spans) / 2
 
 
-def test_the_verdict_names_the_worst_row():
-    rng = np.random.default_rng(1)
-    space = sb.Strips(2, UNIT)
-    stream = [Laid(space, [step([x], 0), step([0.25], 1)]) for x in rng.random(40)]
-    assert measure(stream).worst(0.01).row == 1
-    assert "around rho = 0.25 in row 1" in measure(stream).verdict()
-
-
 # -- piecewise linear functions --------------------------------------------------------------------------
 
 lines = st.lists(
@@ -206,7 +187,7 @@ def test_piecewise_linear_functions_count_where_they_jump(functions, eps):
 
 
 def test_slope_and_largest_loss_of_prices_are_in_the_regret_bound():
-    stream = sb.streams.posted_price(400, buyers=3, loss="utility", seed=1)
+    stream = sb.streams.posted_price(150, buyers=3, loss="utility", seed=1)
     result = measure(stream)
     values = [problem.values for problem in stream]
     for eps in (0.0, 0.003, 0.1):
@@ -215,10 +196,10 @@ def test_slope_and_largest_loss_of_prices_are_in_the_regret_bound():
     assert result.high == 3
     assert result.beta > 0.45
     bound = result.regret()
-    assert bound.slope == pytest.approx(400 * 3 * bound.r)
-    assert bound == sb.dispersion.bounds.regret(400, 4.0, result.f, 0.5, L=result.lipschitz, H=3.0)
+    assert bound.slope == pytest.approx(150 * 3 * bound.r)
+    assert bound == sb.dispersion.bounds.regret(150, 4.0, result.f, 0.5, L=result.lipschitz, H=3.0)
     # The reserve only matters above the second bid: the revenue has a kink there, and jumps at the first.
-    auctions = sb.streams.second_price(300, seed=1)
+    auctions = sb.streams.second_price(100, seed=1)
     highest = [problem.values[:1] for problem in auctions]
     assert measure(auctions).D(0.01) == reference.worst_count(highest, 0.01)
 
@@ -234,14 +215,6 @@ def test_high_is_stated_by_problems_and_else_the_largest_loss():
     assert measure([large] * 100).regret(M=2).value > measure([small] * 100).regret(M=2).value
 
 
-def test_functions_without_breaks_are_dispersed():
-    result = measure([[], []], UNIT)
-    assert result.D(1.0) == 0
-    assert result.beta == math.inf
-    assert "none of 2 functions breaks" in result.verdict()
-    assert math.isnan(result.worst(0.1).lo)
-
-
 # -- β and the verdict -----------------------------------------------------------------------------------
 
 
@@ -253,23 +226,6 @@ def test_beta_is_that_of_its_definition():
         assert holds[result.eps >= least * (1 - 1e-12)].all()
         below = np.flatnonzero(result.eps < least * (1 - 1e-12))
         assert not holds[below[-1]]
-
-
-SMOOTH = {
-    "uniform": lambda rng, T: rng.random((T, 1)),
-    "many": lambda rng, T: rng.random((T, 40)),
-    "peaked": lambda rng, T: rng.beta(8, 30, (T, 3)),
-    "clustered": lambda rng, T: 0.95 * rng.random((T, 1)) + 0.05 * rng.random((T, 10)),
-}
-
-
-@pytest.mark.parametrize("name", SMOOTH)
-@pytest.mark.parametrize("T", [300, 3000])
-def test_smooth_streams_are_dispersed(name, T):
-    result = measure(SMOOTH[name](np.random.default_rng(3), T), UNIT)
-    assert 0.45 <= result.beta <= 1
-    assert result.verdict().startswith("dispersed, the guarantee applies with beta")
-    assert result.regret(10 * T).value / (10 * T) <= result.regret(T).value / T
 
 
 @pytest.mark.parametrize("T", [40, 400, 4000])
@@ -371,3 +327,14 @@ def test_counts_are_exact_if_a_difference_rounds_to_the_length(first, second, ep
     result = measure(functions, sb.Interval(-1, 2))
     assert result.D(eps) == reference.worst_count(exact, Fraction(eps))
     assert result.D(np.nextafter(eps, 0.0)) == reference.worst_count(exact, Fraction(np.nextafter(eps, 0.0)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_counts_of_large_random_inputs_equal_brute_force(seed):
+    rng = np.random.default_rng(seed)
+    functions = [np.round(rng.beta(2, 5, rng.integers(0, 12)), rng.integers(2, 9)) for _ in range(60)]
+    functions = [f[(f > 0) & (f < 1)] for f in functions]
+    result = measure(functions, UNIT)
+    for eps in (0.0, 0.001, 0.03, 0.4):
+        assert result.D(eps) == reference.worst_count(functions, eps)
+        assert result.breaks.most_breaks(eps) == reference.worst_points(functions, eps)

@@ -63,21 +63,6 @@ def test_reveal_is_right_to_the_tolerance_within_the_promised_runs(lo, hi, level
             assert all(lo <= x <= hi for x in steps.runs)
 
 
-@pytest.mark.parametrize("levels", [1, 2, 3, 4])
-def test_the_bound_on_runs_is_sharp(levels):
-    n = 2**levels
-    runs = []
-    for lo, hi in itertools.combinations(range(n + 1), 2):
-        for cell, offset in itertools.product(range(lo, hi), (0.0, 0.5)):
-            steps = Steps(sorted({0.0, lo / n, hi / n, 1.0}))
-            problem = sb.BlackBox(steps, None, sb.Interval(0, 1), LOSS, 1 / n)
-            if (lo + cell) % 2:
-                problem.loss((cell + offset) / n)  # a run made before counts as well
-            assert problem.reveal((cell + offset) / n).domain == ((lo / n, hi / n),)
-            runs.append(len(steps.runs))
-    assert max(runs) == 2 * levels + 1
-
-
 @pytest.mark.parametrize("tolerance", [0.02, 1e-9])
 @pytest.mark.parametrize("seed", range(4))
 def test_every_rho_of_a_piece_reveals_the_same_interval_to_the_bit(seed, tolerance):
@@ -100,20 +85,6 @@ def test_every_rho_of_a_piece_reveals_the_same_interval_to_the_bit(seed, toleran
         if points:
             assert first.domain[0] == maximal_piece_on_grid(steps.index, points, hi, rho)
     assert checked > 40
-
-
-def test_a_rho_right_of_an_edge_in_its_cell_reveals_its_own_piece():
-    steps = Steps([0, 0.301, 1])
-    problem = sb.BlackBox(steps, None, sb.Interval(0, 1), LOSS, tolerance=0.125)
-    assert problem.reveal(0.3).domain == ((0.0, 0.375),)
-    assert problem.reveal(0.31) == sb.PiecewiseConstant([0.31, 1], [LOSS(1)])
-    assert problem.reveal(0.5).domain == ((0.375, 1.0),)
-
-
-def test_an_output_of_the_right_end_alone_is_revealed_there():
-    problem = sb.BlackBox(lambda _, rho: rho == 1.0, None, sb.Interval(0, 1), float, 1e-3)
-    assert problem.reveal(0.4) == problem.losses() == sb.PiecewiseConstant([0, 1], [0])
-    assert problem.reveal(1.0) == sb.PiecewiseConstant([1 - 2.0**-10, 1], [1])
 
 
 def test_no_parameter_is_run_twice():
@@ -243,28 +214,6 @@ def test_loss_takes_the_output_or_the_instance_and_the_output(loss, expected):
     assert sb.BlackBox(lambda instance, rho: 2, 10, sb.Interval(0, 1), loss).loss(0.5) == expected
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"run": 3}, TypeError, "run must be a callable, got 3"),
-        ({"loss": None}, TypeError, "loss must be a callable"),
-        ({"space": (0, 1)}, TypeError, r"space must be an Interval or Knobs, got \(0, 1\)"),
-        ({"tolerance": 0}, ValueError, r"tolerance must be in \(0, 1\), got 0.0"),
-        ({"equal": "=="}, TypeError, "equal must be a callable"),
-        ({"partition": "tree"}, ValueError, "partition must be one of"),
-        ({"check": -1}, ValueError, "check must be at least 0"),
-        ({"n_jobs": 0}, ValueError, "n_jobs must be at least 1"),
-        ({"resolution": 0}, ValueError, "resolution must be finite and > 0"),
-        ({"high": 0}, ValueError, "high must be finite and > 0"),
-        ({"maximize": "no"}, TypeError, "maximize must be True or False, got 'no'"),
-    ],
-)
-def test_bad_arguments_are_named(options, error, message):
-    arguments = {"run": lambda _, rho: 0, "instance": None, "space": sb.Interval(0, 1), "loss": float}
-    with pytest.raises(error, match=message):
-        sb.BlackBox(**(arguments | options))
-
-
 # -- against the exact families -------------------------------------------------------------------
 
 
@@ -300,17 +249,3 @@ def test_an_output_that_changes_everywhere_raises():
         problem.losses()
     assert problem.n_runs <= 1000
     assert problem.reveal(0.3)(0.3) == 0.3  # each call has the same limit
-
-
-@pytest.mark.parametrize("resolution", [1e-3, 1e-12])
-def test_max_runs_limits_the_coarse_grid(resolution):
-    box = sb.BlackBox(lambda x, rho: 0, None, sb.Interval(0, 1), float, 1e-12, max_runs=100,
-                      resolution=resolution)  # fmt: skip
-    with pytest.raises(ValueError, match="more than max_runs = 100 runs"):
-        box.losses()
-    assert box.n_runs == 0
-
-
-def test_a_tolerance_below_the_spacing_of_doubles_is_accepted():
-    box = sb.BlackBox(lambda x, rho: rho >= x, 0.3, sb.Interval(0, 1), float, 1e-320)
-    assert box.reveal(0.7).edges[0] == pytest.approx(0.3, abs=1e-14)

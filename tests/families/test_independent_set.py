@@ -87,17 +87,6 @@ def test_losses_are_exact_for_small_graphs(weights, pairs, adaptive, space):
     assert_matches_reference(weights, edges, adaptive, space)
 
 
-def test_sets_are_independent_and_maximal(adaptive):
-    problem = sb.streams.independent_set(1, vertices=120, adaptive=adaptive, seed=3)[0]
-    matrix = np.zeros((120, 120), bool)
-    matrix[tuple(problem.edges.T)] = True
-    matrix |= matrix.T
-    for rho in (0, 0.7, 2):
-        mask = problem.solve(rho).mask
-        assert not matrix[np.ix_(mask, mask)].any()
-        assert matrix[~mask][:, mask].any(axis=1).all()
-
-
 def test_no_independent_set_exceeds_the_bound():
     rng = np.random.default_rng(9)
     for _ in range(20):
@@ -112,20 +101,3 @@ def test_no_independent_set_exceeds_the_bound():
             if not any(near[v] & set(chosen) for v in chosen)
         )
         assert best <= problem.bound + 1e-12 <= problem.weights.sum() + 2e-12
-
-
-def test_bad_arguments_are_refused():
-    with pytest.raises(ValueError, match=r"weights must be > 0, got weights\[1\] = 0.0"):
-        sb.IndependentSet([1, 0], [])
-    with pytest.raises(ValueError, match="weights must have at least one entry"):
-        sb.IndependentSet([], [])
-    with pytest.raises(ValueError, match=r"shape \(m, 2\), got shape \(1, 3\)"):
-        sb.IndependentSet([1, 2, 3], [(0, 1, 2)])
-    with pytest.raises(ValueError, match=r"between 0 and 1, got edges\[0\] = \[0, 2\]"):
-        sb.IndependentSet([1, 2], [(0, 2)])
-    with pytest.raises(ValueError, match=r"must differ, got edges\[1\] = \[1, 1\]"):
-        sb.IndependentSet([1, 2], [(0, 1), (1, 1)])
-    with pytest.raises(TypeError, match="edges must be integers"):
-        sb.IndependentSet([1, 2], [(0.5, 1)])
-    with pytest.raises(ValueError, match=r"rho must be in \[0, 2\]"):
-        sb.IndependentSet([1, 2], [(0, 1)]).reveal(3)

@@ -184,18 +184,6 @@ def test_sizes_are_added_exactly():
         assert sb.Knapsack([1, 2], sizes, capacity).solve(1.0).mask.all()
 
 
-@pytest.mark.parametrize("n", [6, 60])
-def test_sums_of_sizes_within_a_last_bit_of_the_capacity_are_exact(n):
-    rng = np.random.default_rng(n)
-    for trial in range(40):
-        sizes = rng.random(n) * 2.0 ** rng.integers(-30, 1, n)
-        values = np.arange(n, 0.0, -1.0)
-        exact = sum(map(Fraction, sizes[:-1].tolist()))
-        for capacity in (float(exact), math.nextafter(float(exact), 0), math.nextafter(float(exact), 9e9)):
-            chosen = set(np.flatnonzero(sb.Knapsack(values, sizes, capacity).solve(0.0).mask))
-            assert chosen == reference.greedy(sizes, capacity, range(n)), trial
-
-
 def test_losses_of_each_kind():
     values, sizes = [0.9, 0.5, 0.4], [3.0, 2.0, 1.0]
     plain, paper, utility = (
@@ -235,6 +223,18 @@ def test_bad_arguments_are_refused(change, error, message):
     arguments = {"values": [1, 2], "sizes": [1, 2], "capacity": 3} | change
     with pytest.raises(error, match=message):
         sb.Knapsack(**arguments)
+
+
+@pytest.mark.parametrize("n", [6, 60])
+def test_sums_of_sizes_within_a_last_bit_of_the_capacity_are_exact(n):
+    rng = np.random.default_rng(n)
+    for trial in range(40):
+        sizes = rng.random(n) * 2.0 ** rng.integers(-30, 1, n)
+        values = np.arange(n, 0.0, -1.0)
+        exact = sum(map(Fraction, sizes[:-1].tolist()))
+        for capacity in (float(exact), math.nextafter(float(exact), 0), math.nextafter(float(exact), 9e9)):
+            chosen = set(np.flatnonzero(sb.Knapsack(values, sizes, capacity).solve(0.0).mask))
+            assert chosen == reference.greedy(sizes, capacity, range(n)), trial
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from scipy.spatial.distance import squareform
 import semibandit as sb
 from reference import linkage as reference
 from reference import metric_linkage as reference_rows
-from semibandit.clustering import DasguptaCost
 from semibandit.families.linkage.linkage import LINKAGES
 
 LAST = reference.LAST
@@ -69,18 +68,6 @@ def test_linkage_reveals_what_the_reference_joins(n, seed, largest, linkage):
         assert problem.reveal(rho) == expected.piece(1.0 if rho >= LAST else rho)
 
 
-def test_a_walk_builds_each_tree_of_its_interval_once_and_one_beyond_either_end():
-    by_tree = sb.streams.clustering("digits", 1, seed=3)[0]
-    trees, losses = by_tree.losses(), by_tree.losses().compress()
-    for rho in np.random.default_rng(2).random(10).tolist():
-        problem = sb.Linkage(by_tree.distances, by_tree.cost, partition="loss")
-        lo, hi = problem.reveal(rho).domain[0]
-        inside = np.count_nonzero((trees.edges[:-1] >= lo) & (trees.edges[:-1] < hi))
-        # A certificate may end where no tree does, which adds a few.
-        assert inside <= problem.n_runs - (lo > 0.0) - (hi < 1.0) <= 1.2 * inside + 2
-    assert len(losses) > 1
-
-
 # -- two metrics -----------------------------------------------------------------------------------------
 
 
@@ -115,17 +102,6 @@ def test_metric_linkage_reveals_connected_sets_of_equal_loss(n, seed, largest, l
                 if a <= rho <= b - problem.unit:
                     assert problem.reveal(rho, space.alphas[row]) == expected
                     assert problem.loss(rho, space.alphas[row]) == loss
-
-
-def test_a_cost_that_looks_at_distances_has_sets_in_one_row():
-    d0, d1 = distances(8, 1, 0), distances(8, 2, 0)
-    space = sb.Strips(4, sb.Interval(0, 1))
-    problem = sb.MetricLinkage(d0, d1, DasguptaCost(), space=space, partition="loss")
-    for row, alpha in enumerate(space.alphas):
-        seen = problem.reveal(0.4, alpha)
-        one = sb.Linkage(problem.distances(alpha), DasguptaCost(), partition="loss").reveal(0.4)
-        np.testing.assert_allclose(seen.edges, space.lay_rows({row: one}).edges, rtol=0, atol=1e-15)
-        assert seen.values.tolist() == one.values.tolist()
 
 
 # -- the contract ----------------------------------------------------------------------------------------
@@ -194,11 +170,3 @@ def test_a_black_box_joins_outputs_of_equal_loss(edges, at):
             continue  # in the cell of an edge the interval begins at rho itself
         assert box.reveal(rho) == losses.piece(rho)
         assert box.loss(rho) == losses(rho)
-
-
-def test_a_walk_over_endless_outputs_of_one_loss_is_given_up():
-    box = sb.BlackBox(
-        lambda _, rho: rho, None, sb.Interval(0, 1), lambda _: 0.5, partition="loss", max_runs=500
-    )
-    with pytest.raises(ValueError, match="more than max_runs = 500 runs in one call: is the output"):
-        box.reveal(0.3)

@@ -11,7 +11,6 @@ from reference import metric_linkage as reference
 from semibandit.clustering import KMeansCost, TargetDistance
 from semibandit.families.linkage.connected import MixedDistances, TreeSearch
 from semibandit.families.linkage.metric import LINKAGES
-from semibandit.families.linkage.pieces import END, engine, tree_pieces
 
 UNIT = 2.0**-49  # that of 9 to 16 rows
 KINDS = ("random", "close", "euclidean", "integers", "zeros", "all equal")
@@ -55,17 +54,6 @@ def search(d0, d1, alphas, kind=0):
     return TreeSearch(MixedDistances(d0, d1, alphas), kind, UNIT)
 
 
-def all_pieces(d0, d1, alphas):
-    """The pieces of all rows, as (row, lo, hi, key of the tree)."""
-    found = []
-    for row, alpha in enumerate(alphas):
-        D = np.array(reference.mixed(d0.tolist(), d1.tolist(), alpha))
-        starts = list(tree_pieces(engine(D, "single-complete", UNIT)))
-        edges = [*(lo for lo, _ in starts), END]
-        found += [(row, *edges[i : i + 2], run.key) for i, (_, run) in enumerate(starts)]
-    return found
-
-
 @pytest.mark.parametrize("linkage", LINKAGES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_connected_set_is_that_of_the_reference(kind, linkage):
@@ -79,19 +67,6 @@ def test_connected_set_is_that_of_the_reference(kind, linkage):
             start = part[rng.integers(len(part))]
             _, found = one.connected(start[0], point_of(start, rng))
             assert sorted(found) == sorted(piece[:3] for piece in part)
-
-
-def test_connected_sets_of_forty_points_join_the_pieces_of_all_rows():
-    rng = np.random.default_rng(2)
-    for kind in ("close", "integers"):
-        d0, d1 = metrics(kind, 40, 3)
-        alphas = rows_of(9).alphas
-        one = search(d0, d1, alphas)
-        parts = reference.components(all_pieces(d0, d1, alphas))
-        assert max(map(len, parts)) > 1
-        for part in parts[:: max(len(parts) // 40, 1)]:
-            start = part[rng.integers(len(part))]
-            assert sorted(one.connected(start[0], point_of(start, rng))[1]) == sorted(p[:3] for p in part)
 
 
 @pytest.mark.parametrize("partition", ["tree", "loss"])

@@ -78,14 +78,6 @@ def test_reveal_is_maximal_with_the_same_number_sold(values):
                     assert problem.sold(beyond) != problem.sold(rho)
 
 
-def test_normalised_loss_is_lost_revenue():
-    utility = sb.PostedPrice([0.3, 0.9], sb.Interval(0, 2), loss="utility")
-    loss = sb.PostedPrice([0.3, 0.9], sb.Interval(0, 2))
-    assert utility.high == 4.0
-    for rho in (0.0, 0.2, 0.5, 1.5):
-        assert loss.loss(rho) == 1 - utility.loss(rho) / 4.0
-
-
 def test_best_price_in_hindsight_is_a_point_that_sells():
     stream = sb.streams.posted_price(60, buyers=3, loss="utility", seed=3)
     best = sb.best_in_hindsight(stream, maximize=True)

@@ -3,7 +3,6 @@
 import itertools
 import json
 import pickle
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -62,17 +61,6 @@ def test_chunks_do_not_change_a_bit(log, chunks, holdout):
     assert everything(one) == everything(other)
 
 
-@settings(max_examples=60)
-@given(st.lists(functions().filter(lambda f: f.degree == 0), min_size=1, max_size=20))
-def test_minimum_of_steps_is_exact(log):
-    edges = sorted({edge for f in log for edge in f.edges.tolist()})
-    sums = [float(sum(Fraction(f(x)) for f in log)) for x in edges[:-1]]
-    result = sb.fit(log)
-    assert result.mean_loss == min(sums) / len(log)
-    assert sums[edges.index(result.interval[0])] == min(sums)
-    assert result.interval == sb.best_in_hindsight(log).interval
-
-
 def test_mean_of_losses_is_not_negative():
     for seed in range(60):
         random = np.random.default_rng(seed)
@@ -107,18 +95,6 @@ def test_bounds_that_are_the_whole_range_are_vacuous():
     assert "vacuous" not in repr(many)
 
 
-def test_utilities_are_maximised():
-    stream = sb.streams.knapsack("uncorrelated", rounds=40, n=10, loss="utility")
-    result = sb.fit(stream, default=1.0, holdout=0.25)
-    best = sb.best_in_hindsight([stream[t] for t in range(40) if t % 4 != 3], maximize=True)
-    assert result.maximize
-    assert (result.interval, result.mean_loss) == (best.interval, best.mean_loss)
-    held = [stream[t] for t in range(3, 40, 4)]
-    assert result.held_out == len(held)
-    gain = np.mean([p.loss(result.rho) - p.loss(1.0) for p in held])
-    assert result.confidence.gap.value == pytest.approx(gain)
-
-
 def test_rows_of_two_parameters():
     stream = sb.streams.digits_two_metrics(6, (2, 3, 4), n_rows=3)
     result = sb.fit(stream, default=(0.5, 0.5), holdout=1 / 3)
@@ -128,35 +104,6 @@ def test_rows_of_two_parameters():
     assert result.confidence.loss.value == pytest.approx(
         np.mean([stream[t].loss(*best.parameters) for t in (2, 5)])
     )
-
-
-class Named:
-    """A problem with two knobs: best at alpha = 10^-2 with mode "b"."""
-
-    space = sb.Knobs(alpha=sb.Real(1e-4, 1, log=True), mode=sb.Choice("a", "b"))
-
-    def __init__(self, x):
-        self.x = x
-
-    def loss(self, alpha, mode):
-        return (0.2 if mode == "b" else 0.5) + (0.1 if alpha < self.x else 0.0)
-
-    def losses(self):
-        from semibandit.spaces import Boxes
-
-        steps = [sb.PiecewiseConstant([1e-4, self.x, 1], [v + 0.1, v]) for v in (0.5, 0.2)]
-        return Boxes([(steps[0], {"mode": "a"}), (steps[1], {"mode": "b"})])
-
-
-def test_knobs_by_name():
-    log = [Named(x) for x in (1e-3, 1e-2, 1e-1, 1e-3)]
-    result = sb.fit(log, default={"alpha": 1e-4, "mode": "a"}, holdout=0.25)
-    best = sb.best_in_hindsight(log[:3])
-    assert result.values == best.values
-    assert result.values["mode"] == "b"
-    assert result.interval == best.interval == pytest.approx((0.1, 1.0))
-    assert result.confidence.gap.value == pytest.approx(0.6 - 0.2)
-    assert repr(result).startswith("<Fit: alpha=0.316228, mode='b'; best on [0.1, 1)")
 
 
 # -- unreadable problems -------------------------------------------------------------------------------

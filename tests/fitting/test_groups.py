@@ -34,15 +34,6 @@ def test_each_group_has_the_exact_fit_of_its_problems():
         assert group.fit.to_dict() == sb.fit(own, default=0.5).to_dict()
 
 
-def test_utilities_have_the_same_groups():
-    contexts = kinds(120)
-    log = problems([0.8 if context["kind"] == "b" else 0.2 for context in contexts], noise=0.1)
-    losses = fit_groups(log, contexts, "kind")
-    utilities = fit_groups([x * -1.0 for x in log], contexts, "kind", maximize=True)
-    found = [[(group.where, group.fit.interval) for group in groups] for groups in (losses, utilities)]
-    assert found[0] == found[1]
-
-
 def test_numbers_are_cut_where_the_best_parameter_changes():
     sizes = np.random.default_rng(1).random(400)
     log = problems(np.where(sizes < 0.5, 0.2, 0.8), noise=0.1)
@@ -54,20 +45,14 @@ def test_numbers_are_cut_where_the_best_parameter_changes():
     assert [group.fit.count for group in groups] == [np.sum(sizes < cut), np.sum(sizes >= cut)]
 
 
-def test_few_numbers_are_cut_between_them():
-    numbers = [1, 2, 4] * 60
-    groups = fit_groups(problems([0.2 if n < 3 else 0.8 for n in numbers]), [{"n": n} for n in numbers], "n")
-    assert [group.where for group in groups] == [(-math.inf, 3.0), (3.0, math.inf)]
-
-
 @pytest.mark.parametrize("by", ["kind", "size"])
 def test_useless_feature_is_seldom_split(by):
     several = 0
-    for seed in range(40):
+    for seed in range(20):
         sizes = np.random.default_rng(seed).random(80).tolist()
         contexts = [{**x, "size": size} for x, size in zip(kinds(80, seed), sizes, strict=True)]
         several += len(fit_groups(problems([0.5] * 80, seed), contexts, by)) > 1
-    assert several <= 5  # 2 are expected at a level of 0.95; 6 have a probability of 1.4 %
+    assert several <= 4  # 1 is expected at a level of 0.95; 5 have a probability of 0.3 %
 
 
 def test_word_that_is_rare_joins_its_like():

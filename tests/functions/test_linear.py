@@ -73,13 +73,6 @@ def test_sum_keeps_slopes_above_1e200():
     assert total(5e-251) == pytest.approx(0.5)
 
 
-def test_steps_and_lines_add_up():
-    step, line = PiecewiseConstant([0, 1, 2], [1, 3]), PiecewiseLinear([0, 2], [0], [1])
-    assert step + line == line + step == PiecewiseLinear.sum([step, line])
-    assert (step + line).right.tolist() == [1.5, 4.0]
-    assert (2 * line + 1).left.tolist() == [1.0]
-
-
 @settings(max_examples=150, derandomize=True, deadline=None)
 @given(functions())
 def test_mean_min_argmin(f):
@@ -122,13 +115,6 @@ def test_argmin_is_where_the_function_is_low():
     assert PiecewiseLinear([0, 1, 2, 3.5], [0, 0, 1], [0, 0, 0]).argmin() == (0.0, 2.0)
 
 
-def test_limit_of_a_piece_with_one_double_is_no_minimum():
-    needle = PiecewiseLinear([0, 1, math.nextafter(1, 2), 2], [1, 1, 0.5], [1, 0, 0.5])
-    lo, hi = needle.argmin()
-    assert (lo, hi) == (math.nextafter(1, 2), 2.0)
-    assert needle(lo) == needle.min() == 0.5
-
-
 @settings(max_examples=100, derandomize=True, deadline=None)
 @given(functions(), st.floats(0, 1), st.floats(0, 1))
 def test_restrict(f, a, b):
@@ -147,17 +133,6 @@ def test_compress():
     # A jump stays, with equal slopes as well.
     jump = PiecewiseLinear([0, 1, 2], [0, 0.2], [1, 1.2])
     assert jump.compress() == jump
-
-
-def test_domain_piece_slopes():
-    f = PiecewiseLinear([0, 1, 2, 4], [0, NAN, 1], [1, NAN, 0])
-    assert f.domain == ((0.0, 1.0), (2.0, 4.0))
-    assert f.piece(3) == PiecewiseLinear([2, 4], [1], [0])
-    assert f.piece(4) == f.piece(3)
-    assert f.slopes[[0, 2]].tolist() == [1.0, -0.5]
-    assert len(f) == 3
-    assert math.isnan(f(1.5))
-    assert f.integral() == 1.5
 
 
 def test_exchange():
@@ -187,3 +162,10 @@ def test_exchange():
 def test_bad_arguments(arguments, message):
     with pytest.raises(ValueError, match=message):
         PiecewiseLinear(*arguments)
+
+
+def test_limit_of_a_piece_with_one_double_is_no_minimum():
+    needle = PiecewiseLinear([0, 1, math.nextafter(1, 2), 2], [1, 1, 0.5], [1, 0, 0.5])
+    lo, hi = needle.argmin()
+    assert (lo, hi) == (math.nextafter(1, 2), 2.0)
+    assert needle(lo) == needle.min() == 0.5

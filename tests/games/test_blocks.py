@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 import semibandit as sb
 from reference import blocks as reference
 from reference.feedback import random_loss
-from semibandit.games import blocks as module
 
 STEPS, LINES = sb.PiecewiseConstant, sb.PiecewiseLinear
 
@@ -62,21 +61,6 @@ def test_sequences_are_the_best_of_all(functions, blocks):
     check(functions, sb.best_blocks(functions, blocks), reference.totals(lines, blocks))
 
 
-@pytest.mark.parametrize(
-    "values", [None, (0.0, 0.5, 1.0), (0.1, 0.2, 0.3), (-3e200, 1e200, 2e200), (1e-310, 0.0)]
-)
-@pytest.mark.parametrize("pieces", [1, 2, 9])
-def test_many_buckets_give_what_the_plain_recursion_gives(pieces, values):
-    functions = random_steps(np.random.default_rng(pieces), 150, pieces, values)
-    functions += functions[:40]  # edges in common
-    least, _ = module._steps(functions, 6)
-    plain, _ = module._lines(functions, 6)
-    assert np.array_equal(least, plain)
-    top = max(np.abs(function.values).max() for function in functions)
-    totals = [math.ldexp(total, -module._bits(functions)) for total in least[1:, -1].tolist()]
-    check(functions, sb.best_blocks(functions, 6), totals, tolerance=1e-11 * 190 * top)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_one_block_is_the_best_fixed_parameter(seed):
     functions = random_steps(np.random.default_rng(seed), 60)
@@ -104,25 +88,3 @@ def test_maximize_mirrors_the_loss():
         assert [(a, b, best.interval) for a, b, best in mine] == [
             (a, b, best.interval) for a, b, best in theirs
         ]
-
-
-class OnStrips:
-    """A problem on two rows."""
-
-    space = sb.Strips(2, sb.Interval(0, 1))
-
-    def __init__(self, *rows):
-        self.function = self.space.lay_rows(dict(enumerate(rows)))
-
-    def losses(self):
-        return self.function
-
-
-def test_strips():
-    good, bad = STEPS([0, 0.5, 1], [0.5, 0.1]), STEPS([0, 1], [0.8])
-    problems = [OnStrips(good, bad)] * 3 + [OnStrips(bad, good)] * 4
-    totals, sequences = sb.best_blocks(problems, 2)
-    assert totals == pytest.approx((3 * 0.8 + 4 * 0.1, 0.7))
-    assert [(start, stop, *best.parameters) for start, stop, best in sequences[1]] == [
-        (0, 3, 0.75, 0.0), (3, 7, 0.75, 1.0),
-    ]  # fmt: skip

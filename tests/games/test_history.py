@@ -4,7 +4,6 @@ import copy
 import csv
 import json
 import pickle
-import sys
 
 import numpy as np
 import pytest
@@ -66,12 +65,6 @@ def test_tables(history, tmp_path):
     assert [int(row["t"]) for row in rows] == columns["t"]
 
 
-def test_to_pandas_names_the_missing_package(history, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"to_pandas needs pandas: pip install 'semibandit\[pandas\]'"):
-        history.to_pandas()
-
-
 def test_regret_against_a_fixed_parameter(history):
     space = history.space
     rho, alpha = 0.3, space.alphas[0]
@@ -98,20 +91,6 @@ def test_regret_against_blocks(history):
     assert history.regret(blocks=100)[-1] == pytest.approx(
         history.loss.sum() - sum(problem.losses().min() for problem in history.problems)
     )
-
-
-def test_blocks_are_found_once_until_a_round_is_added(monkeypatch):
-    whole = on_an_interval()
-    history = sb.History(whole.problems, whole.space, whole.feedback)
-    for row in whole.rows[:-1]:
-        history.append(row)
-    found = history.best_blocks(5)
-    with monkeypatch.context() as patch:
-        patch.setattr("semibandit.games.history.best_blocks", None)
-        assert history.best_blocks(5) == found
-        assert history.best_blocks(2) == (found.totals[:2], found.sequences[:2])
-    history.append(whole.rows[-1])
-    assert history.best_blocks(5) == whole.best_blocks(5) != found
 
 
 def test_stored_losses_are_computed_once(history, monkeypatch):

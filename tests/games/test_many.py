@@ -38,17 +38,6 @@ def test_problems_may_depend_on_the_seed():
         assert games.regret()["grid"][row] == pytest.approx(history.regret())
 
 
-def test_probes_and_utilities():
-    stream = sb.streams.posted_price(25, loss="utility")
-    games = sb.play_many({"default": utilities}, stream, seeds=2, probes=2)
-    history = sb.play(utilities(1), stream, probes=2)
-    assert games.regret()["default"][1] == pytest.approx(history.regret())
-
-
-def utilities(seed):
-    return sb.Exp3Set(SPACE, high=5.0, maximize=True, seed=seed)
-
-
 def test_processes_play_the_same_games():
     stream = fit_workers.safe()
     alone = sb.play_many({"a": fit_workers.learner, "b": fit_workers.learner}, stream, seeds=2)

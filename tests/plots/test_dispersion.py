@@ -30,9 +30,3 @@ def test_curves_and_histogram_show_the_counts(result, tmp_path):
     assert (
         sum(bar.get_height() for bar in below.patches if bar.get_width() > 0 and bar.get_height() > 1) == 400
     )
-
-
-@pytest.mark.parametrize("stream", [[[], []], [[0.5]] * 40])
-def test_streams_without_breaks_or_with_one_place_are_drawn(stream, tmp_path):
-    measure(stream, sb.Interval(0, 1)).plot(tmp_path / "x.png")
-    assert (tmp_path / "x.png").exists()

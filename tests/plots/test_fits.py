@@ -1,7 +1,4 @@
-import numpy as np
-
 import semibandit as sb
-from semibandit.plots import fits
 
 
 def test_the_curve_shows_its_band_and_the_best():
@@ -22,11 +19,3 @@ def test_vacuous_bands_are_named_and_not_drawn():
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert "mean of 5 problems; confidence band vacuous" in labels
     assert not ax.collections
-
-
-def test_long_curves_are_thinned_and_keep_their_minimum(monkeypatch):
-    monkeypatch.setattr(fits, "_MOST_POINTS", 20)
-    result = sb.fit(sb.streams.synthetic(30))
-    x, y = fits._points(result.function)
-    assert x.size <= 21
-    assert np.nanmin(y) == result.mean_loss

@@ -24,13 +24,6 @@ def test_dendrogram_has_a_bracket_for_each_merge_and_a_dot_for_each_point():
     assert "ρ = 0.3" in ax.get_title()
 
 
-def test_linear_pieces_are_drawn_as_lines():
-    problem = sb.PostedPrice([0.2, 0.5], loss="utility")
-    line = sb.plots.loss_function(problem, 0.3).get_lines()[0]
-    assert line.get_xdata().tolist() == [0.0, 0.2, 0.2, 0.5, 0.5, 1.0]
-    assert line.get_ydata().tolist() == [0.0, 0.4, 0.2, 0.5, 0.0, 0.0]
-
-
 def test_regret_against_blocks_is_drawn_beside_the_fixed_one():
     ax = sb.plots.regret(HISTORY, blocks=3)
     fixed, moving = ax.get_lines()[:2]
@@ -53,18 +46,3 @@ def test_regret_may_be_drawn_over_runs():
     assert (ax.get_xlabel(), ax.get_xscale()) == ("run", "log")
     with pytest.raises(ValueError, match="by must be one of"):
         sb.plots.regret(history, by="hour")
-
-
-def test_a_density_needs_no_whole_functions():
-    class Single:
-        """A problem that tells single losses and nothing else."""
-
-        space = sb.Interval(0, 1)
-
-        def loss(self, rho):
-            return rho
-
-    history = sb.play(sb.Exp3Set(Single.space, seed=0), [Single()] * 20, "bandit")
-    assert not sb.plots.density(history, best=False).get_lines()
-    with pytest.raises(TypeError, match="losses"):
-        sb.plots.density(history)

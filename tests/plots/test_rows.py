@@ -57,17 +57,3 @@ def test_axes_of_several_knobs_have_their_names(tmp_path):
     plots.overview({"semi-bandit": history}, tmp_path / "page.png")
     assert (tmp_path / "page.png").stat().st_size > 10_000
     assert np.isfinite(history.widths).all()
-
-
-def test_choices_alone_have_bands_only(tmp_path):
-    space = sb.Knobs(x=sb.Choice("a", "b", "c"), y=sb.Choice(1, 2))
-
-    def run(instance, x, y):
-        return 0.3 * (x == "b") + 0.2 * y + instance
-
-    problems = [sb.BlackBox(run, 0.01 * i, space, lambda output: output, 0.5) for i in range(30)]
-    history = sb.play(sb.Exp3Set(space, seed=0), problems)
-    assert plots.across(history).get_ylabel() == "x, y"
-    assert sb.best_in_hindsight(problems).values["y"] == 1
-    plots.overview({"semi-bandit": history}, tmp_path / "page.png")
-    assert (tmp_path / "page.png").stat().st_size > 1000

@@ -62,6 +62,7 @@ class Installed:
         self.command = prefix / "bin" / "semibandit"
         self.folder = folder
         self.environment = {"PATH": os.defpath, "HOME": str(folder), "PYTHONIOENCODING": "utf-8"}
+        self.environment["NUMBA_DISABLE_JIT"] = "1"  # to save minutes; tests/test_imports.py compiles
 
     def run(self, *words):
         return run(*words, cwd=self.folder, env=self.environment)

@@ -1,6 +1,5 @@
 """Knobs: scales, rows, functions of values on the line, errors."""
 
-import itertools
 import math
 import tracemalloc
 from decimal import Decimal
@@ -17,7 +16,8 @@ from semibandit.tuning import Command
 
 P = sb.PiecewiseConstant
 F = P([0.25, 0.5], [0.7])
-LINES = sb.PiecewiseLinear([0.1, 0.2], [0.1], [0.5])
+
+
 KNOBS = sb.Knobs(alpha=sb.Real(1e-4, 1, log=True), depth=sb.Integer(1, 12), mode=sb.Choice("fast", "good"))
 
 positive = st.floats(1e-300, 1e300)
@@ -83,11 +83,6 @@ def test_steps_are_the_decimal_literals(lo, hi, step):
         Command("true {x} {instance}", names=["x"])._fill("{x}", "", {"x": float(x)}) for x in literals
     ]
     assert [Decimal(text) for text in written] == literals
-
-
-def test_steps_that_are_no_short_decimals_are_rounded_once():
-    kind = sb.Real(0, 7, step=1 / 3)
-    assert [kind.scale.at(i) for i in range(22)] == [i / 3 for i in range(22)]
 
 
 @pytest.mark.parametrize(("lo", "hi", "step"), GRIDS)
@@ -185,12 +180,6 @@ def test_a_single_real_is_an_interval():
     assert ours.recommend() == theirs.recommend()
 
 
-def test_the_last_integer_may_be_given_as_an_interval():
-    line = sb.Knobs(n=sb.Integer(1, 5)).line
-    assert line.on_rows(P([5, 6], [0.3])) == P([5, 6], [0.3])
-    assert line.on_rows(P([1, 5], [0.3])) == P([1, 6], [0.3])
-
-
 @given(st.data())
 def test_rows_of_a_box_are_those_with_values_in_it(data):
     knobs = sb.Knobs(
@@ -209,39 +198,6 @@ def test_rows_of_a_box_are_those_with_values_in_it(data):
         laid = knobs.line.on_rows(sb.Boxes([(F, where)]))
         seen = [i for i, part in enumerate(knobs.line.rows(laid)) if not part.unseen.all()]
         assert seen == rows
-
-
-@pytest.mark.parametrize(
-    ("feedback", "error", "message"),
-    [
-        (sb.Boxes([(F, {"depth": (1, 6)}), (F, {"depth": (4, 9)})]), ValueError, "must not overlap"),
-        (sb.Boxes([(F, {"alpha": 0.1})]), ValueError, "a box has ranges of the other knobs"),
-        (sb.Boxes([(F, {"depth": (4, 1)})]), ValueError, r"depth must be a value or a pair \(lo, hi\)"),
-        (sb.Boxes([(F, {"depth": (2.2, 2.8)})]), ValueError, "must contain a value of Knobs"),
-        (F, TypeError, "must be `Boxes`"),
-        (sb.Boxes([(LINES, {})]), TypeError, "on a log scale, or with steps, a function must be a Piecewise"),
-        (sb.Boxes([(P([0.1, 7], [0.3]), {})]), ValueError, r"must lie inside \[0.0001, 1\], got one on"),
-    ],
-)
-def test_bad_functions_are_refused(feedback, error, message):
-    with pytest.raises(error, match=message):
-        KNOBS.line.on_rows(feedback)
-
-
-@pytest.mark.parametrize("parts", [5, "ab", [(F, 3)], [(3, {})], [F], []])
-def test_boxes_are_pairs_of_a_function_and_ranges(parts):
-    with pytest.raises((TypeError, ValueError), match=r"parts must (be|hold at least one) pair"):
-        sb.Boxes(parts)
-
-
-@given(st.integers(0, len(KNOBS) - 1), st.floats(0, 1))
-def test_place_and_parameters_are_inverse_on_the_rows(row, u):
-    x = KNOBS.line.lo + u * (KNOBS.line.hi - KNOBS.line.lo)
-    values = KNOBS.parameters(row, x)
-    assert KNOBS.check(**values) == values
-    again, place = KNOBS.line.read(KNOBS.place(**values))
-    assert again == row
-    assert place == pytest.approx(x, abs=1e-12)
 
 
 def test_knobs_and_boxes_come_back_from_plain_data():
@@ -285,15 +241,6 @@ def test_each_number_of_a_latin_hypercube_takes_evenly_spread_values():
         assert np.sort(column) == pytest.approx((np.arange(64) + 0.5) / 64)
     assert np.unique(columns[:, 9], return_counts=True)[1].tolist() == [16] * 4
     assert np.abs(np.corrcoef(columns.T) - np.eye(10)).max() < 0.5
-
-
-def test_the_grid_of_a_log_scale_is_even_in_logarithms():
-    knobs = sb.Knobs(x=sb.Real(0, 1), n=sb.Integer(1, 1000, log=True), y=sb.Real(1e-6, 1, log=True))
-    assert spread_of(knobs, "y") == pytest.approx(10.0 ** (6 * (np.arange(8) + 0.5) / 8 - 6))
-    numbers = spread_of(knobs, "n")
-    assert len(numbers) == 8
-    ratios = [b / a for a, b in itertools.pairwise(numbers)]
-    assert max(ratios) < 2 * min(ratios)
 
 
 @given(st.data())

@@ -62,20 +62,6 @@ def test_lay_rows_keeps_the_values(n_rows, lo, width, marks, data):
         assert back(middle) == value
 
 
-def test_rows_of_the_unit_interval_are_exact():
-    """A point of the line is in [lo, hi) exactly if its parameter is."""
-    rng = np.random.default_rng(0)
-    space = sb.Strips(64, UNIT)
-    for row in (0, 1, 2, 31, 63):
-        lo, hi = np.sort(rng.random(2))
-        seen = space.lay_rows({row: PiecewiseConstant([lo, hi], [0.5])})
-        for edge in (lo, hi):
-            x = space.place(edge, space.alphas[row])
-            for point in (np.nextafter(x, 0), x, np.nextafter(x, 100)):
-                inside = seen.edges[0] <= point < seen.edges[-1]
-                assert inside == (lo <= space.line.read(point)[1] < hi)
-
-
 def test_the_ends_of_rows_belong_to_their_rows():
     space = sb.Strips(3, UNIT)
     laid = space.lay_rows({row: PiecewiseConstant([0, 1], [row / 10]) for row in range(3)})
@@ -145,16 +131,6 @@ def test_feedback_on_several_rows_is_one_set():
     outside = learner.density()(space.place(0.5 * (lo + hi), space.alphas[(row + 2) % 4]))
     assert np.log(inside / outside) == pytest.approx(-0.5 * 0.7 / p)
     assert np.log(other / outside) == pytest.approx(-0.5 * 0.6 / p)
-
-
-def test_feedback_must_cover_the_trial():
-    learner = sb.Exp3Set(THREE, seed=0)
-    trial = learner.ask()
-    row = THREE.row_of(trial.alpha)
-    with pytest.raises(ValueError, match=f"must cover rho = {trial.rho}, alpha = {trial.alpha}"):
-        learner.tell(trial, THREE.lay_rows({(row + 1) % 3: ZERO}))
-    with pytest.raises(ValueError, match="3 rows laid end to end"):
-        learner.tell(trial, PiecewiseConstant([0, 4], [0.5]))
 
 
 # -- the game --------------------------------------------------------------------------------------------

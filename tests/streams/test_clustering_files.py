@@ -54,13 +54,6 @@ def test_options_are_passed_on(folder):
     assert "KMeansCost" in repr(means[0])
 
 
-def test_a_constant_column_is_not_scaled(tmp_path):
-    (tmp_path / "a.csv").write_text("x,y,label\n1,7,a\n2,7,a\n5,7,b\n")
-    problem = sb.streams.read_clusterings(tmp_path, standardise=True)[0]
-    x = np.array([[1.0], [2.0], [5.0]])
-    assert problem.distances[0, 2] == pytest.approx(pdist(x / x.std())[1])
-
-
 BAD = {
     "empty.csv": ("", 1, "has no column 'label', only nothing"),
     "other.csv": ("x,y\n1,2\n", 1, "has no column 'label', only x, y"),

@@ -49,6 +49,14 @@ def test_values_and_sizes_of_the_classical_classes():
     assert values**2 * 9 / 4 + (sizes - 2000) ** 2 == pytest.approx(np.full(200, 4e6))
 
 
+def test_mixed_has_a_best_parameter_inside():
+    stream = sb.streams.knapsack("mixed", 300)
+    best = sb.best_in_hindsight(stream)
+    assert 2.0 < best.rho < 2.7
+    for bad in (0.0, 1.0, 4.0, 10.0):
+        assert np.mean([problem.loss(bad) for problem in stream]) > best.mean_loss + 0.05
+
+
 def test_noise_has_density_kappa():
     """Without noise and with it, values differ by a uniform number in [0, 1/kappa] (after scaling)."""
     kappa = 20.0
@@ -66,11 +74,3 @@ def test_noise_has_density_kappa():
     counts = np.histogram(noise, 10, (0, 1))[0]
     assert counts.min() > 140
     assert counts.max() < 260
-
-
-def test_mixed_has_a_best_parameter_inside():
-    stream = sb.streams.knapsack("mixed", 300)
-    best = sb.best_in_hindsight(stream)
-    assert 2.0 < best.rho < 2.7
-    for bad in (0.0, 1.0, 4.0, 10.0):
-        assert np.mean([problem.loss(bad) for problem in stream]) > best.mean_loss + 0.05

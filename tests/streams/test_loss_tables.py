@@ -76,12 +76,6 @@ def test_several_files_and_addresses_are_read_in_order(tmp_path):
     assert sb.fit(iter(log)).to_dict() == sb.fit(made).to_dict()
 
 
-def test_lines_are_read(tmp_path):
-    line = sb.PiecewiseLinear([0, 0.5, 1], [0, 1], [1, 0])
-    (tmp_path / "a.jsonl").write_text(json.dumps(line.to_dict()))
-    assert list(sb.streams.read_losses(tmp_path / "a.jsonl")) == [line]
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

@@ -15,17 +15,6 @@ def test_losses_lie_in_the_unit_interval_and_dip():
     assert all(problem.losses().values.max() <= 1 for problem in stream[:200])
 
 
-def test_needle_contains_all_discontinuities_and_a_point_without_loss():
-    stream = sb.streams.concentrated(50, width=1e-3, seed=3)
-    total = sb.PiecewiseConstant.sum(problem.losses() for problem in stream)
-    assert total.min() == 0.0
-    assert total(0.37) == 0.0
-    assert total(0.36) == total(0.38) == 50.0
-    edges = np.concatenate([problem.losses().edges[1:-1] for problem in stream])
-    assert np.abs(edges - 0.37).max() <= 5e-4
-    assert np.unique(edges).size == 100
-
-
 def test_exp3_grid_misses_the_needle_and_exp3_set_finds_it():
     learner = sb.Exp3Grid(sb.Interval(0, 1), horizon=300, seed=1)
     assert sb.play(learner, sb.streams.concentrated(300), feedback="bandit").regret()[-1] == 300

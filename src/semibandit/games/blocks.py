@@ -16,11 +16,9 @@ from semibandit.fitting.best import Hindsight, best_of
 from semibandit.fitting.losses import space_of, whole_losses
 from semibandit.functions import Piecewise
 from semibandit.functions.exact import ExactSum
-from semibandit.games._block_kernels import NEVER, TOTAL_BITS, add_block
+from semibandit.games._block_kernels import NEVER, TOTAL_BITS, add_round
 
 __all__ = ["BestBlocks", "ParameterBlock", "best_blocks"]
-
-_NARROWEST_BUCKET = 8
 
 
 class ParameterBlock(NamedTuple):
@@ -49,8 +47,8 @@ def best_blocks(problems: Iterable[Any], blocks: int = 8, *, maximize: bool = Fa
     it makes the total smaller, so a sequence may have fewer than `blocks` blocks.
 
     Blocks are found with losses rounded to 60 - log2 T bits, whose sums are exact; parameters and totals
-    are those of the exact functions. O(s·T·√(N·m) + s·N·log N) for s blocks and T step functions with N
-    pieces, m = N/T per round; O(s·T·N) if one of them is piecewise linear. Memory: O(N + s·T).
+    are those of the exact functions. O(s·T·N) time for s blocks and T functions with N pieces; O(s·(N + T))
+    memory.
 
     Parameters
     ----------
@@ -84,8 +82,7 @@ def best_blocks(problems: Iterable[Any], blocks: int = 8, *, maximize: bool = Fa
         total = sign * ExactSum.of(functions[start:stop]).function()
         return best_of(total, stop - start, space, maximize)
 
-    all_steps = all(function.degree == 0 for function in functions)
-    least, began = (_steps if all_steps else _lines)(functions, blocks)
+    least, began = _tables(functions, blocks)
     sequences = []
     for k in range(1, blocks + 1):
         starts = _starts(least, began, k)
@@ -110,45 +107,25 @@ def _starts(least: IntArray, began: IntArray, k: int) -> list[int]:
     return starts[::-1]
 
 
-def _tables(blocks: int, rounds: int) -> tuple[IntArray, IntArray]:
-    """Return tables [k, t]: least total of t rounds in at most k blocks, and the start of the last."""
-    least = np.full((blocks + 1, rounds + 1), NEVER)
-    least[1:, 0] = 0
-    return least, np.zeros_like(least)
+def _tables(functions: Sequence[Piecewise], blocks: int) -> tuple[IntArray, IntArray]:
+    """Return tables [k, t]: least total of t rounds in at most k blocks, and the start of the last.
 
-
-def _steps(functions: Sequence[Piecewise], blocks: int) -> tuple[IntArray, IntArray]:
-    """Fill the tables for step functions: one pass over the rounds for each number of blocks."""
-    losses = _scaled(np.concatenate([function.ends[0] for function in functions]), _bits(functions))
-    edges, last_cell = np.unique(
-        np.concatenate([function.edges[1:] for function in functions]), return_inverse=True
-    )
-    # A round visits all buckets, and all cells of one bucket per break: balance the two.
-    width = max(math.isqrt(edges.size * len(functions) // losses.size), _NARROWEST_BUCKET)
-    until = last_cell + 1
-    until[until == edges.size] = -(-edges.size // width) * width
-    least, began = _tables(blocks, len(functions))
-    for k in range(1, blocks + 1):
-        add_block(until, losses, width, least[k - 1], least[k], began[k])
-    return least, began
-
-
-def _lines(functions: Sequence[Piecewise], blocks: int) -> tuple[IntArray, IntArray]:
-    """Fill the tables for any functions: the recursion at both sides of every edge."""
+    A step function is constant between two neighbouring edges of all functions, its one place there; other
+    functions have two places, as they are extreme at both ends.
+    """
     bits = _bits(functions)
+    steps = all(function.degree == 0 for function in functions)
     edges = np.unique(np.concatenate([function.edges for function in functions]))
-    least, began = _tables(blocks, len(functions))
-    total = np.zeros((blocks, 2 * (edges.size - 1)), np.int64)
+    least, began = (np.zeros((blocks + 1, len(functions) + 1), np.int64) for _ in range(2))
+    least[0] = NEVER
+    total = np.zeros((blocks, (edges.size - 1) * (1 if steps else 2)), np.int64)
     since = np.zeros(total.shape, np.int32)
-    each = np.arange(blocks)
     for t, function in enumerate(functions):
-        fresh = least[:-1, t, None]
-        np.copyto(since, t, where=fresh < total)
-        np.minimum(total, fresh, out=total)
-        total += _scaled(np.concatenate(function.spread(edges)), bits)
-        lowest = total.argmin(axis=1)
-        least[1:, t + 1] = total[each, lowest]
-        began[1:, t + 1] = since[each, lowest]
+        if steps:
+            first, losses = np.searchsorted(edges, function.edges), function.ends[0]
+        else:
+            first, losses = np.arange(total.shape[1] + 1), np.concatenate(function.spread(edges))
+        add_round(total, since, first, _scaled(losses, bits), t, least, began)
     return least, began
 
 

@@ -71,7 +71,6 @@ def test_w_and_k_of_a_stream_are_its_dispersion_function():
 # Where losses fall from 1 to 0, and the density of that: the best parameter is near the right end.
 PLACES = {
     "uniform": (lambda rng, T: 0.4 + 0.5 * rng.random(T), 2.0),
-    "triangular": (lambda rng, T: rng.triangular(0.3, 0.8, 0.9, T), 2.0 / 0.6),
     "two places": (lambda rng, T: np.where(rng.random(T) < 0.5, 0.5, 0.8) + 0.1 * rng.random(T), 5.0),
 }
 
