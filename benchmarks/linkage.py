@@ -1,6 +1,6 @@
-"""Cost of ρ-linkage beside plain clustering and Algorithm 3; width and worth of its feedback.
+"""Cost of ρ-linkage beside plain clustering and Algorithm 3, and width of its feedback.
 
-Run: python benchmarks/linkage.py [costs | sets | regret | single-average]
+Run: python benchmarks/linkage.py [costs | sets]
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ import threading
 import tracemalloc
 from functools import partial
 from time import process_time
-from typing import Any
 
 import fastcluster
 import numba
 import numpy as np
-from measure import at_least, at_most, note, number, ratio, run_parts, say, seconds, table
+from measure import at_least, at_most, note, number, ratio, run_parts, seconds, table
 from scipy.spatial.distance import pdist, squareform
 
 import semibandit as sb
@@ -176,69 +175,5 @@ def level_set(problem: sb.Linkage, rho: float) -> tuple[list[float], list[int], 
     return widths, trees, times
 
 
-# -- regret ---------------------------------------------------------------------------------------------
-
-GAMES = ("one tree", "one loss", "whole functions", "single losses")
-
-
-def regret(rounds: int = 1000, seeds: int = 3) -> None:
-    """Compare the regret of kinds of feedback, and the trees that they take."""
-    rows = []
-    for kind in KINDS:
-        functions = [problem.losses() for problem in sb.streams.clustering(kind, rounds, seed=0)]
-        least = sb.best_in_hindsight(functions).mean_loss
-        paid, trees = {}, {}
-        for name in GAMES:
-            games = np.mean([play(functions, name, seed) for seed in range(seeds)], axis=0)
-            paid[name], trees[name] = np.cumsum(games[:, 0] - least), np.cumsum(games[:, 1])
-            rows.append((kind, name, number(paid[name][-1]), f"{trees[name][-1]:,.0f}"))
-            say("  ".join(rows[-1]))
-        quotient = paid["one loss"][-1] / paid["one tree"][-1]
-        at_most(f"{kind}: regret by loss, over that by tree", quotient, 0.8)
-    table("regret", ("stream", "feedback", "regret", "trees"), rows)
-
-
-def play(functions: list[sb.PiecewiseConstant], feedback: str, seed: int) -> np.ndarray:
-    """Return the loss paid and the trees built in each round; instances come in a random order."""
-    learner = sb.Exp3Set(sb.Interval(0, 1), seed=seed)
-    game = []
-    for i in np.random.default_rng(seed).permutation(len(functions)):
-        trial, whole = learner.ask(), functions[i]
-        seen: Any = whole.piece(trial.rho)
-        loss, trees = float(seen.values[0]), 1
-        if feedback == "one loss":  # the trees of the interval, and one beyond either end
-            seen = whole.compress().piece(trial.rho)
-            lo, hi = seen.domain[0]
-            trees = int(np.sum((whole.edges[:-1] >= lo) & (whole.edges[:-1] < hi))) + (lo > 0) + (hi < 1)
-        elif feedback == "whole functions":
-            seen, trees = whole, len(whole)
-        elif feedback == "single losses":
-            seen = loss
-        learner.tell(trial, seen)
-        game.append((loss, trees))
-    return np.array(game)
-
-
-# -- single-average linkage, which is not reducible -----------------------------------------------------
-
-
-def single_average() -> None:
-    """Show the time of `reveal` over that of `tree`, construction included."""
-    rows = []
-    for n in (60, 120, 250):
-        found = []
-        for seed in range(3):
-            distances = pdist(np.random.default_rng(seed).random((n, 2)))
-            problem = partial(sb.Linkage, distances, sb.clustering.DasguptaCost(), "single-average")
-            for rho in PARAMETERS:
-                reveal, tree = (
-                    (lambda p=problem, r=rho: p().reveal(r)),
-                    (lambda p=problem, r=rho: p().tree(r)),
-                )
-                found.append(ratio(reveal, tree, repeats=3))
-        rows.append((f"{n}", *(f"{x:.0f}" for x in (min(found), statistics.median(found), max(found)))))
-    table("single-average", ("points", "least", "median", "most"), rows)
-
-
 if __name__ == "__main__":
-    run_parts({"costs": costs, "sets": sets, "regret": regret, "single-average": single_average}, __doc__)
+    run_parts({"costs": costs, "sets": sets}, __doc__)

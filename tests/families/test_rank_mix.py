@@ -86,7 +86,7 @@ def test_equal_and_extreme_scores_are_ranked():
     assert sb.RankMix([0, 1], [1, 0], [5e-324, 1e-320]).loss(0.0) == pytest.approx(0.0, abs=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["topics", "python", "debian"])
+@pytest.mark.parametrize("kind", ["topics", "debian"])
 def test_streams_keep_the_contract(kind):
     stream = sb.streams.rank_mix(kind, 3, documents=20, k=3, seed=1)
     try:

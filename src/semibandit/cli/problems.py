@@ -327,7 +327,7 @@ def seeding(
 
 def rank_mix(
     kind: Annotated[
-        str, _one_of("topics", "debian", "python", help="Generated texts, or descriptions of packages.")
+        str, _one_of("topics", "debian", help="Generated texts, or descriptions of packages.")
     ] = "topics",
     rounds: Rounds = 500,
     documents: Annotated[int, typer.Option(min=2, help="Generated texts for each query.")] = 80,

@@ -3,7 +3,6 @@ from .clustering_files import read_clusterings as read_clusterings
 from .clustering_instances import clustering as clustering
 from .graphs import independent_set as independent_set
 from .graphs import max_cut as max_cut
-from .jobs import dispatch as dispatch
 from .knapsack_files import read_knapsacks as read_knapsacks
 from .knapsack_instances import knapsack as knapsack
 from .loss_tables import read_losses as read_losses
@@ -12,6 +11,7 @@ from .programs import branching as branching
 from .rankings import rank_mix as rank_mix
 from .sales import posted_price as posted_price
 from .sales import second_price as second_price
+from .schedules import dispatch as dispatch
 from .step_functions import concentrated as concentrated
 from .step_functions import halving as halving
 from .step_functions import synthetic as synthetic

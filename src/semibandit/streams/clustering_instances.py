@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -36,7 +34,6 @@ def clustering(
     smooth: float = 0.0,
     linkage: str = "single-complete",
     partition: str = "tree",
-    cost: Callable[[IntArray], Any] = TargetDistance,
     seed: int = 0,
 ) -> Stream[Linkage]:
     """Return a stream of labelled points for ρ-linkage.
@@ -56,8 +53,6 @@ def clustering(
         κ = 1 / (smooth · mean distance).
     linkage, partition
         Arguments of each `Linkage`.
-    cost
-        Makes the cost of an instance from its labels.
     seed
         Seed of the stream.
 
@@ -71,7 +66,6 @@ def clustering(
     _validate.integer("n_classes", n_classes, low=1)
     _validate.integer("per_class", per_class, low=1)
     _validate.number("smooth", smooth, low=0.0)
-    _validate.function("cost", cost)
     if kind in _DATA:
         _check_data(kind, n_classes, per_class)
 
@@ -87,7 +81,7 @@ def clustering(
         distances = pdist(points)
         if smooth > 0.0:
             distances += smooth * distances.mean() * rng.random(distances.size)
-        return Linkage(distances, cost(labels), linkage, partition=partition)
+        return Linkage(distances, TargetDistance(labels), linkage, partition=partition)
 
     return Stream(make, rounds, seed)
 

@@ -6,7 +6,6 @@ import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from functools import cache
-from importlib import metadata
 from typing import NamedTuple
 
 import numpy as np
@@ -44,10 +43,9 @@ def rank_mix(
     kind
         "topics": each query has its own collection of generated texts. A text mixes words of one of 12 topics
         with common words; a query has three words of one text. This text has the relevance 3, others of its
-        topic 1. "debian": descriptions of up to 1,000 Debian packages, from `apt-cache dumpavail`. "python":
-        descriptions of the Python packages that are installed. For both, a query is three words of the title
-        of one package, and relevance is the share of common tags (or classifiers), if it is at least 1/2.
-        The last two streams depend on the machine.
+        topic 1. "debian": descriptions of up to 1,000 Debian packages that `apt-cache dumpavail` lists, so that
+        the stream depends on the machine. A query is three words of the title of one package, and relevance
+        is the share of common tags, if it is at least 1/2.
     rounds
         Number of queries.
     documents
@@ -62,11 +60,11 @@ def rank_mix(
     >>> rank_mix(rounds=2, seed=0)[1]
     RankMix(80 documents, k=10, ndcg, Interval(0.0, 1.0))
     """
-    _validate.choice("kind", kind, ("topics", *_SOURCES))
+    _validate.choice("kind", kind, ("topics", "debian"))
     documents = _validate.integer("documents", documents, low=2)
 
     def make(t: int, rng: np.random.Generator) -> RankMix:
-        index, query, relevance = _topics(rng, documents) if kind == "topics" else _similar(rng, kind)
+        index, query, relevance = _topics(rng, documents) if kind == "topics" else _similar(rng)
         return RankMix(*index.scores(query), relevance, k, metric=metric, partition=partition)
 
     return Stream(make, rounds, seed)
@@ -86,9 +84,9 @@ def _topics(rng: np.random.Generator, n: int) -> tuple[_Index, IntArray, FloatAr
     return _Index(counts), query, relevance
 
 
-def _similar(rng: np.random.Generator, source: str) -> tuple[_Index, IntArray, FloatArray]:
+def _similar(rng: np.random.Generator) -> tuple[_Index, IntArray, FloatArray]:
     """Return a collection, words of a title, and the relevance of each text by common tags."""
-    index, titles, tags = _collection(source)
+    index, titles, tags = _collection()
     target = int(rng.integers(len(titles)))
     query = rng.choice(titles[target], min(3, titles[target].size), replace=False)
     common = np.array([len(x & tags[target]) / len(x | tags[target]) for x in tags])
@@ -114,26 +112,13 @@ def _debian() -> Iterator[_Text]:
             yield _Text(fields["Description"], f"{fields['Package']} {fields['Description']}", tags)
 
 
-def _python() -> Iterator[_Text]:
-    """Yield the Python packages that are installed, with a text and classifiers."""
-    for package in metadata.distributions():
-        about = package.metadata.json
-        topics = frozenset(x for x in about.get("classifier", ()) if str(x).startswith("Topic"))
-        if topics:
-            title = str(about.get("summary", ""))
-            yield _Text(title, f"{about['name']} {title} {about.get('description', '')}", topics)
-
-
-_SOURCES = {"debian": _debian, "python": _python}
-
-
 @cache
-def _collection(source: str) -> tuple[_Index, Sequence[IntArray], Sequence[frozenset[str]]]:
-    """Return the texts of a source, the words of each title as numbers, and the tags."""
-    texts = sorted({x.body: x for x in _SOURCES[source]() if _words(x.title)}.values())
+def _collection() -> tuple[_Index, Sequence[IntArray], Sequence[frozenset[str]]]:
+    """Return the descriptions of packages, the words of each title as numbers, and the tags."""
+    texts = sorted({x.body: x for x in _debian() if _words(x.title)}.values())
     texts = texts[:: -(-len(texts) // _MOST_TEXTS) or 1]
     if len(texts) < 2:
-        raise ValueError(f"kind={source!r} needs at least two packages with a description, got {len(texts)}")
+        raise ValueError(f"kind='debian' needs at least two packages with a description, got {len(texts)}")
     bodies = [_words(x.body) for x in texts]
     number = {word: i for i, word in enumerate(sorted(set().union(*bodies)))}
     counts = np.zeros((len(bodies), len(number)))

@@ -13,7 +13,6 @@ from semibandit import _validate
 from semibandit._extras import needed
 from semibandit._validate import FloatArray
 from semibandit.families.dispatch import Dispatch
-from semibandit.spaces.interval import Interval
 from semibandit.streams.stream import Stream, pickled_as_call
 
 __all__ = ["dispatch"]
@@ -31,8 +30,6 @@ def dispatch(
     machines: int = 1,
     tardy: float = 0.6,
     spread: float = 0.4,
-    space: Interval | None = None,
-    partition: str = "output",
     seed: int = 0,
 ) -> Stream[Dispatch]:
     """Return scheduling problems.
@@ -52,7 +49,7 @@ def dispatch(
         Number of problems.
     jobs, tardy, spread
         Number of jobs, tardiness factor and relative range of due dates, for "or-library".
-    rule, machines, space, partition
+    rule, machines
         Arguments of each `Dispatch`.
     seed
         Seed of the stream.
@@ -79,9 +76,7 @@ def dispatch(
             weights = rng.integers(1, 11, jobs).astype(np.float64)
             total, early = processing.sum() / machines, 1.0 - tardy - 0.5 * spread
             due = np.floor(total * rng.uniform(early, early + spread, jobs))
-        return Dispatch(
-            processing, weights, due, rule, space, route=route, machines=machines, partition=partition
-        )
+        return Dispatch(processing, weights, due, rule, route=route, machines=machines)
 
     return Stream(make, rounds, seed)
 
