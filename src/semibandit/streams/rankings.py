@@ -43,8 +43,8 @@ def rank_mix(
     kind
         "topics": each query has its own collection of generated texts. A text mixes words of one of 12 topics
         with common words; a query has three words of one text. This text has the relevance 3, others of its
-        topic 1. "debian": descriptions of up to 1,000 Debian packages that `apt-cache dumpavail` lists, so that
-        the stream depends on the machine. A query is three words of the title of one package, and relevance
+        topic 1. "debian": descriptions of up to 1,000 Debian packages, from `apt-cache dumpavail`;
+        the stream depends on the machine. A query is three words of the title of one package; relevance
         is the share of common tags, if it is at least 1/2.
     rounds
         Number of queries.
