@@ -24,12 +24,19 @@ class Stepwise(ABC):
         The feedback sets: maximal intervals with the same "output", or with the same "loss".
     """
 
-    high = 1.0
-    maximize = False
-
     def __init__(self, space: Interval, partition: str) -> None:
         self.space = space
         self.partition = _validate.choice("partition", partition, ("output", "loss"))
+
+    @property
+    def high(self) -> float:
+        """The upper end of the loss."""
+        return 1.0
+
+    @property
+    def maximize(self) -> bool:
+        """True if losses are utilities."""
+        return False
 
     @abstractmethod
     def _run(self, rho: float) -> tuple[float, float, float]:

@@ -12,14 +12,13 @@ from semibandit import _validate
 from semibandit._validate import IntArray
 from semibandit.families.greedy.solution import BoolArray, Solution, margin_of, positive
 from semibandit.families.instance import Valued, before_end, interval_or
-from semibandit.families.levels import level_set
-from semibandit.functions.constant import PiecewiseConstant
+from semibandit.families.stepwise import Stepwise
 from semibandit.spaces.interval import Interval
 
 __all__ = ["IndependentSet"]
 
 
-class IndependentSet(Valued):
+class IndependentSet(Valued, Stepwise):
     """Greedy independent set: take vertices by decreasing w / (1 + deg)^ρ, and remove their neighbours.
 
     Ties go to the vertex that leads just right of ρ (the one of smaller degree), then to the one of smaller
@@ -66,13 +65,13 @@ class IndependentSet(Valued):
         loss: str = "normalised",
         partition: str = "output",
     ) -> None:
-        super().__init__(interval_or((0.0, 2.0), space), loss)
+        Stepwise.__init__(self, interval_or((0.0, 2.0), space), partition)
+        Valued.__init__(self, self.space, loss)
         self.weights = positive("weights", weights)
         if self.weights.size == 0:
             raise ValueError("weights must have at least one entry, got none")
         self.edges = _pairs(edges, self.weights.size)
         self.adaptive = _validate.boolean("adaptive", adaptive)
-        self.partition = _validate.choice("partition", partition, ("output", "loss"))
         self._prepare()
 
     def _prepare(self) -> None:
@@ -98,63 +97,34 @@ class IndependentSet(Valued):
     def solve(self, rho: float) -> Solution:
         """Run once; return the set (a mask) and its weight, with `.order`, in which vertices were taken."""
         point = before_end(self.space, rho)
-        taken, order, _, _ = self._run(point, plain=True)
+        taken, order, _, _ = self._take(point, plain=True)
         return Solution(taken, self._worth(taken), order[taken[order]])
 
     def loss(self, rho: float) -> float:
         """Return the loss at rho (bandit feedback): one run. O(n log n + m), adaptive O(n·|set| + m)."""
         return self.loss_of(self.solve(rho).value)
 
-    def reveal(self, rho: float) -> PiecewiseConstant:
-        """Return the loss on the feedback set around rho (semi-bandit feedback).
+    def _run(self, rho: float) -> tuple[float, float, float]:
+        """Return the ends of the maximal interval with the same set as at rho, and the loss.
 
-        Static: O(m) on top of one run. Adaptive: a run shows the interval with the same order of vertices;
+        Static: O(m) on top of the run. Adaptive: a run shows the interval with the same order of vertices;
         further runs extend it while the set is the same in another order.
         """
-        return level_set(self._piece, rho, self.space) if self.partition == "loss" else self._piece(rho)
-
-    def _piece(self, rho: float) -> PiecewiseConstant:
-        """Return the loss on the maximal interval around rho with the same set."""
-        point = before_end(self.space, rho)
-        taken, _, left, right = self._run(point)
+        taken, _, left, right = self._take(rho)
         while self.adaptive and right < self.space.hi:
-            beyond, _, _, further = self._run(right)
+            beyond, _, _, further = self._take(right)
             if not np.array_equal(beyond, taken):
                 break
             right = further
         while self.adaptive and left > self.space.lo:
-            beyond, _, further, _ = self._run(math.nextafter(left, -math.inf))
+            beyond, _, further, _ = self._take(math.nextafter(left, -math.inf))
             if not np.array_equal(beyond, taken):
                 break
             left = further
-        return PiecewiseConstant.constant(left, right, self.loss_of(self._worth(taken)))
+        return left, right, self.loss_of(self._worth(taken))
 
-    def losses(self) -> PiecewiseConstant:
-        """Return the loss everywhere (full information), its pieces the intervals that `reveal` shows.
-
-        This takes one run for each interval, from left to right.
-        """
-        starts: list[float] = []
-        values: list[float] = []
-        last: BoolArray | None = None
-        at = self.space.lo
-        order: IntArray | None = None
-        while at < self.space.hi:
-            taken, order, _, right = self._run(at, order)
-            if last is None or not np.array_equal(taken, last):
-                starts.append(at)
-                values.append(self.loss_of(self._worth(taken)))
-            last, at = taken, right
-        losses = PiecewiseConstant([*starts, self.space.hi], values)
-        return losses.compress() if self.partition == "loss" else losses
-
-    def _run(
-        self, rho: float, order: IntArray | None = None, *, plain: bool = False
-    ) -> tuple[BoolArray, IntArray, float, float]:
-        """Return the set, the order, and (unless `plain`) the interval on which this run certainly takes it.
-
-        `order` is one that may be nearly right already (static only).
-        """
+    def _take(self, rho: float, *, plain: bool = False) -> tuple[BoolArray, IntArray, float, float]:
+        """Return the set, the order, and (unless `plain`) an interval on which a run takes this set."""
         from semibandit.families.greedy import _independent_set_kernels as k
 
         ends = (self.space.lo, rho, self.space.hi)
@@ -165,8 +135,7 @@ class IndependentSet(Valued):
             taken = np.zeros(self.weights.size, np.bool_)
             taken[picked] = True
             return taken, picked, left, right
-        if order is None:
-            order = np.argsort(rho * self._items[:, 1] - self._items[:, 0])
+        order = np.argsort(rho * self._items[:, 1] - self._items[:, 0])
         taken = k.run_static(self._items, self._start, self._near, order, rho, self._margin)
         if plain:
             return taken, order, rho, rho
