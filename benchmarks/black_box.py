@@ -1,4 +1,4 @@
-"""Runs that a black box takes, bisection beside probes, and the cost of tuning a command.
+"""Runs that a black box takes, and bisection beside probes.
 
 Run: python benchmarks/black_box.py [PART ...]
 
@@ -10,17 +10,14 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
-import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from measure import at_least, at_most, note, number, ratio, run_parts, seconds, table
+from measure import at_least, at_most, note, number, ratio, run_parts, table
 
 import semibandit as sb
-from semibandit.tuning import Command
 
 
 def knapsack(seed: int, n: int = 50) -> sb.Knapsack:
@@ -52,16 +49,6 @@ def runs_of_reveal(**_: int) -> None:
     note("`reveal` of a knapsack of 1,000 items as a black box, over the exact one", cost)
 
 
-def recurring_outputs(**_: int) -> None:
-    """Count knapsacks with an output that recurs, where bisection may step over a gap."""
-    recurring = 0
-    for seed in range(200):
-        problem = knapsack(seed)
-        masks = [problem.solve(x).mask.tobytes() for x in problem.losses().edges[:-1].tolist()]
-        recurring += len(set(masks)) < len(masks)
-    note("knapsacks of 50 items whose selected set recurs, of 200", recurring)
-
-
 def threads(**_: int) -> None:
     def slow(instance: object, rho: float) -> int:
         time.sleep(0.002)  # as long as a small process takes
@@ -72,32 +59,6 @@ def threads(**_: int) -> None:
 
     faster = ratio(lambda: losses(1), lambda: losses(8), repeats=5)
     at_least("`losses()` of a run that waits 2 ms, one thread over eight", faster, 5)
-
-
-def tuning(**_: int) -> None:
-    """Compare rounds of a study around a command with its runs alone and a line forced to disk after each."""
-    command = Command("/bin/sh -c 'echo 0.5' {rho} {instance}")
-
-    def tune() -> None:
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            sb.Study(f"sqlite:///{folder}/knob.db", "knob", space=sb.Interval(0, 1), seed=0) as study,
-        ):
-            for i in range(100):
-                trial = study.ask()
-                study.tell(trial, command.run(str(i), trial.rho).loss)
-
-    def bare() -> None:
-        with tempfile.TemporaryFile(buffering=0) as file:
-            for i in range(100):
-                command.run(str(i), 0.5)
-                file.write(b"x" * 100)
-                os.fsync(file.fileno())
-
-    at_most(
-        "rounds of a study around a command, over its runs and a forced line each", ratio(tune, bare), 1.5
-    )
-    note("of these, milliseconds of a run", 1e3 * seconds(lambda: command.run("0", 0.5), 50))
 
 
 # -- probes ---------------------------------------------------------------------------------------------
@@ -154,6 +115,5 @@ def probes(rounds: int, seeds: int) -> None:
 
 
 if __name__ == "__main__":
-    parts = {"runs": runs_of_reveal, "recurring": recurring_outputs, "threads": threads, "tuning": tuning,
-             "probes": probes}  # fmt: skip
+    parts = {"runs": runs_of_reveal, "threads": threads, "probes": probes}
     run_parts(parts, __doc__, rounds=200, seeds=3)

@@ -211,3 +211,18 @@ def test_scores_of_the_training_batch_come_from_other_items():
     assert np.array_equal(model.estimator_.predict_proba(X), frozen.estimator_.predict_proba(X))
     assert model.threshold_ != frozen.threshold_
     assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("metric", "same"), [("manhattan", "cityblock"), ("l1", "cityblock"), ("l2", "euclidean")]
+)
+def test_metrics_have_the_names_of_scikit_learn(metric, same):
+    X, _ = blobs(4)
+    ours, theirs = (RhoLinkage(0.3, 3, metric=name).fit(X) for name in (metric, same))
+    assert np.array_equal(ours.linkage_matrix_, theirs.linkage_matrix_)
+
+
+def test_random_state_may_be_a_random_state():
+    X, y = blobs(5)
+    models = [OnlineRhoLinkage(3, random_state=np.random.RandomState(seed)).fit(X, y) for seed in (0, 0, 1)]
+    assert models[0].played_rho_ == models[1].played_rho_ != models[2].played_rho_

@@ -249,3 +249,32 @@ def test_an_output_that_changes_everywhere_raises():
         problem.losses()
     assert problem.n_runs <= 1000
     assert problem.reveal(0.3)(0.3) == 0.3  # each call has the same limit
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3, 4])
+def test_the_bound_on_runs_is_sharp(levels):
+    n = 2**levels
+    runs = []
+    for lo, hi in itertools.combinations(range(n + 1), 2):
+        for cell, offset in itertools.product(range(lo, hi), (0.0, 0.5)):
+            steps = Steps(sorted({0.0, lo / n, hi / n, 1.0}))
+            problem = sb.BlackBox(steps, None, sb.Interval(0, 1), LOSS, 1 / n)
+            if (lo + cell) % 2:
+                problem.loss((cell + offset) / n)  # a run made before counts as well
+            assert problem.reveal((cell + offset) / n).domain == ((lo / n, hi / n),)
+            runs.append(len(steps.runs))
+    assert max(runs) == 2 * levels + 1
+
+
+def test_a_rho_right_of_an_edge_in_its_cell_reveals_its_own_piece():
+    steps = Steps([0, 0.301, 1])
+    problem = sb.BlackBox(steps, None, sb.Interval(0, 1), LOSS, tolerance=0.125)
+    assert problem.reveal(0.3).domain == ((0.0, 0.375),)
+    assert problem.reveal(0.31) == sb.PiecewiseConstant([0.31, 1], [LOSS(1)])
+    assert problem.reveal(0.5).domain == ((0.375, 1.0),)
+
+
+def test_an_output_of_the_right_end_alone_is_revealed_there():
+    problem = sb.BlackBox(lambda _, rho: rho == 1.0, None, sb.Interval(0, 1), float, 1e-3)
+    assert problem.reveal(0.4) == problem.losses() == sb.PiecewiseConstant([0, 1], [0])
+    assert problem.reveal(1.0) == sb.PiecewiseConstant([1 - 2.0**-10, 1], [1])

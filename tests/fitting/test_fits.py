@@ -269,3 +269,15 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
     path.write_bytes(b"something")
     with pytest.raises(ValueError, match="is not a checkpoint of a fit"):
         sb.fit(problems, checkpoint=path)
+
+
+def test_utilities_are_maximised():
+    stream = sb.streams.knapsack("uncorrelated", rounds=40, n=10, loss="utility")
+    result = sb.fit(stream, default=1.0, holdout=0.25)
+    best = sb.best_in_hindsight([stream[t] for t in range(40) if t % 4 != 3], maximize=True)
+    assert result.maximize
+    assert (result.interval, result.mean_loss) == (best.interval, best.mean_loss)
+    held = [stream[t] for t in range(3, 40, 4)]
+    assert result.held_out == len(held)
+    gain = np.mean([p.loss(result.rho) - p.loss(1.0) for p in held])
+    assert result.confidence.gap.value == pytest.approx(gain)
