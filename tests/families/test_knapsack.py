@@ -89,7 +89,7 @@ def test_losses_are_those_of_exact_arithmetic(instance, partition):
     assert_matches_reference(*instance, partition)
 
 
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=40, derandomize=True, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), min_size=1, max_size=9),
     st.integers(0, 30),

@@ -98,7 +98,7 @@ def test_functions_cannot_be_changed():
 # -- reading --------------------------------------------------------------------------------------
 
 
-@settings(derandomize=True, max_examples=200)
+@settings(derandomize=True, max_examples=100)
 @given(functions(), st.data())
 def test_evaluation_is_right_continuous_with_a_closed_end(f, data):
     inner = st.floats(f.edges[0], f.edges[-1])
@@ -115,7 +115,7 @@ def test_evaluation_is_right_continuous_with_a_closed_end(f, data):
         np.testing.assert_equal(value, got)
 
 
-@settings(derandomize=True, max_examples=300)
+@settings(derandomize=True, max_examples=150)
 @given(functions())
 def test_properties_against_exact_arithmetic(f):
     pieces = reference.pieces(f)
@@ -138,7 +138,7 @@ def test_properties_against_exact_arithmetic(f):
         assert f.integral() == 0.0
 
 
-@settings(derandomize=True, max_examples=300)
+@settings(derandomize=True, max_examples=150)
 @given(functions(values=tied, edges=st.integers(0, 40).map(float)))
 def test_argmin_is_exact(f):
     if f.domain:
@@ -159,7 +159,7 @@ def test_nothing_seen_has_no_extremes(what):
 # -- deriving -------------------------------------------------------------------------------------
 
 
-@settings(derandomize=True, max_examples=200)
+@settings(derandomize=True, max_examples=100)
 @given(st.lists(functions(), min_size=1, max_size=6))
 def test_sum_against_exact_arithmetic(fs):
     want = reference.total([reference.pieces(f) for f in fs])

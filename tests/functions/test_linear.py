@@ -40,7 +40,7 @@ def largest(*functions):
     return max(np.nanmax(np.abs([f.left, f.right]), initial=0.0) for f in functions)
 
 
-@settings(max_examples=150, derandomize=True, deadline=None)
+@settings(max_examples=80, derandomize=True, deadline=None)
 @given(functions(), st.floats(0, 1))
 def test_evaluation(f, share):
     exact = reference.pieces(f)
@@ -54,7 +54,7 @@ def test_evaluation(f, share):
     assert f(hi) == f.right[-1] or math.isnan(f.right[-1])
 
 
-@settings(max_examples=150, derandomize=True, deadline=None)
+@settings(max_examples=80, derandomize=True, deadline=None)
 @given(st.lists(functions(), min_size=1, max_size=5))
 def test_sum(parts):
     exact = reference.total([reference.pieces(f) for f in parts])
@@ -73,7 +73,7 @@ def test_sum_keeps_slopes_above_1e200():
     assert total(5e-251) == pytest.approx(0.5)
 
 
-@settings(max_examples=150, derandomize=True, deadline=None)
+@settings(max_examples=80, derandomize=True, deadline=None)
 @given(functions())
 def test_mean_min_argmin(f):
     exact = [p for p in reference.pieces(f) if p[2] is not None]

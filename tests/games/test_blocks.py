@@ -54,7 +54,7 @@ def check(functions, found, least, tolerance=1e-12):
         assert longer == shorter or len(longer) > len(shorter)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(st.one_of(games([STEPS]), games([STEPS, LINES, LINES])), st.integers(1, 9))
 def test_sequences_are_the_best_of_all(functions, blocks):
     lines = [LINES.of(function) for function in functions]

@@ -116,7 +116,7 @@ def told(draw, kind):
 
 
 @given(st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_feedback_on_an_interval_holds_for_every_discrete_value_in_it(data):
     kind = data.draw(counted_knobs().filter(lambda kind: kind.count <= 200))
     function = data.draw(told(kind))
@@ -139,7 +139,7 @@ def test_feedback_on_an_interval_holds_for_every_discrete_value_in_it(data):
 
 
 @given(st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_no_piece_of_a_function_is_lost_on_the_line(data):
     kind = data.draw(smooth_knobs())
     function = data.draw(told(kind))

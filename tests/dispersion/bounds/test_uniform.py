@@ -18,7 +18,7 @@ SAMPLERS = {
 
 
 @pytest.mark.parametrize("name", SAMPLERS)
-@pytest.mark.parametrize(("T", "K", "eps"), [(400, 1, 0.01), (400, 1, 0.2), (300, 4, 0.01), (2000, 2, 0.001)])
+@pytest.mark.parametrize(("T", "K", "eps"), [(400, 1, 0.01), (400, 1, 0.2), (300, 4, 0.01), (600, 2, 0.001)])
 def test_theorem_5_and_lemma_b2_hold(name, T, K, eps):
     sampler, kappa = SAMPLERS[name]
     rng = np.random.default_rng(5)
@@ -75,9 +75,6 @@ CURVES = {
             rng.uniform(-0.3, 0.3, k),
         ],
         axis=1,
-    ),
-    "parabolas": lambda rng, k: np.stack(
-        [1 + 0 * (u := rng.random(k)), 0 * u, 0 * u, -2 * u, rng.uniform(-1, -0.5, k), rng.random(k)], axis=1
     ),
 }
 
