@@ -197,7 +197,7 @@ def consume(result):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CALLABLES)
 @settings(
-    max_examples=int(os.environ.get("SEMIBANDIT_FUZZ", 15)),
+    max_examples=int(os.environ.get("SEMIBANDIT_FUZZ", 10)),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(data=st.data())

@@ -254,3 +254,13 @@ def test_condensed_distances_are_unfolded_as_scipy_does_it(n):
     positive = condensed[condensed > 0.0]
     assert read.smallest == positive.min(initial=math.inf)
     assert read.largest == positive.max(initial=0.0)
+
+
+def test_tiny_parameters_are_rounded_down():
+    D = instance("grid", 10)
+    problem = sb.Linkage(D, Recorder())
+    integers, _ = reference.exact(D)
+    cost = problem.cost
+    for rho in (5e-324, 1e-200, 1e-17, 1e-15):
+        merges, _, _ = reference.run(integers, reference.parameter(rho))
+        assert cost.output(problem.loss(rho)) == reference.tree_of(merges)
