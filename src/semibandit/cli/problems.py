@@ -113,7 +113,9 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of the stream.")]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip unusable files, and count them.")]
 TreeOrLoss = Annotated[
     str,
-    _one_of("tree", "loss", name="--partition", help="A run shows where the tree, or the loss, is the same."),
+    _one_of(
+        "tree", "loss", name="--partition", help="Feedback of a run: the interval with one tree, or one loss."
+    ),
 ]
 
 _BLOCKS = 8  # of the moving comparator
@@ -139,7 +141,7 @@ def knapsack(
     order: Annotated[str, _one_of("name", "date", help="The order in which files arrive.")] = "name",
     skip_bad: SkipBad = False,
     partition: Annotated[
-        str, _one_of("output", "order", "loss", help="A run shows where this is the same.")
+        str, _one_of("output", "order", "loss", help="Feedback of a run: the interval with one of these.")
     ] = "output",
     rho_max: Annotated[float, typer.Option(help="Parameters are in [0, this].")] = 10.0,
     seed: Seed = 0,

@@ -36,7 +36,7 @@ class ExactSum:
     places
         Edges of all functions, increasing.
     seen
-        Change of the number of functions that are seen, at each place.
+        Change of the number of functions that are observed, at each place.
     constants, slopes
         Changes at each place; `slopes` is None for step functions.
     unit
@@ -116,7 +116,7 @@ class ExactSum:
         )
 
     def function(self) -> Piecewise:
-        """Return the sum as a function, nan where not all functions are seen."""
+        """Return the sum as a function, nan where not all functions are observed."""
         edges, unseen = self.places.copy(), np.cumsum(self.seen)[:-1] != self.count
         constants = self.constants.running_sums()[:-1]
         if self.slopes is None:

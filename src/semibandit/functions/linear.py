@@ -118,7 +118,7 @@ class PiecewiseLinear(Piecewise):
 
     @staticmethod
     def sum(functions: Iterable[Piecewise]) -> PiecewiseLinear:
-        """Return the pointwise sum by one sorted merge, seen where all functions are seen.
+        """Return the pointwise sum by one sorted merge, observed where all functions are.
 
         Step functions may be among them. O(N log N) for N edges in all. The sum is exact (`ExactSum`), and
         each value is rounded once.

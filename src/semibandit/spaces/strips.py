@@ -39,8 +39,8 @@ class Strips:
     ----------
     n_rows
         Number of rows, evenly spaced and including both ends of `over` (one row: its middle). None: the
-        fewest rows such that every alpha is within 1/√T of the range of a row, for a `horizon` of T rounds.
-        On a stream with β = 1/2 only Õ(√T) losses break on the way to that row.
+        fewest rows such that the distance of every alpha to a row is at most 1/√T of the range, for a
+        `horizon` of T rounds. On a stream with β = 1/2 only Õ(√T) losses break over this distance.
     interval
         Range of rho, without a margin.
     over

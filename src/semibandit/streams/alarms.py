@@ -24,11 +24,11 @@ def threshold(
     miss: float = 4.0,
     seed: int = 0,
 ) -> Stream[Threshold]:
-    """Return items with a score and a label, one a round, of which only flagged ones show the label.
+    """Return items with a score and a label, one per round; only flagged items show their label.
 
-    The loss of an item that is flagged is 0 for a positive and 1 for a negative; of one that is not, the
-    constant miss / (false_alarm + miss). Up to a term that no threshold changes this is the cost of errors,
-    divided by false_alarm + miss.
+    A flagged item has the loss 0 if it is positive and 1 if negative. An item that is not flagged has the
+    constant loss miss / (false_alarm + miss). Up to a term that no threshold changes, this is the cost of
+    errors divided by false_alarm + miss.
 
     Parameters
     ----------

@@ -127,7 +127,7 @@ class _Search(ABC):
 
 
 class TreeSearch(_Search):
-    """Search for one tree. O(n²) for each piece, and for each visit of a row without it."""
+    """Search for a tree. O(n²) for each piece, and for each visit of a row without it."""
 
     def _begin(self, run: Run, rho: float) -> tuple[float, float]:
         self._target, self._by_size = run, np.argsort(run.size, kind="stable")
@@ -149,7 +149,7 @@ class TreeSearch(_Search):
 
 
 class LossSearch(_Search):
-    """Search for one cost, a function of a run and its row. O(n²) for each tree of all visited pieces."""
+    """Search for a cost, a function of a run and its row. O(n²) for each tree of all visited pieces."""
 
     def __init__(
         self, distances: MixedDistances, kind: int, unit: float, cost: Callable[[Run, int], float]
