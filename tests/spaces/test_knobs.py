@@ -234,15 +234,6 @@ def test_the_number_of_rows_is_bounded(n_numbers, n_rows):
         assert len(set(axis.places.tolist())) == axis.size
 
 
-def test_each_number_of_a_latin_hypercube_takes_evenly_spread_values():
-    knobs = sb.Knobs(x=sb.Real(0, 1), **{f"y{i}": sb.Real(0, 1) for i in range(9)}, n=sb.Integer(1, 4))
-    columns = np.array(knobs.alphas)
-    for column in columns.T[:9]:
-        assert np.sort(column) == pytest.approx((np.arange(64) + 0.5) / 64)
-    assert np.unique(columns[:, 9], return_counts=True)[1].tolist() == [16] * 4
-    assert np.abs(np.corrcoef(columns.T) - np.eye(10)).max() < 0.5
-
-
 @given(st.data())
 def test_values_between_the_rows_belong_to_the_nearest_row(data):
     knobs = sb.Knobs(
