@@ -60,7 +60,6 @@ class LocalBackend:
             given.make()  # wrong settings raise before a store is created
         self._lock = threading.RLock()
         self._replica: Replica | None = None
-        self._shared = False  # other processes were seen to write
         self._compiled = False
         self._store = self._open(create=given is not None)
         try:
@@ -128,14 +127,12 @@ class LocalBackend:
         with self._lock:
             outcomes: list[Any] | None = None
             while outcomes is None:
-                # If others write as well, most of their events are applied before the store is locked.
-                replica = self._current() if self._shared else self._replica or self._rebuilt()
+                replica = self._replica or self._rebuilt()
                 self._replica = None
                 if not self._compiled:
                     replica.compile()
                     self._compiled = True
                 with self._store.turn(self.id, replica.event) as turn:
-                    self._shared = self._shared or len(turn.rows) > 1
                     if replica.follows(turn.rows):
                         self._apply(replica, turn.rows[1:])
                         before = replica.event
