@@ -2,7 +2,6 @@
 
 import gc
 import os
-import sqlite3
 import threading
 import time
 
@@ -103,28 +102,6 @@ def test_many_studies_share_few_connections_to_a_server(database):
     ((n,),) = store._run("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()")
     assert n <= CONNECTIONS
     store.close()
-
-
-def test_files_of_format_1_are_converted(tmp_path):
-    url = f"sqlite:///{tmp_path}/x.db"
-    with sb.Study(url, "a", space=SPACE, seed=0) as study:
-        play(study, 20, 0)
-        events, best = study.events(), study.recommend()
-    connection = sqlite3.connect(tmp_path / "x.db")
-    for statement in (
-        "ALTER TABLE studies DROP COLUMN archived",
-        "ALTER TABLE events DROP COLUMN crc",
-        "ALTER TABLE snapshots DROP COLUMN crc",
-        "PRAGMA user_version = 1",
-    ):
-        connection.execute(statement)
-    connection.close()
-    del study
-    with sb.Study(url, "a") as study:
-        assert (study.events(), study.recommend()) == (events, best)
-        play(study, 5, 1)
-    with sb.Study(url, "a") as study:
-        assert study.n_events == len(events) + 10
 
 
 def test_a_told_loss_survives_a_lost_connection(database):

@@ -173,6 +173,11 @@ class HttpBackend:
         """Return the saved summaries."""
         return self.get("/summaries", list[StudySummary], since=max(since, 1))
 
+    def fold(self, keep: int) -> int:
+        """Replace all events but the last ones by a snapshot; return how many are left."""
+        left: int = self.connection.post(f"{self._path}/fold", api.Fold(keep), int)
+        return left
+
     def close(self) -> None:
         """Close the connection of this thread."""
         self.connection.close()

@@ -17,7 +17,7 @@ from semibandit.learners import Learner, Recommendation, Trial
 from semibandit.learners.certificates import Certificate
 from semibandit.spaces import Space, as_space
 from semibandit.studies.log import events
-from semibandit.studies.log.events import Asked, Event, Failed, Forgotten, Info, Told
+from semibandit.studies.log.events import Asked, Event, Failed, Folded, Forgotten, Info, Told
 from semibandit.studies.log.history import AskedEarlierError, StudyRounds, rounds
 from semibandit.studies.log.local import LocalBackend
 from semibandit.studies.log.operations import (
@@ -63,6 +63,9 @@ class Backend(Protocol):
 
     def summaries(self, since: int) -> list[StudySummary]:
         """Return the saved summaries from an event on."""
+
+    def fold(self, keep: int) -> int:
+        """Replace all events but the last ones by a snapshot; return how many are left."""
 
     def close(self) -> None:
         """Close connections."""
@@ -308,7 +311,7 @@ class Study:
 
     @property
     def n_events(self) -> int:
-        """Number of events in the log."""
+        """Number of the last event in the log; they are numbered from 1."""
         return self._backend.inspect(lambda replica: replica.event)
 
     @property
@@ -410,6 +413,19 @@ class Study:
                     raise DamagedStudyError(f"{self!r}: {error}") from None
             back *= 8
 
+    def fold(self, keep: int = 0) -> int:
+        """Replace the oldest events by a snapshot, so that a long study takes less space.
+
+        Returns the number of events that are left. The learner and all counters stay as they are; the
+        folded rounds are no longer in `history`, and `at` and `replay` cannot return to them.
+
+        Parameters
+        ----------
+        keep
+            Number of the last events to keep.
+        """
+        return self._backend.fold(_validate.integer("keep", keep, low=0))
+
     def replay(self, learner: Learner) -> Learner:
         """Replay the log into another, new learner, and return it.
 
@@ -432,6 +448,8 @@ class Study:
                 learner.tell(trial, seen, predicted=predicted, probability=event.probability)
             elif isinstance(event, Failed | Forgotten):
                 learner.forget(trials.pop(event.trial))
+            elif isinstance(event, Folded):
+                raise ValueError(f"{self!r}: the first {event.number} events were folded")
         return learner
 
 

@@ -195,10 +195,24 @@ class LocalBackend:
         first = self.read(1, 1)
         if not first:
             raise UnknownStudyError(f"{self} does not exist any longer")
+        (number, line), *_ = first
         try:
-            return Replica.created_by(first[0][1])
+            replica = Replica.created_by(line)
         except _UNREADABLE as error:
-            raise DamagedStudyError(f"{self}: event 1 is damaged ({error})") from error
+            raise DamagedStudyError(f"{self}: event {number} is damaged ({error})") from error
+        if replica.event != number:
+            raise DamagedStudyError(f"{self}: event {replica.event} is missing")
+        return replica
+
+    def fold(self, keep: int) -> int:
+        """Replace all events but the last ones by a snapshot; return how many are left."""
+        with self._lock:
+            last = self._current().event
+            if last - keep > self.read(1, 1)[0][0]:
+                replica = self._rebuilt(last - keep)
+                if not self._store.fold(self.id, replica.event, replica.last, replica.folded()):
+                    raise ValueError(f"{self} has changed: it was folded elsewhere, or a backup was restored")
+            return last - self.read(1, 1)[0][0] + 1
 
     def _apply(self, replica: Replica, rows: Sequence[tuple[int, str]]) -> None:
         for number, line in rows:
@@ -217,8 +231,9 @@ class LocalBackend:
             replica = self._current()
             if event is None:
                 return function(replica)
-            if not 1 <= event <= replica.event:
-                raise ValueError(f"event must be in 1 to {replica.event}, got {event}")
+            first = self.read(1, 1)[0][0]
+            if not first <= event <= replica.event:
+                raise ValueError(f"event must be in {first} to {replica.event}, got {event}")
         return function(self._rebuilt(event))
 
     def summaries(self, since: int) -> list[StudySummary]:

@@ -345,7 +345,7 @@ def tidy(replica: Replica, turn: Turn) -> int:
     """Forget the trials whose lease has expired; return how many."""
     late = replica.overdue(turn.steady)
     for number in late:
-        _forget(replica, turn, number, "lease expired")
+        _forget(replica, turn, number, events.EXPIRED)
     return len(late)
 
 

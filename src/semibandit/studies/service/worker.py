@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-from semibandit.studies.api import Archive, Begin, Delete, Rename
+from semibandit.studies.api import Archive, Begin, Delete, Fold, Rename
 from semibandit.studies.listing import StudyEntry, list_studies
 from semibandit.studies.log.operations import Operation
 from semibandit.studies.log.replica import Replica
@@ -114,8 +114,10 @@ class StudyRegistry:
             for number in [number for number in oldest if self._workers[number].idle][:surplus]:
                 del self._workers[number]
 
-    def change(self, number: int, change: Rename | Archive | Delete) -> bool:
-        """Rename, archive or delete a study."""
+    def change(self, number: int, change: Rename | Archive | Fold | Delete) -> bool | int:
+        """Rename, archive, fold or delete a study."""
+        if isinstance(change, Fold):
+            return self.worker(number).study.fold(change.keep)
         name = self.store.name(number)
         if isinstance(change, Rename):
             self.store.rename(number, check_name(change.name))

@@ -28,19 +28,14 @@ CREATE TABLE semibandit.studies (
     archived boolean NOT NULL DEFAULT false
 );
 CREATE TABLE semibandit.events (
-    study integer NOT NULL, event bigint NOT NULL, line text NOT NULL, crc bigint,
+    study integer NOT NULL, event bigint NOT NULL, line text NOT NULL, crc bigint NOT NULL,
     PRIMARY KEY (study, event)
 );
 CREATE TABLE semibandit.snapshots (
-    study integer NOT NULL, kind text NOT NULL, event bigint NOT NULL, data bytea NOT NULL, crc bigint,
+    study integer NOT NULL, kind text NOT NULL, event bigint NOT NULL, data bytea NOT NULL,
+    crc bigint NOT NULL,
     PRIMARY KEY (study, kind, event)
 );
-"""
-_FROM_FORMAT_1 = """
-ALTER TABLE semibandit.studies ADD COLUMN archived boolean NOT NULL DEFAULT false;
-ALTER TABLE semibandit.events ADD COLUMN crc bigint;
-ALTER TABLE semibandit.snapshots ADD COLUMN crc bigint;
-UPDATE semibandit.format SET version = 2;
 """
 
 Connection = psycopg.Connection[Any]
@@ -86,14 +81,11 @@ class PostgresStore(Store):
         return connection
 
     def _require_ours(self, connection: Connection) -> None:
-        """Check the schema; create or convert it if there is need."""
+        """Check the schema; create it if there is none."""
         if self._format(connection) == VERSION:
             return
         with _transaction(connection, 0):
-            found = self._format(connection)
-            if found == 1:
-                connection.execute(_FROM_FORMAT_1)
-            elif found == 0:  # no other process was faster
+            if self._format(connection) == 0:  # no other process was faster
                 connection.execute(_SCHEMA)
                 connection.execute("INSERT INTO semibandit.format VALUES (%s)", (VERSION,))
 
@@ -108,11 +100,11 @@ class PostgresStore(Store):
         if not row[0]:
             raise ValueError("the schema 'semibandit' of this database belongs to another program")
         versions = [version for (version,) in connection.execute("SELECT version FROM semibandit.format")]
-        if versions not in ([1], [VERSION]):
+        if versions != [VERSION]:
             raise ValueError(
                 f"the schema 'semibandit' has format {versions}, this program knows format {VERSION}"
             )
-        return int(versions[0])
+        return VERSION
 
     def _run(self, statement: str, *values: Any) -> list[Any]:
         with self._connected() as connection, _errors(connection):

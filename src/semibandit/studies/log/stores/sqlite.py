@@ -34,18 +34,14 @@ CREATE TABLE studies (
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, archived INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE events (
-    study INTEGER NOT NULL, event INTEGER NOT NULL, line TEXT NOT NULL, crc INTEGER,
+    study INTEGER NOT NULL, event INTEGER NOT NULL, line TEXT NOT NULL, crc INTEGER NOT NULL,
     PRIMARY KEY (study, event)
 ) WITHOUT ROWID;
 CREATE TABLE snapshots (
-    study INTEGER NOT NULL, kind TEXT NOT NULL, event INTEGER NOT NULL, data BLOB NOT NULL, crc INTEGER,
+    study INTEGER NOT NULL, kind TEXT NOT NULL, event INTEGER NOT NULL, data BLOB NOT NULL,
+    crc INTEGER NOT NULL,
     PRIMARY KEY (study, kind, event)
 );
-"""
-_FROM_FORMAT_1 = """
-ALTER TABLE studies ADD COLUMN archived INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE events ADD COLUMN crc INTEGER;
-ALTER TABLE snapshots ADD COLUMN crc INTEGER;
 """
 _HEADER = """
 SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)
@@ -100,14 +96,13 @@ class SQLiteStore(Store):
         return kind(f"{self.path}: {what} ({error})")
 
     def _require_ours(self, connection: sqlite3.Connection) -> None:
-        """Check the header before anything is written; create or convert the tables if there is need."""
+        """Check the header before anything is written; create the tables if there are none."""
         if self._format(connection) == VERSION:
             return
         with _transaction(connection, self.path):
-            found = self._format(connection)
-            if found == VERSION:  # another process was faster
+            if self._format(connection) == VERSION:  # another process was faster
                 return
-            for statement in (_FROM_FORMAT_1 if found else _SCHEMA).split(";"):
+            for statement in _SCHEMA.split(";"):
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
@@ -117,9 +112,9 @@ class SQLiteStore(Store):
         # One statement sees one state: another process may be creating the tables.
         application, version, tables = connection.execute(_HEADER).fetchone()
         if application == APPLICATION:
-            if version not in (1, VERSION):
+            if version != VERSION:
                 raise ValueError(f"{self.path}: has format {version}, this program knows format {VERSION}")
-            return int(version)
+            return VERSION
         if application or version or tables:
             raise ValueError(f"{self.path}: is a database of another program")
         return 0
