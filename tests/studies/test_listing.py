@@ -168,13 +168,18 @@ SECRET = "s3cr3t"
         f"http://u:{SECRET}@h:1/studies/1",
         f"postgresql://u:{SECRET}@[::1/db",
         f"postgresql://u:{SECRET}@h:x/db",
+        f"postgresql://u:{SECRET}/db",
+        f"sqlite://u:{SECRET}@h/db",
+        f"http://u:{SECRET}",
+        f"https://u:{SECRET}@h:x",
     ],
 )
-def test_a_password_is_in_no_message(address):
+@pytest.mark.parametrize("opened", [open_store, lambda address: sb.Client(address, patience=0)])
+def test_a_password_is_in_no_message(address, opened):
     pytest.importorskip("psycopg")
     assert SECRET not in public(address)
     with pytest.raises((ValueError, ConnectionError)) as caught:
-        open_store(address)
+        opened(address)
     error = caught.value
     while error is not None:
         assert SECRET not in str(error)
