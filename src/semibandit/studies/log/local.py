@@ -14,7 +14,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from semibandit.studies.log.operations import creation
+from semibandit.studies.log.operations import (
+    creation,
+    decode_operations,
+    decode_outcomes,
+    encode_operations,
+    encode_outcomes,
+)
 from semibandit.studies.log.replica import Replica
 from semibandit.studies.log.stores import (
     DamagedStudyError,
@@ -61,6 +67,7 @@ class LocalBackend:
         self._lock = threading.RLock()
         self._replica: Replica | None = None
         self._compiled = False
+        self._shared = False  # other processes have written since our last turn
         self._store = self._open(create=given is not None)
         try:
             self.id = self._find_or_create(given)
@@ -125,6 +132,8 @@ class LocalBackend:
 
     def _do_all(self, operations: Sequence[Transaction]) -> list[Any]:
         with self._lock:
+            shared = self._shared and self._store.shares
+            request = encode_operations(operations) if shared else None
             outcomes: list[Any] | None = None
             while outcomes is None:
                 replica = self._replica or self._rebuilt()
@@ -132,11 +141,20 @@ class LocalBackend:
                 if not self._compiled:
                     replica.compile()
                     self._compiled = True
-                with self._store.turn(self.id, replica.event) as turn:
+                before = replica.event
+                with suppress(_OtherRequestError), self._store.turn(self.id, before, request) as turn:
+                    if turn.answer is not None:
+                        self._replica = replica
+                        return decode_outcomes(turn.answer, operations, replica.settings.kind.trial)
                     if replica.follows(turn.rows):
+                        self._shared = len(turn.rows) > 1
                         self._apply(replica, turn.rows[1:])
                         before = replica.event
-                        outcomes = [_attempt(operation, replica, turn) for operation in operations]
+                        found = [_attempt(operation, replica, turn) for operation in operations]
+                        for number, body in turn.requests:
+                            turn.answers[number] = _answer(body, replica, turn)
+                        outcomes = found
+                request = None  # if anything went wrong
             self._replica = replica
             self._save_snapshots(replica, before)
             return outcomes
@@ -290,6 +308,18 @@ def superfluous(snapshots: list[tuple[int, int]]) -> list[int]:
 
 def _crossed(before: int, after: int, stride: int) -> bool:
     return before // stride != after // stride
+
+
+class _OtherRequestError(Exception):
+    """The request of another process failed, so that nothing is written."""
+
+
+def _answer(request: str, replica: Replica, turn: Turn) -> str:
+    """Run the request of another process."""
+    try:
+        return encode_outcomes([_attempt(each, replica, turn) for each in decode_operations(request)])
+    except Exception as error:
+        raise _OtherRequestError from error
 
 
 def _attempt(operation: Transaction, replica: Replica, turn: Turn) -> Any:

@@ -142,7 +142,7 @@ class SQLiteStore(Store):
             writing.release()
 
     @contextmanager
-    def turn(self, study: int, since: int) -> Iterator[Turn]:
+    def turn(self, study: int, since: int, request: str | None = None) -> Iterator[Turn]:
         with self._transaction(study):
             turn = Turn(time.time(), self._log(study, since), self._started + _elapsed())
             yield turn

@@ -46,13 +46,17 @@ class Turn:
 
     `rows` are the events from the requested one on, `now` is the time by the clock of the store, and
     `steady` the time for leases, which passes evenly if the store can tell. Appended lines are written when
-    the transaction ends without an exception.
+    the transaction ends without an exception. If another process has run the request of this one, `answer`
+    is its answer and there is no transaction; else `requests` are those of other processes, by number.
     """
 
     def __init__(self, now: float, log: Log, steady: float | None = None) -> None:
         self.now, self.rows, self._log = now, log.rows, log
         self.steady = now if steady is None else steady
         self.lines: list[str] = []
+        self.answer: str | None = None
+        self.requests: list[tuple[int, str]] = []
+        self.answers: dict[int, str] = {}
 
     def append(self, line: str) -> None:
         """Add an event."""
@@ -182,8 +186,13 @@ class Store:
         """Begin a transaction; no other process writes to the study (0: to any) meanwhile."""
         raise NotImplementedError
 
-    def turn(self, study: int, since: int) -> AbstractContextManager[Turn]:
-        """Wait for other writers, and begin a transaction that has read the events from `since` on."""
+    shares = False  # whether a process may run the requests of those that wait
+
+    def turn(self, study: int, since: int, request: str | None = None) -> AbstractContextManager[Turn]:
+        """Wait for other writers, and begin a transaction that has read the events from `since` on.
+
+        If the store `shares`, the process that writes meanwhile may run a request and answer it.
+        """
         raise NotImplementedError
 
     # -- studies -----------------------------------------------------------------------------------
