@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import re
 import socket
 import sqlite3
 import time
@@ -438,12 +439,13 @@ def test_a_deleted_study_is_not_found(server, study, storage):
         {"space": {"n_rows": 10**12, "interval": {"lo": 0, "hi": 1}}},
         {"space": {"lo": 0, "hi": 1}, "learner": "Exp3Grid", "options": {"horizon": 10**30}},
         {"space": {"lo": 0, "hi": 1}, "learner": "Exp3Grid", "options": {"n_arms": 10**12}},
+        {"space": {"lo": 0, "hi": 1}, "options": {"max_pieces": 10**15}},
     ],
 )
 def test_a_study_of_huge_size_is_refused(server, settings):
     status, answer = send(server, "POST", "/api/studies", {"name": "huge", "settings": settings})
     assert status == 400
-    assert "at most 100000 arms or rows" in answer["error"]
+    assert re.search("at most (10000 arms or rows|1000000 pieces)", answer["error"])
 
 
 def test_a_failure_of_the_store_is_503(server, storage, monkeypatch):

@@ -189,9 +189,9 @@ function drawHeat(columns) {
       customdata: columns.map((c) => [plain(valuesText(c, view.names)), c.event]), hovertemplate: "round %{x}: %{customdata[0]}<extra></extra>" },
   ], {
     xaxis: { title: { text: "round" }, range: [0, Math.max(1, x[x.length - 1])], showgrid: false },
-    yaxis: { ...rows(), range: view.summary.line, showgrid: false, automargin: true },
+    yaxis: { ...rows(), title: { ...rows().title, standoff: 8 }, range: view.summary.line, showgrid: false, automargin: true },
     annotations: view.alphas.length < 2 ? [] : [{ x: 1, xref: "paper", xanchor: "right", y: marked(shown), yanchor: "bottom", showarrow: false,
-      text: plain(shortened([].concat(shown.alpha).map((a) => number(a, 3)).join(", "))), font: { color: style("--warm") } }],
+      text: plain(shortened([].concat(shown.alpha).map((a) => number(a, 3)).join(", "))), font: { color: style("--warm") }, bgcolor: style("--card") }],
     shapes: moment ? [{ type: "line", x0: shown.told, x1: shown.told, yref: "paper", y0: 0, y1: 1, line: { color: style("--text"), width: 2, dash: "dot" } }] : [],
   });
 }
