@@ -109,7 +109,16 @@ def single() -> None:
 def together(work: Callable[..., None], processes: int, waiting: int, *args: Any) -> tuple[list[Any], float]:
     """Run a function in processes that start together; return its results and the seconds taken."""
     start, results = fork.Barrier(waiting + 1), fork.Queue()
-    workers = [fork.Process(target=work, args=(i, start, results, *args)) for i in range(processes)]
+
+    def guarded(i: int) -> None:
+        try:
+            work(i, start, results, *args)
+        except BaseException as error:  # the others must not wait for ever
+            start.abort()
+            results.put(error)
+            raise
+
+    workers = [fork.Process(target=guarded, args=(i,)) for i in range(processes)]
     for worker in workers:
         worker.start()
     start.wait()
@@ -118,6 +127,9 @@ def together(work: Callable[..., None], processes: int, waiting: int, *args: Any
     spent = time.perf_counter() - began
     for worker in workers:
         worker.join()
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
     return outcomes, spent
 
 
@@ -146,7 +158,7 @@ def many(storage: str, what: str, least: float, processes: int = 8, rounds: int 
 
 def _work_for(seed: int, start: Any, results: Any, storage: str, seconds: float) -> None:
     rng, times = random.Random(seed), []
-    with sb.Study(storage, "a", worker=f"worker {seed}") as study:
+    with sb.Study(storage, "fair", worker=f"worker {seed}") as study:
         study.learner.density()
         start.wait()
         end = time.perf_counter() + seconds
@@ -159,7 +171,7 @@ def _work_for(seed: int, start: Any, results: Any, storage: str, seconds: float)
 
 
 def fairness(storage: str, what: str, processes: int = 8, seconds: float = 20.0) -> None:
-    with sb.Study(storage, "a", space=SPACE, seed=0) as study:
+    with sb.Study(storage, "fair", space=SPACE, seed=0) as study:
         play(study, 50, 99)
     outcomes, _ = together(_work_for, processes, processes, storage, seconds)
     rounds = [len(times) / 2 for times in outcomes]
@@ -188,7 +200,8 @@ def on_postgres() -> None:
             play(study, 100, 0)
             rate = per_second(1000, lambda: play(study, 1000, 1))
             at_least("PostgreSQL, one process: rounds per second", rate, 500)
-        many(address, "PostgreSQL", 500)
+        many(address, "PostgreSQL", 1000)
+        fairness(address, "PostgreSQL")
 
 
 # -- the service ----------------------------------------------------------------------------------------

@@ -140,3 +140,16 @@ def test_a_study_is_renamed_and_archived(storage):
     assert "plain" in run("list", "--archived", "--storage", storage)
     run("archive", "plain", "--undo", "--storage", storage)
     assert "plain" in run("list", "--storage", storage)
+
+
+def test_a_folded_study_is_exported_and_imported(storage, tmp_path):
+    name = "[bold]knob"
+    with sb.Study(storage, name) as study:
+        n, best = study.n_events, study.recommend()
+    assert run("fold", name, "--keep", "5", "--storage", storage) == "6 events are left\n"
+    lines = run("export", name, "--log", "--storage", storage)
+    (tmp_path / "log.jsonl").write_text(lines)
+    assert run("import", "again", str(tmp_path / "log.jsonl"), "--storage", storage) == "6 events\n"
+    with sb.Study(storage, "again") as again:
+        assert (again.n_events, again.recommend(), len(again.pending)) == (n, best, 1)
+    assert "6 events, whole" in run("doctor", "--storage", storage)

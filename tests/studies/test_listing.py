@@ -2,7 +2,6 @@
 
 import gc
 import os
-import sqlite3
 import threading
 import time
 
@@ -105,28 +104,6 @@ def test_many_studies_share_few_connections_to_a_server(database):
     store.close()
 
 
-def test_files_of_format_1_are_converted(tmp_path):
-    url = f"sqlite:///{tmp_path}/x.db"
-    with sb.Study(url, "a", space=SPACE, seed=0) as study:
-        play(study, 20, 0)
-        events, best = study.events(), study.recommend()
-    connection = sqlite3.connect(tmp_path / "x.db")
-    for statement in (
-        "ALTER TABLE studies DROP COLUMN archived",
-        "ALTER TABLE events DROP COLUMN crc",
-        "ALTER TABLE snapshots DROP COLUMN crc",
-        "PRAGMA user_version = 1",
-    ):
-        connection.execute(statement)
-    connection.close()
-    del study
-    with sb.Study(url, "a") as study:
-        assert (study.events(), study.recommend()) == (events, best)
-        play(study, 5, 1)
-    with sb.Study(url, "a") as study:
-        assert study.n_events == len(events) + 10
-
-
 def test_a_told_loss_survives_a_lost_connection(database):
     import psycopg
 
@@ -191,13 +168,18 @@ SECRET = "s3cr3t"
         f"http://u:{SECRET}@h:1/studies/1",
         f"postgresql://u:{SECRET}@[::1/db",
         f"postgresql://u:{SECRET}@h:x/db",
+        f"postgresql://u:{SECRET}/db",
+        f"sqlite://u:{SECRET}@h/db",
+        f"http://u:{SECRET}",
+        f"https://u:{SECRET}@h:x",
     ],
 )
-def test_a_password_is_in_no_message(address):
+@pytest.mark.parametrize("opened", [open_store, lambda address: sb.Client(address, patience=0)])
+def test_a_password_is_in_no_message(address, opened):
     pytest.importorskip("psycopg")
     assert SECRET not in public(address)
     with pytest.raises((ValueError, ConnectionError)) as caught:
-        open_store(address)
+        opened(address)
     error = caught.value
     while error is not None:
         assert SECRET not in str(error)

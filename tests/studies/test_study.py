@@ -396,12 +396,42 @@ def test_a_study_on_another_interval_begins_with_what_was_learned(quick, other):
         assert other.lo <= play_on.rho <= other.hi
 
 
-def test_a_prior_needs_intervals(quick, tmp_path):
-    knobs = sb.Knobs(a=sb.Real(0, 1), b=sb.Real(0, 1))
-    with pytest.raises(TypeError, match="must be an Interval"):
-        quick.prior_for(knobs)
+def test_a_prior_needs_a_space_of_the_same_kind(quick):
+    with pytest.raises(ValueError, match="must have the knobs"):
+        quick.prior_for(sb.Knobs(a=sb.Real(0, 1), b=sb.Real(0, 1)))
+    with pytest.raises(TypeError, match="must be an Interval or Knobs"):
+        quick.prior_for(sb.Strips(3, sb.Interval(0, 1)))
     disjoint = quick.prior_for(sb.Interval(5, 6))
     assert np.allclose(disjoint.values, 1.0)
+
+
+def test_a_study_on_other_knobs_begins_with_what_was_learned(tmp_path):
+    storage = f"sqlite:///{tmp_path}/knobs.db"
+    space = sb.Knobs(depth=sb.Integer(1, 12), mode=sb.Choice("a", "b"), along="depth")
+    wider = sb.Knobs(depth=sb.Integer(-3, 20), mode=sb.Choice("a", "b", "c"), along="depth")
+    narrower = sb.Knobs(depth=sb.Integer(4, 8), mode=sb.Choice("b"), along="depth")
+    with sb.Study(storage, "old", space=space, seed=0) as study:
+        for _ in range(300):
+            trial = study.ask()
+            study.tell(trial, abs(trial.values["depth"] - 7) / 12 + 0.3 * (trial.values["mode"] == "a"))
+        old = study.density()
+        for new in (wider, narrower):
+            prior = study.prior_for(new, trust=0.8)
+            assert prior.integral() == pytest.approx(1.0)
+            assert (prior.edges[0], prior.edges[-1]) == new.line.ends
+            inside, ours = [], []
+            for depth in range(4, 9):
+                x, y = (s.place(depth=depth, mode="b") for s in (new, study.learner.space))
+                inside.append(prior.between(np.array([x, x + 1.0]))[0])
+                ours.append(old.between(np.array([y, y + 1.0]))[0])
+            # The same proportions as before, apart from the uniform share.
+            rest = np.array(inside) - 0.2 / new.line.extent
+            assert np.allclose(rest / rest.sum(), np.array(ours) / sum(ours))
+            with sb.Study(storage, f"new {new.line.n_rows}", space=new, seed=0, prior=prior) as moved:
+                assert moved.ask().values["mode"] in "abc"
+        unknown = study.prior_for(wider, trust=0.8)
+        assert unknown(wider.place(depth=20, mode="b")) == pytest.approx(0.2 / wider.line.extent)
+        assert unknown(wider.place(depth=5, mode="c")) == pytest.approx(0.2 / wider.line.extent)
 
 
 def test_a_lost_trial_is_refused_after_a_backup_was_restored(quick, tmp_path):

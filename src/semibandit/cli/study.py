@@ -1,4 +1,4 @@
-"""`semibandit study`: list, show, export, import, copy, rename, archive, check, prune and delete studies."""
+"""`semibandit study`: list, show, export, import, copy, rename, archive, fold, check and delete studies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _ALL = 2**31
 app = typer.Typer(
-    help="List, show, export, copy, rename, archive, check and delete studies.", no_args_is_help=True
+    help="List, show, export, copy, rename, archive, fold, check and delete studies.", no_args_is_help=True
 )
 
 Storage = Annotated[str, typer.Option(help="Address of the store: sqlite:///path or postgresql://...")]
@@ -149,12 +149,13 @@ def _load(store: Store, name: str, lines: Iterator[str]) -> None:
     if not text:
         raise ValueError("the log is empty")
     replica = Replica.created_by(text[0])
-    for number, line in enumerate(text[1:], 2):
+    first = replica.event
+    for number, line in enumerate(text[1:], first + 1):
         try:
             replica.apply(line)
         except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
             raise ValueError(f"event {number} cannot be read: {error}") from None
-    store.load(check_name(name), iter(text))
+    store.load(check_name(name), text, first)
     store.close()
     print(f"{len(text)} events")
 
@@ -179,6 +180,17 @@ def archive(
     store, number = _found(storage, name)
     store.archive(number, not undo)
     store.close()
+
+
+@app.command()
+def fold(
+    name: Name,
+    storage: Storage,
+    keep: Annotated[int, typer.Option(min=0, help="Number of the last events to keep.")] = 10_000,
+) -> None:
+    """Replace the oldest events by a snapshot, so that the study takes less space."""
+    with _open(storage, name) as study:
+        print(f"{study.fold(keep)} events are left")
 
 
 @app.command()

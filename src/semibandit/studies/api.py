@@ -22,6 +22,7 @@ __all__ = [
     "Begin",
     "Delete",
     "Endpoint",
+    "Fold",
     "Recommended",
     "Rename",
     "RequestError",
@@ -61,6 +62,12 @@ class Delete(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Delete a study with all its rounds; its name confirms which."""
 
     name: str
+
+
+class Fold(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Replace all events but the last ones by a snapshot; the answer is the number that is left."""
+
+    keep: int = 0
 
 
 class StudyInfo(msgspec.Struct, frozen=True, kw_only=True):

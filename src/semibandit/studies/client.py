@@ -9,8 +9,9 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import SplitResult, urlencode, urlsplit
 
 import msgspec
 
@@ -67,7 +68,7 @@ class Client(Study):
     >>> Client("ftp://example.org")
     Traceback (most recent call last):
     ...
-    ValueError: url must be that of a service, such as http://127.0.0.1:8080, got 'ftp://example.org'
+    ValueError: url must be that of a service, such as http://127.0.0.1:8080, got 'ftp://...'
     """
 
     _backend: HttpBackend
@@ -173,6 +174,11 @@ class HttpBackend:
         """Return the saved summaries."""
         return self.get("/summaries", list[StudySummary], since=max(since, 1))
 
+    def fold(self, keep: int) -> int:
+        """Replace all events but the last ones by a snapshot; return how many are left."""
+        left: int = self.connection.post(f"{self._path}/fold", api.Fold(keep), int)
+        return left
+
     def close(self) -> None:
         """Close the connection of this thread."""
         self.connection.close()
@@ -184,9 +190,7 @@ class Connection:
     def __init__(self, url: str, token: str | None, patience: float) -> None:
         if not isinstance(url, str):
             raise TypeError(f"url must be a string, got {url!r}")
-        self.url, self._parts = url, urlsplit(url)
-        if self._parts.scheme not in ("http", "https") or not self._parts.hostname:
-            raise ValueError(f"url must be that of a service, such as http://127.0.0.1:8080, got {url!r}")
+        self.url, self._parts = url, _parsed(url)
         self._headers = {} if token is None else {"Authorization": f"Bearer {check_text('token', token)}"}
         self._patience = _validate.number("patience", patience, low=0.0, high=_MAX_PATIENCE)
         self._local = threading.local()
@@ -262,6 +266,15 @@ class Connection:
             connection.connect()
             connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return connection
+
+
+def _parsed(url: str) -> SplitResult:
+    """Return the parts of an address; messages of an error must not quote a password."""
+    with suppress(ValueError):  # a wrong port raises when it is read
+        parts = urlsplit(url)
+        if parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0):
+            return parts
+    raise ValueError(f"url must be that of a service, such as http://127.0.0.1:8080, got {public(url)!r}")
 
 
 def _query(values: Mapping[str, int | str | None]) -> str:

@@ -10,15 +10,14 @@ from itertools import islice
 from typing import Any, Protocol, Self, TypeVar
 
 import msgspec
-import numpy as np
 
 from semibandit import _validate
 from semibandit.functions import PiecewiseConstant
 from semibandit.learners import Learner, Recommendation, Trial
 from semibandit.learners.certificates import Certificate
-from semibandit.spaces import Interval, Space
+from semibandit.spaces import Space, as_space
 from semibandit.studies.log import events
-from semibandit.studies.log.events import Asked, Event, Failed, Forgotten, Info, Told
+from semibandit.studies.log.events import Asked, Event, Failed, Folded, Forgotten, Info, Told
 from semibandit.studies.log.history import AskedEarlierError, StudyRounds, rounds
 from semibandit.studies.log.local import LocalBackend
 from semibandit.studies.log.operations import (
@@ -35,6 +34,7 @@ from semibandit.studies.log.operations import (
 from semibandit.studies.log.replica import Replica
 from semibandit.studies.log.stores import DamagedStudyError, public
 from semibandit.studies.log.summary import StudySummary
+from semibandit.studies.prior import prior_on
 from semibandit.studies.settings import StudySettings, check_name, read_space
 
 __all__ = ["Backend", "Study"]
@@ -42,7 +42,6 @@ __all__ = ["Backend", "Study"]
 T = TypeVar("T")
 
 _CHUNK = 10_000  # events that are read at once
-_CELLS = 256  # of a prior
 _LOOK_BACK = 1000  # events before the first round of a history in which to search for its ask
 
 
@@ -64,6 +63,9 @@ class Backend(Protocol):
 
     def summaries(self, since: int) -> list[StudySummary]:
         """Return the saved summaries from an event on."""
+
+    def fold(self, keep: int) -> int:
+        """Replace all events but the last ones by a snapshot; return how many are left."""
 
     def close(self) -> None:
         """Close connections."""
@@ -309,7 +311,7 @@ class Study:
 
     @property
     def n_events(self) -> int:
-        """Number of events in the log."""
+        """Number of the last event in the log; they are numbered from 1."""
         return self._backend.inspect(lambda replica: replica.event)
 
     @property
@@ -335,29 +337,20 @@ class Study:
         """Return the learner's bound on its expected regret."""
         return self.learner.certificate()
 
-    def prior_for(self, space: Interval, trust: float = 0.5) -> PiecewiseConstant:
-        """Return what was learned as a prior on another interval, wider, narrower or shifted.
+    def prior_for(self, space: Space, trust: float = 0.5) -> PiecewiseConstant:
+        """Return what was learned as a prior on another space: wider, narrower, or with other choices.
 
         It begins a new study: `Study(storage, name, space=space, prior=old.prior_for(space))`. It is a
-        mixture of our density, where the intervals overlap, and the uniform density.
+        mixture of our density, where the spaces have values in common, and the uniform density.
 
         Parameters
         ----------
         space
-            The other interval. Spaces of several knobs have no prior.
+            An Interval; or Knobs of the same names, if this study has knobs.
         trust
             Share of our density in the mixture, below 1.
         """
-        for each in (self.learner.space, space):
-            if not isinstance(each, Interval):
-                raise TypeError(f"space must be an Interval, and that of this study, got {each!r}")
-        trust = _validate.number("trust", trust, low=0.0, high=math.nextafter(1.0, 0.0))
-        edges = np.linspace(*space.line.ends, _CELLS + 1)
-        masses = self.density().between(edges)
-        total = float(masses.sum())
-        share = masses / total if total > 0.0 else np.full(_CELLS, 1.0 / _CELLS)
-        mixed = trust * share + (1.0 - trust) / _CELLS
-        return PiecewiseConstant(edges, mixed / np.diff(edges))
+        return prior_on(as_space(space), self.density(), self.learner.space, trust)
 
     def summary(self, event: int | None = None) -> StudySummary:
         """Return counters, recommendation and density of the study as it is, or was after an event."""
@@ -420,6 +413,19 @@ class Study:
                     raise DamagedStudyError(f"{self!r}: {error}") from None
             back *= 8
 
+    def fold(self, keep: int = 0) -> int:
+        """Replace the oldest events by a snapshot, so that a long study takes less space.
+
+        Returns the number of events that are left. The learner and all counters stay as they are; the
+        folded rounds are no longer in `history`, and `at` and `replay` cannot return to them.
+
+        Parameters
+        ----------
+        keep
+            Number of the last events to keep.
+        """
+        return self._backend.fold(_validate.integer("keep", keep, low=0))
+
     def replay(self, learner: Learner) -> Learner:
         """Replay the log into another, new learner, and return it.
 
@@ -442,6 +448,8 @@ class Study:
                 learner.tell(trial, seen, predicted=predicted, probability=event.probability)
             elif isinstance(event, Failed | Forgotten):
                 learner.forget(trials.pop(event.trial))
+            elif isinstance(event, Folded):
+                raise ValueError(f"{self!r}: the first {event.number} events were folded")
         return learner
 
 

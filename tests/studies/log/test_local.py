@@ -13,6 +13,7 @@ import semibandit as sb
 from semibandit.studies import DamagedStudyError, UnknownStudyError
 from semibandit.studies.log.local import superfluous
 from semibandit.studies.log.stores import open_store
+from semibandit.studies.log.stores.store import chained
 from study_workers import SPACE, bits, play
 
 
@@ -43,8 +44,11 @@ def damage(study, statement, *values):
     ],
 )
 def test_a_damaged_event_is_named(study, line, event):
-    damage(study, "UPDATE events SET line = ?, crc = NULL WHERE event = ?", line, event)
-    damage(study, "UPDATE events SET crc = NULL WHERE event > 1")  # as written by format 1
+    lines = [old if number != event else line for number, old in study.events()]
+    check = 0
+    for number, text in enumerate(lines, 1):  # with checksums that fit
+        check = chained(text, check)
+        damage(study, "UPDATE events SET line = ?, crc = ? WHERE event = ?", text, check, number)
     with pytest.raises(DamagedStudyError, match=rf"'knob' in sqlite:.*studies.db: event {event} is damaged"):
         sb.Study(study.storage, "knob").recommend()
 

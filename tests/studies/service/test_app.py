@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import re
 import socket
 import sqlite3
 import time
@@ -270,6 +271,8 @@ def test_roles_limit_what_a_token_may_do(serve, storage, study, tokens):
         {"error": "this token may only read"},
     )
     assert send(server, "POST", "/api/studies/1/ask", {}, **bearer(WORK))[0] == 200
+    assert send(server, "POST", "/api/studies/1/fold", {}, **bearer(WORK))[0] == 403
+    assert send(server, "POST", "/api/studies/1/fold", {"keep": 1}, **bearer(ADMIN)) == (200, 2)
     assert send(server, "POST", "/api/studies/1/delete", {"name": "knob"}, **bearer(WORK))[0] == 403
     assert send(server, "POST", "/api/studies/1/delete", {"name": "knob"}, **bearer(ADMIN)) == (200, True)
     assert send(server, "GET", "/api/studies", **bearer(READ))[1] == []
@@ -351,19 +354,29 @@ def test_a_study_deleted_over_http_gives_its_space_back(server, storage, study, 
 
 def test_metrics_count_requests_and_studies(server, study):
     _, trial = send(server, "POST", "/api/studies/1/ask", {})
-    send(server, "POST", "/api/studies/1/tell", {"trial": trial["id"], "seen": 0.25})
+    send(
+        server,
+        "POST",
+        "/api/studies/1/tell",
+        {"trial": trial["id"], "seen": 0.25, "info": {"default_loss": 0.5}},
+    )
     send(server, "POST", "/api/studies/1/ask", {})
+    trial = send(server, "POST", "/api/studies/1/ask", {"lease": 1e-9})[1]
+    send(server, "POST", "/api/studies/1/tell", {"trial": trial["id"], "seen": 0.25})
     send(server, "POST", "/api/studies/1/ask", {"lease": -1})
     send(server, "GET", "/api/studies/1/<script>")
     status, text = send(server, "GET", "/metrics")
     lines = text.decode().splitlines()
     assert status == 200
     for line in (
-        'semibandit_requests_total{kind="ask",status="200"} 2',
+        'semibandit_requests_total{kind="ask",status="200"} 3',
         'semibandit_requests_total{kind="ask",status="400"} 1',
         'semibandit_requests_total{kind="other",status="404"} 1',
-        'semibandit_request_seconds_count{kind="tell"} 1',
-        'semibandit_request_seconds_bucket{kind="tell",le="+Inf"} 1',
+        'semibandit_request_seconds_count{kind="tell"} 2',
+        'semibandit_request_seconds_bucket{kind="tell",le="+Inf"} 2',
+        'semibandit_study_mean_minus_default{study="knob"} -0.25',
+        'semibandit_study_expired_total{study="knob"} 1',
+        'semibandit_study_drift_alarms_total{study="knob"} 0',
         'semibandit_study_told_total{study="knob"} 1',
         'semibandit_study_pending{study="knob"} 1',
         'semibandit_study_mean_loss{study="knob"} 0.25',
@@ -426,12 +439,13 @@ def test_a_deleted_study_is_not_found(server, study, storage):
         {"space": {"n_rows": 10**12, "interval": {"lo": 0, "hi": 1}}},
         {"space": {"lo": 0, "hi": 1}, "learner": "Exp3Grid", "options": {"horizon": 10**30}},
         {"space": {"lo": 0, "hi": 1}, "learner": "Exp3Grid", "options": {"n_arms": 10**12}},
+        {"space": {"lo": 0, "hi": 1}, "options": {"max_pieces": 10**15}},
     ],
 )
 def test_a_study_of_huge_size_is_refused(server, settings):
     status, answer = send(server, "POST", "/api/studies", {"name": "huge", "settings": settings})
     assert status == 400
-    assert "at most 100000 arms or rows" in answer["error"]
+    assert re.search("at most (10000 arms or rows|1000000 pieces)", answer["error"])
 
 
 def test_a_failure_of_the_store_is_503(server, storage, monkeypatch):

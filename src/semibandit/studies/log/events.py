@@ -16,6 +16,7 @@ from semibandit.functions import PiecewiseConstant, PiecewiseLinear
 from semibandit.spaces import Boxes, values_of
 
 __all__ = [
+    "EXPIRED",
     "Asked",
     "Changed",
     "Created",
@@ -23,6 +24,7 @@ __all__ = [
     "Event",
     "Extended",
     "Failed",
+    "Folded",
     "Forgotten",
     "Function",
     "Info",
@@ -35,6 +37,7 @@ __all__ = [
     "unpack",
 ]
 
+EXPIRED = "lease expired"  # the reason for which a trial was forgotten
 Info = dict[str, str | int | float | bool | None]
 
 
@@ -64,6 +67,13 @@ class Created(_Event, frozen=True):
 
     settings: dict[str, Any]
     learner: bytes
+
+
+class Folded(_Event, frozen=True):
+    """The first event of a log whose older events were deleted: the saved replica after event `number`."""
+
+    number: int
+    replica: bytes
 
 
 class Asked(_Event, frozen=True):
@@ -155,7 +165,7 @@ class Extended(_Event, frozen=True):
     retry_failed: bool = False
 
 
-Event = Created | Enqueued | Asked | Told | Failed | Forgotten | Renewed | Changed | Extended
+Event = Created | Folded | Enqueued | Asked | Told | Failed | Forgotten | Renewed | Changed | Extended
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Event)

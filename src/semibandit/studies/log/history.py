@@ -10,7 +10,8 @@ import msgspec
 
 from semibandit._extras import needed
 from semibandit.spaces import values_of
-from semibandit.studies.log.events import Asked, Event, Failed, Forgotten, Info, Told
+from semibandit.studies.log.events import Asked, Event, Failed, Folded, Forgotten, Info, Told
+from semibandit.studies.log.replica import pending_in
 
 __all__ = ["AskedEarlierError", "StudyRound", "StudyRounds", "rounds"]
 
@@ -123,6 +124,8 @@ def rounds(numbered: Iterable[tuple[int, Event]], since: int) -> Iterator[StudyR
     for number, event in numbered:
         if isinstance(event, Asked):
             asked[event.trial] = event
+        elif isinstance(event, Folded):
+            asked = pending_in(event.replica)
         elif isinstance(event, Told | Failed | Forgotten):
             trial = asked.pop(event.trial, None)
             if number < since:

@@ -14,7 +14,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from semibandit.studies.log.operations import creation
+from semibandit.studies.log.operations import (
+    creation,
+    decode_operations,
+    decode_outcomes,
+    encode_operations,
+    encode_outcomes,
+)
 from semibandit.studies.log.replica import Replica
 from semibandit.studies.log.stores import (
     DamagedStudyError,
@@ -60,8 +66,8 @@ class LocalBackend:
             given.make()  # wrong settings raise before a store is created
         self._lock = threading.RLock()
         self._replica: Replica | None = None
-        self._shared = False  # other processes were seen to write
         self._compiled = False
+        self._shared = False  # other processes have written since our last turn
         self._store = self._open(create=given is not None)
         try:
             self.id = self._find_or_create(given)
@@ -126,20 +132,29 @@ class LocalBackend:
 
     def _do_all(self, operations: Sequence[Transaction]) -> list[Any]:
         with self._lock:
+            shared = self._shared and self._store.shares
+            request = encode_operations(operations) if shared else None
             outcomes: list[Any] | None = None
             while outcomes is None:
-                # If others write as well, most of their events are applied before the store is locked.
-                replica = self._current() if self._shared else self._replica or self._rebuilt()
+                replica = self._replica or self._rebuilt()
                 self._replica = None
                 if not self._compiled:
                     replica.compile()
                     self._compiled = True
-                with self._store.turn(self.id, replica.event) as turn:
-                    self._shared = self._shared or len(turn.rows) > 1
+                before = replica.event
+                with suppress(_OtherRequestError), self._store.turn(self.id, before, request) as turn:
+                    if turn.answer is not None:
+                        self._replica = replica
+                        return decode_outcomes(turn.answer, operations, replica.settings.kind.trial)
                     if replica.follows(turn.rows):
+                        self._shared = len(turn.rows) > 1
                         self._apply(replica, turn.rows[1:])
                         before = replica.event
-                        outcomes = [_attempt(operation, replica, turn) for operation in operations]
+                        found = [_attempt(operation, replica, turn) for operation in operations]
+                        for number, body in turn.requests:
+                            turn.answers[number] = _answer(body, replica, turn)
+                        outcomes = found
+                request = None  # if anything went wrong
             self._replica = replica
             self._save_snapshots(replica, before)
             return outcomes
@@ -198,10 +213,24 @@ class LocalBackend:
         first = self.read(1, 1)
         if not first:
             raise UnknownStudyError(f"{self} does not exist any longer")
+        (number, line), *_ = first
         try:
-            return Replica.created_by(first[0][1])
+            replica = Replica.created_by(line)
         except _UNREADABLE as error:
-            raise DamagedStudyError(f"{self}: event 1 is damaged ({error})") from error
+            raise DamagedStudyError(f"{self}: event {number} is damaged ({error})") from error
+        if replica.event != number:
+            raise DamagedStudyError(f"{self}: event {replica.event} is missing")
+        return replica
+
+    def fold(self, keep: int) -> int:
+        """Replace all events but the last ones by a snapshot; return how many are left."""
+        with self._lock:
+            last = self._current().event
+            if last - keep > self.read(1, 1)[0][0]:
+                replica = self._rebuilt(last - keep)
+                if not self._store.fold(self.id, replica.event, replica.last, replica.folded()):
+                    raise ValueError(f"{self} has changed: it was folded elsewhere, or a backup was restored")
+            return last - self.read(1, 1)[0][0] + 1
 
     def _apply(self, replica: Replica, rows: Sequence[tuple[int, str]]) -> None:
         for number, line in rows:
@@ -220,8 +249,9 @@ class LocalBackend:
             replica = self._current()
             if event is None:
                 return function(replica)
-            if not 1 <= event <= replica.event:
-                raise ValueError(f"event must be in 1 to {replica.event}, got {event}")
+            first = self.read(1, 1)[0][0]
+            if not first <= event <= replica.event:
+                raise ValueError(f"event must be in {first} to {replica.event}, got {event}")
         return function(self._rebuilt(event))
 
     def summaries(self, since: int) -> list[StudySummary]:
@@ -278,6 +308,18 @@ def superfluous(snapshots: list[tuple[int, int]]) -> list[int]:
 
 def _crossed(before: int, after: int, stride: int) -> bool:
     return before // stride != after // stride
+
+
+class _OtherRequestError(Exception):
+    """The request of another process failed, so that nothing is written."""
+
+
+def _answer(request: str, replica: Replica, turn: Turn) -> str:
+    """Run the request of another process."""
+    try:
+        return encode_outcomes([_attempt(each, replica, turn) for each in decode_operations(request)])
+    except Exception as error:
+        raise _OtherRequestError from error
 
 
 def _attempt(operation: Transaction, replica: Replica, turn: Turn) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import uuid
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -38,6 +39,10 @@ __all__ = [
     "Tell",
     "check_text",
     "creation",
+    "decode_operations",
+    "decode_outcomes",
+    "encode_operations",
+    "encode_outcomes",
     "tidy",
 ]
 
@@ -334,6 +339,49 @@ class Extend(Operation, frozen=True):
         return True
 
 
+_KINDS: dict[str, type[Operation]] = {
+    kind.path: kind for kind in (Ask, Enqueue, Tell, Forget, Renew, Change, Prune, Extend)
+}
+_REFUSALS: dict[str, type[Exception]] = {
+    kind.__name__: kind for kind in (ForgottenError, PausedError, TypeError, ValueError)
+}
+
+
+def encode_operations(operations: Sequence[Any]) -> str | None:
+    """Return operations as text for another process to run; None if some are functions."""
+    if not all(isinstance(each, Operation) for each in operations):
+        return None
+    return msgspec.json.encode([(each.path, each) for each in operations]).decode()
+
+
+def decode_operations(text: str) -> list[Operation]:
+    """Return the operations that `encode_operations` wrote."""
+    pairs = msgspec.json.decode(text, type=list[tuple[str, msgspec.Raw]])
+    return [msgspec.json.decode(body, type=_KINDS[path]) for path, body in pairs]
+
+
+def encode_outcomes(outcomes: Sequence[Any]) -> str:
+    """Return outcomes as text: for each the name of the error, or nothing, and a value or message."""
+    pairs = []
+    for each in outcomes:
+        refused = next((name for name, kind in _REFUSALS.items() if isinstance(each, kind)), "")
+        pairs.append((refused, str(each) if refused else each))
+    return msgspec.json.encode(pairs).decode()
+
+
+def decode_outcomes(text: str, operations: Sequence[Any], trial: type[Any]) -> list[Any]:
+    """Return the outcomes that `encode_outcomes` wrote; `trial` is the class of trials of the learner."""
+    outcomes: list[Any] = []
+    pairs = msgspec.json.decode(text, type=list[tuple[str, msgspec.Raw]])
+    for (refused, value), operation in zip(pairs, operations, strict=True):
+        if refused:
+            outcomes.append(_REFUSALS[refused](msgspec.json.decode(value)))
+        else:
+            kind = trial if operation.answer is Trial else operation.answer
+            outcomes.append(msgspec.json.decode(value, type=kind))
+    return outcomes
+
+
 def creation(settings: StudySettings, at: float) -> str:
     """Return the first event of a study."""
     seeded = settings.seeded()
@@ -345,7 +393,7 @@ def tidy(replica: Replica, turn: Turn) -> int:
     """Forget the trials whose lease has expired; return how many."""
     late = replica.overdue(turn.steady)
     for number in late:
-        _forget(replica, turn, number, "lease expired")
+        _forget(replica, turn, number, events.EXPIRED)
     return len(late)
 
 

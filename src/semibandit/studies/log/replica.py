@@ -13,7 +13,7 @@ from semibandit.studies.log.events import Asked, Created, Enqueued, Event
 from semibandit.studies.log.summary import StudyCounts, StudySummary, summarize
 from semibandit.studies.settings import StudySettings
 
-__all__ = ["Replica"]
+__all__ = ["Replica", "pending_in"]
 
 
 class _Snapshot(msgspec.Struct):
@@ -26,6 +26,11 @@ class _Snapshot(msgspec.Struct):
     leases: list[Asked]
     learner: bytes
     queue: list[Enqueued] = []
+
+
+def pending_in(data: bytes) -> dict[int, Asked]:
+    """Return the pending trials of a saved replica."""
+    return {lease.trial: lease for lease in msgspec.msgpack.decode(data, type=_Snapshot).leases}
 
 
 class Replica:
@@ -54,8 +59,11 @@ class Replica:
 
     @classmethod
     def created_by(cls, line: str) -> Replica:
-        """Return the replica after the first event."""
+        """Return the replica after the first event of a log."""
         event = events.decode(line)
+        if isinstance(event, events.Folded):
+            folded = msgspec.msgpack.decode(event.replica, type=_Snapshot)
+            return cls(msgspec.structs.replace(folded, last=line))
         if not isinstance(event, Created):
             raise ValueError("the log does not begin with the creation of a study")
         return cls(_Snapshot(1, line, event, StudyCounts(event.at, event.at), [], event.learner))
@@ -72,6 +80,10 @@ class Replica:
         return msgspec.msgpack.encode(
             _Snapshot(self.event, self.last, self.created, self.counts, leases, learner, self.queue)
         )
+
+    def folded(self) -> str:
+        """Return the event that replaces all events so far."""
+        return events.encode(events.Folded(self.counts.at, self.event, self.dumps()))
 
     # -- events ------------------------------------------------------------------------------------
 
@@ -141,6 +153,7 @@ class Replica:
                     self.queue.insert(0, Enqueued(asked.at, values, asked.enqueued))
                 self._release(event.trial)
                 self.counts.forgotten.add(event.trial)
+                self.counts.expired += event.failure == events.EXPIRED
             case events.Renewed():
                 self._pending(event.trial)
                 self._lease(msgspec.structs.replace(self.leases[event.trial], until=event.until))

@@ -9,6 +9,7 @@ import numpy as np
 
 from semibandit._validate import FloatArray
 from semibandit.learners import Learner
+from semibandit.learners.drift import PageTest
 from semibandit.spaces import call
 from semibandit.studies.log.events import Failed, Told
 
@@ -31,8 +32,12 @@ class StudyCounts(msgspec.Struct):
     n_widths: int = 0
     defaults: float = 0.0  # losses of the default value, given as `default_loss` in `info`
     n_defaults: int = 0
+    paired: float = 0.0  # losses of the rounds that have such a default
+    alarms: int = 0  # of a test for drift of the losses
+    drift_test: list[float] = []  # its state
     failures: dict[str, int] = {}
     forgotten: set[int] = set()
+    expired: int = 0  # of these: leases
     enqueued: set[str] = set()  # keys of the requests
     learner: str = ""  # name of the learner in its trials
     lease: float = 300.0
@@ -45,6 +50,11 @@ class StudyCounts(msgspec.Struct):
         if event.loss is not None:
             self.loss += event.loss
             self.n_losses += 1
+            test = PageTest()
+            if self.drift_test:
+                test.state = self.drift_test
+            self.alarms += test.update(event.loss)
+            self.drift_test = test.state
         if event.width is not None:
             self.widths += event.width
             self.n_widths += 1
@@ -52,6 +62,7 @@ class StudyCounts(msgspec.Struct):
         if isinstance(default, int | float) and event.loss is not None:
             self.n_defaults += 1
             self.defaults += default
+            self.paired += event.loss
 
     def add_failed(self, event: Failed) -> None:
         """Count a failed run by its reason."""

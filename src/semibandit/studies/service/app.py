@@ -139,8 +139,8 @@ def _operation(summary: str, kind: type[Operation]) -> tuple[Endpoint, Handler]:
     return Endpoint("POST", f"{_STUDY}/{kind.path}", summary, kind.answer, kind), operating(kind)
 
 
-def _change(name: str, summary: str, kind: type[Any]) -> tuple[Endpoint, Handler]:
-    return Endpoint("POST", f"{_STUDY}/{name}", summary, bool, kind), changing(kind)
+def _change(name: str, summary: str, kind: type[Any], gives: Any = bool) -> tuple[Endpoint, Handler]:
+    return Endpoint("POST", f"{_STUDY}/{name}", summary, gives, kind), changing(kind)
 
 
 def _reading(
@@ -170,6 +170,7 @@ ENDPOINTS: list[tuple[Endpoint, Handler]] = [
     _operation("Extend a race.", operations.Extend),
     _change("rename", "Give a study another name.", api.Rename),
     _change("archive", "Leave a study out of the list, or show it again.", api.Archive),
+    _change("fold", "Replace the oldest events by a snapshot.", api.Fold, int),
     _change("delete", "Delete a study with all its rounds.", api.Delete),
     _reading(
         "/recommend", "Return the value to deploy; for a context, as JSON, if one is given.", api.Recommended,

@@ -236,7 +236,7 @@ class Auth:
 def _allowed(role: str, method: str, path: str) -> bool:
     if role == "admin" or method in ("GET", "HEAD") or path == "/login":
         return True
-    return role == "work" and path.rpartition("/")[2] not in ("rename", "archive", "delete")
+    return role == "work" and path.rpartition("/")[2] not in ("rename", "archive", "fold", "delete")
 
 
 _ROLES = ("read", "work", "admin")

@@ -115,10 +115,17 @@ def _of_studies(studies: list[tuple[str, Replica]]) -> Iterator[str]:
         ("told_total", "counter", lambda replica: replica.counts.told),
         ("failed_total", "counter", lambda replica: replica.counts.failed),
         ("forgotten_total", "counter", lambda replica: len(replica.counts.forgotten)),
+        ("expired_total", "counter", lambda replica: replica.counts.expired),
+        ("drift_alarms_total", "counter", lambda replica: replica.counts.alarms),
         ("pending", "gauge", lambda replica: len(replica.leases)),
         ("mean_loss", "gauge", lambda replica: _mean(replica.counts.loss, replica.counts.n_losses)),
         ("learning_rate", "gauge", lambda replica: getattr(replica.learner, "current_rate", None)),
         ("mean_default_loss", "gauge", lambda r: _mean(r.counts.defaults, r.counts.n_defaults)),
+        (
+            "mean_minus_default",
+            "gauge",
+            lambda r: _mean(r.counts.paired - r.counts.defaults, r.counts.n_defaults),
+        ),
     )
     for kind, form, measure in kinds:
         yield f"# TYPE semibandit_study_{kind} {form}"

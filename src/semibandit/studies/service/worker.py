@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-from semibandit.studies.api import Archive, Begin, Delete, Rename
+from semibandit.studies.api import Archive, Begin, Delete, Fold, Rename
 from semibandit.studies.listing import StudyEntry, list_studies
 from semibandit.studies.log.operations import Operation
 from semibandit.studies.log.replica import Replica
@@ -23,7 +23,8 @@ __all__ = ["StudyRegistry", "StudyWorker"]
 
 _MAX_OPEN = 1000  # studies
 _MAX_REFRESHED = 10  # studies that are opened for one list, because their saved summaries are old
-_MAX_SIZE = 100_000  # arms or rows of a learner
+_MAX_SIZE = 10_000  # arms or rows of a learner, which take some seconds to make
+_MAX_PIECES = 1_000_000
 _MAX_WAITING = 5_000  # operations on one study; further ones are to come again later
 
 
@@ -89,7 +90,11 @@ class StudyRegistry:
             _require_small(settings)
             space = read_space(settings.space)
             settings = StudySettings.of(space, settings.learner, settings.seed, settings.options)
-        return Study.of_settings(self.storage, begin.name, settings).id
+        study = Study.of_settings(self.storage, begin.name, settings)
+        with self._lock:
+            self._workers.setdefault(study.id, StudyWorker(study, self._threads))
+            self._drop_idle()
+        return study.id
 
     def opened(self, number: int) -> StudyWorker | None:
         """Return the worker of a study that is open already."""
@@ -114,8 +119,10 @@ class StudyRegistry:
             for number in [number for number in oldest if self._workers[number].idle][:surplus]:
                 del self._workers[number]
 
-    def change(self, number: int, change: Rename | Archive | Delete) -> bool:
-        """Rename, archive or delete a study."""
+    def change(self, number: int, change: Rename | Archive | Fold | Delete) -> bool | int:
+        """Rename, archive, fold or delete a study."""
+        if isinstance(change, Fold):
+            return self.worker(number).study.fold(change.keep)
         name = self.store.name(number)
         if isinstance(change, Rename):
             self.store.rename(number, check_name(change.name))
@@ -161,6 +168,9 @@ def _require_small(settings: StudySettings) -> None:
     if arms is None and settings.learner == "Exp3Grid" and isinstance(horizon, int):
         arms = rows * max(horizon / rows, 1.0) ** (1 / 3)
     size = max(rows, arms if isinstance(arms, int | float) else 1)
+    pieces = settings.options.get("max_pieces")
+    if isinstance(pieces, int) and pieces > _MAX_PIECES:
+        raise ValueError(f"a study over the service has at most {_MAX_PIECES} pieces, got {pieces}")
     if size > _MAX_SIZE:
         raise ValueError(f"a study over the service has at most {_MAX_SIZE} arms or rows, got {size:.0f}")
 

@@ -71,7 +71,7 @@ def _open_file(url: str, rest: str, options: dict[str, str], synchronous: str, c
     from semibandit.studies.log.stores.sqlite import SQLiteStore
 
     if not rest.startswith("/") or rest == "/":
-        raise ValueError(f"storage must be sqlite:///path (four slashes for /path), got {url!r}")
+        raise ValueError(f"storage must be sqlite:///path (four slashes for /path), got {public(url)!r}")
     if options:
         raise ValueError(f"storage has no option {next(iter(options))!r}, got {url!r}")
     path = unquote(rest[1:])

@@ -6,7 +6,8 @@ import re
 
 __all__ = ["check_server", "public"]
 
-_HOST = r"[A-Za-z0-9._\-:,\[\]%]*"
+_ONE_HOST = r"(\[[0-9A-Fa-f:.%]*\]|[A-Za-z0-9._\-%]*)(:[0-9]*)?"
+_HOST = rf"{_ONE_HOST}(,{_ONE_HOST})*"
 _SERVER = re.compile(
     rf"postgres(ql)?://([^@/?#\s:]*(:[^@/?#\s:]*)?@)?(?P<host>{_HOST})(/(?P<name>[^@/?#\s]*))?(\?[^@#\s]*)?"
 )
@@ -25,7 +26,7 @@ def check_server(address: str) -> str:
 
 def public(url: str) -> str:
     """Return an address without credentials and options; of one with an unknown form only the scheme."""
-    if url.startswith("sqlite://"):
+    if url.startswith("sqlite:///"):
         return url.partition("?")[0]
     if server := _SERVER.fullmatch(url):
         return f"postgresql://{server['host']}/{server['name'] or ''}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
@@ -15,7 +16,7 @@ with needed("PostgreSQL", "postgres"):
 
 __all__ = ["PostgresStore"]
 
-VERSION = 2
+VERSION = 3
 
 # Advisory locks have two numbers: this one, and that of the study; 0 locks the whole schema.
 _LOCKS = 0x73656D69
@@ -28,19 +29,18 @@ CREATE TABLE semibandit.studies (
     archived boolean NOT NULL DEFAULT false
 );
 CREATE TABLE semibandit.events (
-    study integer NOT NULL, event bigint NOT NULL, line text NOT NULL, crc bigint,
+    study integer NOT NULL, event bigint NOT NULL, line text NOT NULL, crc bigint NOT NULL,
     PRIMARY KEY (study, event)
 );
 CREATE TABLE semibandit.snapshots (
-    study integer NOT NULL, kind text NOT NULL, event bigint NOT NULL, data bytea NOT NULL, crc bigint,
+    study integer NOT NULL, kind text NOT NULL, event bigint NOT NULL, data bytea NOT NULL,
+    crc bigint NOT NULL,
     PRIMARY KEY (study, kind, event)
 );
-"""
-_FROM_FORMAT_1 = """
-ALTER TABLE semibandit.studies ADD COLUMN archived boolean NOT NULL DEFAULT false;
-ALTER TABLE semibandit.events ADD COLUMN crc bigint;
-ALTER TABLE semibandit.snapshots ADD COLUMN crc bigint;
-UPDATE semibandit.format SET version = 2;
+CREATE UNLOGGED TABLE semibandit.requests (
+    id bigint PRIMARY KEY, study integer NOT NULL, at timestamptz NOT NULL DEFAULT now(),
+    body text NOT NULL, answer text
+);
 """
 
 Connection = psycopg.Connection[Any]
@@ -86,14 +86,11 @@ class PostgresStore(Store):
         return connection
 
     def _require_ours(self, connection: Connection) -> None:
-        """Check the schema; create or convert it if there is need."""
+        """Check the schema; create it if there is none."""
         if self._format(connection) == VERSION:
             return
         with _transaction(connection, 0):
-            found = self._format(connection)
-            if found == 1:
-                connection.execute(_FROM_FORMAT_1)
-            elif found == 0:  # no other process was faster
+            if self._format(connection) == 0:  # no other process was faster
                 connection.execute(_SCHEMA)
                 connection.execute("INSERT INTO semibandit.format VALUES (%s)", (VERSION,))
 
@@ -108,11 +105,11 @@ class PostgresStore(Store):
         if not row[0]:
             raise ValueError("the schema 'semibandit' of this database belongs to another program")
         versions = [version for (version,) in connection.execute("SELECT version FROM semibandit.format")]
-        if versions not in ([1], [VERSION]):
+        if versions != [VERSION]:
             raise ValueError(
                 f"the schema 'semibandit' has format {versions}, this program knows format {VERSION}"
             )
-        return int(versions[0])
+        return VERSION
 
     def _run(self, statement: str, *values: Any) -> list[Any]:
         with self._connected() as connection, _errors(connection):
@@ -124,52 +121,95 @@ class PostgresStore(Store):
         with self._connected() as connection, _transaction(connection, study):
             yield
 
-    @contextmanager
-    def turn(self, study: int, since: int) -> Iterator[Turn]:
-        """Two round trips: begin, lock and read; write and commit."""
-        with self._begun(study, since) as (connection, cursor, turn):
-            try:
-                yield turn
-            except BaseException:
-                with suppress(psycopg.Error):
-                    cursor.execute("ROLLBACK")
-                raise
-            values = turn.new_rows(study)
-            rows = ", ".join(["(%s, %s, %s, %s)"] * len(values))
-            insert = f"INSERT INTO semibandit.events VALUES {rows};" if values else ""
-            with _errors(connection):
-                cursor.execute(insert + "COMMIT", [value for row in values for value in row])
+    shares = True
 
     @contextmanager
-    def _begun(self, study: int, since: int) -> Iterator[tuple[Connection, Any, Turn]]:
-        """Begin a transaction, take the lock of the study and read its events."""
+    def turn(self, study: int, since: int, request: str | None = None) -> Iterator[Turn]:
+        """Two round trips: lock and read; write and unlock. One if another process runs the request.
+
+        Waiting for the lock of a busy study takes longer than an operation. So a process first leaves its
+        request in a table; whoever gets the lock runs all requests that it finds there.
+        """
+        number = random.getrandbits(62)
         with ExitStack() as stack:
             connection = stack.enter_context(self._connected())
             try:
-                cursor, turn = self._locked(connection, study, since)
-            except ConnectionError:  # the server closed it while it was idle: nothing has happened yet
+                turn = self._locked(connection, study, since, number, request)
+            except ConnectionError:  # the server closed it while it was idle: try once more
                 stack.close()
                 connection = stack.enter_context(self._connected())
-                cursor, turn = self._locked(connection, study, since)
-            yield connection, cursor, turn
+                turn = self._locked(connection, study, since, number, request)
+            if turn.answer is not None:
+                yield turn
+                return
+            try:
+                yield turn
+            except BaseException:
+                with suppress(psycopg.Error):  # whoever waits tries again alone
+                    self._send(connection, _ABANDON, study, _LOCKS, study)
+                raise
+            values = turn.new_rows(study)
+            statements, arguments = ["BEGIN"], []
+            if values:
+                rows = ", ".join(["(%s, %s, %s, %s)"] * len(values))
+                statements.append(f"INSERT INTO semibandit.events VALUES {rows}")
+                arguments += [value for row in values for value in row]
+            for each, answer in turn.answers.items():
+                statements.append("UPDATE semibandit.requests SET answer = %s WHERE id = %s")
+                arguments += [answer, each]
+            if request is not None:
+                statements.append(_FORGET)
+                arguments.append(number)
+            statements.append("COMMIT; SELECT pg_advisory_unlock(%s, %s)")
+            with _errors(connection):
+                self._send(connection, "; ".join(statements), *arguments, _LOCKS, study)
 
-    def _locked(self, connection: Connection, study: int, since: int) -> tuple[Any, Turn]:
-        # Values are quoted by the client, so that several statements can be sent together.
-        cursor = psycopg.ClientCursor(connection)
+    def _locked(
+        self, connection: Connection, study: int, since: int, number: int, request: str | None
+    ) -> Turn:
+        """Leave a request, take the lock of the study, and read the answer, or events and requests."""
         with _errors(connection):
             # Each statement sees the commits that were made while we waited for the lock.
-            cursor.execute(
-                "BEGIN ISOLATION LEVEL READ COMMITTED;"
-                "SELECT pg_advisory_xact_lock(%s, %s), extract(epoch FROM clock_timestamp())::float8;"
-                "SELECT event, line, crc FROM semibandit.events WHERE study = %s AND event >= %s "
-                "ORDER BY event",
-                (_LOCKS, study, study, since - 1),
-            )
-            cursor.nextset()
-            row: Any = cursor.fetchone()
-            cursor.nextset()
-            rows: list[Any] = cursor.fetchall()
-        return cursor, Turn(row[1], Log(f"{self.place}, study {study}", since, rows))
+            leave = "" if request is None else _LEAVE
+            given = () if request is None else (number, study, request)
+            cursor = self._send(
+                connection, leave + _LOCK + _READ, *given, _LOCKS, study, number, _LOCKS, study,
+                study, since - 1, request is not None, number, study, number,
+            )  # fmt: skip
+            found: list[list[Any]] = []
+            while True:
+                if cursor.description:
+                    found.append(cursor.fetchall())
+                if not cursor.nextset():
+                    break
+        (((_, now),), answers, rows, requests) = found
+        if answers:
+            turn = Turn(now, Log("", 1, []))
+            turn.answer = answers[0][0]
+        else:
+            turn = Turn(now, Log(f"{self.place}, study {study}", since, rows))
+            turn.requests = requests
+        return turn
+
+    def _send(self, connection: Connection, statements: str, *values: Any) -> Any:
+        """Send statements together; the client inserts the values."""
+        return psycopg.ClientCursor(connection).execute(statements, values)
+
+
+_LEAVE = "BEGIN; INSERT INTO semibandit.requests (id, study, body) VALUES (%s, %s, %s); COMMIT; "
+_LOCK = """
+SELECT pg_advisory_lock(%s, %s), extract(epoch FROM clock_timestamp())::float8;
+DELETE FROM semibandit.requests WHERE id = %s AND answer IS NOT NULL
+RETURNING answer, pg_advisory_unlock(%s, %s);
+"""
+# Nothing is read if the request was answered.
+_READ = """
+SELECT event, line, crc FROM semibandit.events WHERE study = %s AND event >= %s
+AND (NOT %s OR EXISTS (SELECT FROM semibandit.requests WHERE id = %s)) ORDER BY event;
+SELECT id, body FROM semibandit.requests WHERE study = %s AND answer IS NULL AND id <> %s;
+"""
+_FORGET = "DELETE FROM semibandit.requests WHERE id = %s OR at < now() - interval '10 minutes'"
+_ABANDON = "DELETE FROM semibandit.requests WHERE study = %s; SELECT pg_advisory_unlock(%s, %s)"
 
 
 @contextmanager

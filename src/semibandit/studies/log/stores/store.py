@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
 
@@ -46,13 +46,17 @@ class Turn:
 
     `rows` are the events from the requested one on, `now` is the time by the clock of the store, and
     `steady` the time for leases, which passes evenly if the store can tell. Appended lines are written when
-    the transaction ends without an exception.
+    the transaction ends without an exception. If another process has run the request of this one, `answer`
+    is its answer and there is no transaction; else `requests` are those of other processes, by number.
     """
 
     def __init__(self, now: float, log: Log, steady: float | None = None) -> None:
         self.now, self.rows, self._log = now, log.rows, log
         self.steady = now if steady is None else steady
         self.lines: list[str] = []
+        self.answer: str | None = None
+        self.requests: list[tuple[int, str]] = []
+        self.answers: dict[int, str] = {}
 
     def append(self, line: str) -> None:
         """Add an event."""
@@ -72,18 +76,17 @@ class Log:
     """Events that were read, after their checksums were compared.
 
     The checksum of an event is that of its line and of the checksum before it, so a changed, missing or
-    exchanged event is noticed. Events of format 1 have none.
+    exchanged event is noticed.
     """
 
-    def __init__(self, place: str, since: int, read: Sequence[tuple[int, str, int | None]]) -> None:
+    def __init__(self, place: str, since: int, read: Sequence[tuple[int, str, int]]) -> None:
         self.check, next_one = 0, read[0][0] if read else 1
         for number, line, check in read:
             if number != next_one:
                 raise DamagedStudyError(f"{place}: event {next_one} is missing")
-            compared = check is not None and (number == 1 or number >= since)
-            if compared and check != chained(line, self.check):
+            if (number == 1 or number >= since) and check != chained(line, self.check):
                 raise DamagedStudyError(f"{place}: event {number} is damaged (its checksum differs)")
-            self.check, next_one = check or 0, number + 1
+            self.check, next_one = check, number + 1
         self.rows = [(number, line) for number, line, _ in read if number >= since]
 
 
@@ -183,8 +186,13 @@ class Store:
         """Begin a transaction; no other process writes to the study (0: to any) meanwhile."""
         raise NotImplementedError
 
-    def turn(self, study: int, since: int) -> AbstractContextManager[Turn]:
-        """Wait for other writers, and begin a transaction that has read the events from `since` on."""
+    shares = False  # whether a process may run the requests of those that wait
+
+    def turn(self, study: int, since: int, request: str | None = None) -> AbstractContextManager[Turn]:
+        """Wait for other writers, and begin a transaction that has read the events from `since` on.
+
+        If the store `shares`, the process that writes meanwhile may run a request and answer it.
+        """
         raise NotImplementedError
 
     # -- studies -----------------------------------------------------------------------------------
@@ -255,17 +263,37 @@ class Store:
     def _shrink(self) -> None:
         """Give space that is no longer used back to the system."""
 
-    def load(self, name: str, lines: Iterator[str]) -> int:
-        """Create a study from all its events; raises ValueError if there is one of this name."""
+    def load(self, name: str, lines: Iterable[str], first: int = 1) -> int:
+        """Create a study from all its events, of which `first` is the number of the first.
+
+        Raises ValueError if there is a study of this name.
+        """
         with self._transaction(0):
             if self.find(name) is not None:
                 raise ValueError(f"{self.place}: there is a study {name!r} already")
             study = int(self._run("INSERT INTO studies (name) VALUES (?) RETURNING id", name)[0][0])
-            check = 0
-            for number, line in enumerate(lines, 1):
-                check = chained(line, check)
-                self._run("INSERT INTO events VALUES (?, ?, ?, ?)", study, number, line, check)
+            self._insert(study, enumerate(lines, first))
         return study
+
+    def fold(self, study: int, event: int, old: str, new: str) -> bool:
+        """Replace all events up to one, `old`, by another line; return False if `old` is not that event."""
+        with self._transaction(study):
+            rows = self._run("SELECT line FROM events WHERE study = ? AND event = ?", study, event)
+            if rows != [(old,)]:
+                return False
+            kept = self._log(study, event + 1).rows  # compares their checksums
+            self._run("DELETE FROM events WHERE study = ?", study)
+            self._run("DELETE FROM snapshots WHERE study = ? AND event <= ?", study, event)
+            self._insert(study, [(event, new), *kept])
+        self._shrink()
+        return True
+
+    def _insert(self, study: int, rows: Iterable[tuple[int, str]]) -> None:
+        """Write the first events of a study."""
+        check = 0
+        for number, line in rows:
+            check = chained(line, check)
+            self._run("INSERT INTO events VALUES (?, ?, ?, ?)", study, number, line, check)
 
     # -- events ------------------------------------------------------------------------------------
 
@@ -294,7 +322,7 @@ class Store:
             "SELECT data, crc FROM snapshots WHERE study = ? AND kind = ? AND event >= ? ORDER BY event",
             study, kind, min(since, _NO_LIMIT),
         )  # fmt: skip
-        return [bytes(data) for data, check in rows if _intact(data, check)]
+        return [bytes(data) for data, check in rows if check == zlib.crc32(data)]
 
     def last_snapshot(self, study: int, kind: str, event: int | None = None) -> bytes | None:
         """Return the last snapshot, or the last at or before an event."""
@@ -305,9 +333,10 @@ class Store:
         )  # fmt: skip
         if not rows:
             return None
-        if not _intact(*rows[0]):
+        data, check = rows[0]
+        if check != zlib.crc32(data):
             raise DamagedStudyError(f"{self.place}, study {study}: the checksum of a snapshot differs")
-        return bytes(rows[0][0])
+        return bytes(data)
 
     def snapshot_sizes(self, study: int, kind: str) -> list[tuple[int, int]]:
         """Return event and size in bytes of each snapshot, oldest first."""
@@ -322,11 +351,6 @@ class Store:
             self._run("DELETE FROM snapshots WHERE study = ? AND kind = ? AND event = ?", study, kind, event)
 
 
-def _intact(data: bytes, check: int | None) -> bool:
-    """Return whether a snapshot has its checksum; those of format 1 have none."""
-    return check is None or check == zlib.crc32(data)
-
-
 def _summary(data: bytes | None, check: int | None) -> bytes | None:
     """Return a saved summary; None if there is none, or a damaged one."""
-    return bytes(data) if data is not None and _intact(data, check) else None
+    return bytes(data) if data is not None and check == zlib.crc32(data) else None

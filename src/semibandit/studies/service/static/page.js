@@ -36,7 +36,10 @@ function element(tag, text, attributes = {}) {
 function fill(body, rows, none) {
   const made = rows.map((cells) => {
     const row = element("tr");
-    row.append(...cells.map((cell) => (cell instanceof Node ? cell : element("td", cell))));
+    row.append(...cells.map((cell) => {
+      if (cell instanceof Node) return cell;
+      return element("td", cell, cell.length > 16 ? { title: cell } : { class: "short" });
+    }));
     return row;
   });
   if (made.length === 0 && none) {
@@ -173,6 +176,7 @@ const marked = ({ place, alpha }) => {
 };
 
 function drawHeat(columns) {
+  if (!reveal("heat", columns.some((c) => c.told > 0))) return;
   const x = [0, ...columns.map((c) => c.told)];
   const n = columns[0].masses.length;
   // The square root keeps small densities visible.
@@ -185,7 +189,9 @@ function drawHeat(columns) {
       customdata: columns.map((c) => [plain(valuesText(c, view.names)), c.event]), hovertemplate: "round %{x}: %{customdata[0]}<extra></extra>" },
   ], {
     xaxis: { title: { text: "round" }, range: [0, Math.max(1, x[x.length - 1])], showgrid: false },
-    yaxis: { ...rows(), range: view.summary.line, showgrid: false },
+    yaxis: { ...rows(), title: { ...rows().title, standoff: 8 }, range: view.summary.line, showgrid: false, automargin: true },
+    annotations: view.alphas.length < 2 ? [] : [{ x: 1, xref: "paper", xanchor: "right", y: marked(shown), yanchor: "bottom", showarrow: false,
+      text: plain(shortened([].concat(shown.alpha).map((a) => number(a, 3)).join(", "))), font: { color: style("--warm") }, bgcolor: style("--card") }],
     shapes: moment ? [{ type: "line", x0: shown.told, x1: shown.told, yref: "paper", y0: 0, y1: 1, line: { color: style("--text"), width: 2, dash: "dot" } }] : [],
   });
 }

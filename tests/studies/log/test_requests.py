@@ -1,0 +1,85 @@
+"""PostgreSQL: the process that writes to a study runs the requests of those that wait."""
+
+import threading
+
+import pytest
+
+import semibandit as sb
+from semibandit.studies.log.operations import (
+    Ask,
+    Change,
+    ForgottenError,
+    Tell,
+    decode_operations,
+    decode_outcomes,
+    encode_operations,
+    encode_outcomes,
+)
+from semibandit.studies.log.stores import open_store
+from study_workers import SPACE, bits, play
+
+
+@pytest.fixture
+def study(database):
+    with sb.Study(database, "knob", space=SPACE, seed=7) as study:
+        play(study, 5, 0)
+        yield study
+
+
+def test_operations_and_outcomes_survive_as_text(study):
+    given = [Ask("w", info={"a": 1.5}), Tell(3, seen=0.1 + 0.2), Change(note="x")]
+    assert decode_operations(encode_operations(given)) == given
+    assert encode_operations([Ask("w"), lambda replica, turn: None]) is None
+    trial = study.ask()
+    text = encode_outcomes([trial, ForgottenError("gone"), True])
+    again, error, done = decode_outcomes(text, given, type(trial))
+    assert (again.id, again.rho, again.position, done) == (trial.id, trial.rho, trial.position, True)
+    assert (type(error), str(error)) == (ForgottenError, "gone")
+
+
+def test_waiting_requests_are_run_by_one_turn(study):
+    store = open_store(study.storage)
+    others = [sb.Study(study.storage, "knob", worker=f"worker {i}") for i in range(4)]
+    lost = study.ask()
+    study.forget(lost)
+    outcomes = {}
+    wanted = [lambda s: s.ask(), lambda s: s.ask(), lambda s: s.tell(lost, 0.5), lambda s: s.tell(99, 0.5)]
+
+    def work(i):
+        try:
+            outcomes[i] = wanted[i](others[i])
+        except ValueError as error:
+            outcomes[i] = error
+
+    for other in others:
+        other._backend._shared = True
+    with store.turn(study.id, 1):  # all of them wait
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        while store._run("SELECT count(*) FROM semibandit.requests") != [(4,)]:
+            pass
+    for thread in threads:
+        thread.join()
+    assert {outcomes[0].id, outcomes[1].id} == {6, 7}
+    assert isinstance(outcomes[2], ForgottenError)
+    assert "trial 99 is unknown" in str(outcomes[3])
+    assert store._run("SELECT count(*) FROM semibandit.requests") == [(0,)]
+    assert {each.worker for each in study.pending} == {"worker 0", "worker 1"}
+    # One of the four has run all requests; the others have not even read the log.
+    assert sorted(other._backend._replica.event < study.n_events for other in others) == [False, *3 * [True]]
+    for i in range(2):
+        assert others[1 - i].tell(outcomes[i], 0.25)
+    assert len({bits(other.learner) for other in [study, *others]}) == 1
+    store.close()
+
+
+def test_a_request_that_cannot_be_run_harms_nobody(study):
+    store = open_store(study.storage)
+    study._backend._shared = True
+    store._run("INSERT INTO semibandit.requests (id, study, body) VALUES (1, ?, 'nonsense')", study.id)
+    trial = study.ask()
+    assert study.tell(trial, 0.5)
+    assert store._run("SELECT count(*) FROM semibandit.requests") == [(0,)]
+    assert bits(sb.Study(study.storage, "knob").learner) == bits(study.learner)
+    store.close()
