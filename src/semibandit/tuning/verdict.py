@@ -136,9 +136,9 @@ def of_default(records: Sequence[RunRecord], default: float) -> Tried | None:
 class Verdict:
     """The best configuration found against the default, on the instances that were run with both.
 
-    `bounds` are 95 % confidence intervals for the mean difference, best minus default. The first is that of
-    a paired t-test, corrected for skewness, for this moment; the second is valid at any time and for whichever configuration leads.
-    The answer rests on the first if the race has ended by itself, otherwise on the second.
+    `paired` and `anytime` are 95 % confidence intervals for the mean difference, best minus default: that of
+    a paired t-test, corrected for skewness, for this moment; and one that is valid at any time, whichever
+    configuration leads. The answer rests on the first if the race has ended by itself, else on the second.
     """
 
     values: dict[str, Any]  # the configuration compared with the default

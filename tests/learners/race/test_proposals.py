@@ -27,16 +27,15 @@ def checked(kinds, configurations):
 
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 40))
-def test_candidates_are_new_values_of_the_knobs(seed, n):
+def test_candidates_are_values_of_the_knobs(seed, n):
     kinds = kinds_of(KNOBS)
     design = space_filling(kinds, n, seed)
     checked(kinds, design)
     assert len(design) == n
     assert design == space_filling(kinds, n, seed)
-    new = candidates(kinds, design[:4], set(design), np.random.default_rng(seed))
-    checked(kinds, new)
-    assert set(new).isdisjoint(design)
-    assert new == candidates(kinds, design[:4], set(design), np.random.default_rng(seed))
+    new = candidates(kinds, design[:4], np.random.default_rng(seed))
+    checked(kinds, dict.fromkeys(new))
+    assert new == candidates(kinds, design[:4], np.random.default_rng(seed))
 
 
 def test_one_number_gets_even_values_with_the_ends():
@@ -48,23 +47,17 @@ def test_one_number_gets_even_values_with_the_ends():
 def test_extreme_ranges_have_candidates_inside(lo, hi):
     kinds = kinds_of(sb.Interval(lo, hi))
     design = space_filling(kinds, 5, 0)
-    new = candidates(kinds, design, set(), np.random.default_rng(0))
+    new = candidates(kinds, design, np.random.default_rng(0))
     assert all(lo <= value <= hi for (value,) in [*design, *new])
-
-
-def test_a_space_that_was_tried_completely_has_no_candidates():
-    kinds = kinds_of(sb.Knobs(n=sb.Integer(1, 3)))
-    tried = {(1,), (2,), (3,)}
-    assert candidates(kinds, [(1,)], tried, np.random.default_rng(0)) == []
 
 
 def test_half_of_the_candidates_change_one_or_two_knobs_of_a_leader():
     kinds = kinds_of(KNOBS)
     leader = (0.1, 0.0, 0.5, 5, "a")
-    new = candidates(kinds, [leader], set(), np.random.default_rng(1))
-    assert 800 < len(new) <= 1000
+    new = candidates(kinds, [leader], np.random.default_rng(1))
+    assert len(new) == 1000
     near = [values for values in new if sum(a != b for a, b in zip(values, leader, strict=True)) <= 2]
-    assert 250 < len(near) < 500
+    assert 400 < len(near) < 600
 
 
 def scores_of(configurations):

@@ -119,6 +119,15 @@ def test_the_order_of_the_runs_of_a_stage_does_not_change_a_race_of_knobs():
     assert repr(races[0].standings()) == repr(races[1].standings())
 
 
+def test_configurations_do_not_differ_in_knobs_without_effect_alone():
+    knobs = sb.Knobs(q=sb.When(sb.Integer(1, 9), mode="good"), mode=sb.Choice("fast", "good"))
+    race = start(60, 200, knobs, default={"q": 5, "mode": "fast"})
+    play_knobs(race, lambda values, i: i % 7 + abs(values["q"] - 4) - 3 * (values["mode"] == "good"))
+    assert race.recommend().values == {"q": 4, "mode": "good"}
+    assert [row.values for row in race.standings() if row.default] == [{"q": 1, "mode": "fast"}]
+    assert race.n_values <= 10
+
+
 def test_a_race_of_choices_alone_tries_each_of_them():
     knobs = sb.Knobs(a=sb.Choice(1, 2, 3), b=sb.Choice("x", "y"))
     race = start(60, 200, knobs, default={"a": 1, "b": "x"})

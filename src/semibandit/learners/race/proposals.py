@@ -6,7 +6,7 @@ A configuration is a tuple of values, one for each knob. The same arguments give
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ __all__ = ["Configuration", "Kinds", "candidates", "kinds_of", "space_filling"]
 Configuration = tuple[Any, ...]
 Kinds = dict[str, Real | Integer | Choice]
 
-_STEPS = 0.02, 0.3  # standard deviation of a change, as a share of the scale
+_STEPS = 0.02, 0.3  # smallest and largest standard deviation of a change, as a share of the scale
 _CANDIDATES = 1000
 _ATTEMPTS = 20  # to find another value
 _DIGITS = 4
@@ -48,23 +48,20 @@ def space_filling(kinds: Kinds, n: int, seed: int) -> list[Configuration]:
 
 
 def candidates(
-    kinds: Kinds,
-    leaders: Sequence[Configuration],
-    tried: Collection[Configuration],
-    rng: np.random.Generator,
+    kinds: Kinds, leaders: Sequence[Configuration], rng: np.random.Generator
 ) -> list[Configuration]:
-    """Return up to 1,000 new configurations: half of them drawn, half leaders with one or two knobs changed.
+    """Return 1,000 configurations: half of them drawn, half leaders with one or two knobs changed.
 
     Numbers change by a normal step on their scale, whose width is drawn too.
     """
     drawn = [_of_place(kinds, point) for point in rng.random((_CANDIDATES // 2, len(kinds))).tolist()]
     changed = [_changed(kinds, leaders[i], rng) for i in rng.integers(len(leaders), size=_CANDIDATES // 2)]
-    return [new for new in dict.fromkeys([*drawn, *changed]) if new not in tried]
+    return [*drawn, *changed]
 
 
 def _changed(kinds: Kinds, leader: Configuration, rng: np.random.Generator) -> Configuration:
     values, every = list(leader), list(kinds.values())
-    step = math.exp(rng.uniform(*map(math.log, _STEPS)))
+    step = _STEPS[0] * (_STEPS[1] / _STEPS[0]) ** rng.random()
     for i in rng.permutation(len(every))[: 1 + int(rng.random() < 0.5)].tolist():
         values[i] = _neighbour(every[i], values[i], step, rng)
     return tuple(values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +38,8 @@ class Stages:
         Knobs by name.
     default
         Configuration that takes part to the end; it has the number 0.
+    settle
+        Maps configurations that differ in knobs without effect to the same one.
     seed
         Seed of the configurations.
     """
@@ -45,6 +47,7 @@ class Stages:
     state: RaceState
     kinds: Kinds
     default: Configuration | None
+    settle: Callable[[Configuration], Configuration]
     seed: int
 
     def advance(self) -> None:
@@ -77,7 +80,7 @@ class Stages:
         """Run configurations that fill the space, on the first instances."""
         n = max(min(_DESIGN_PER_KNOB * len(self.kinds), math.isqrt(self.state.runs)), 2)
         first = [] if self.default is None else [self.default]
-        for values in dict.fromkeys([*first, *space_filling(self.kinds, n, self.seed)]):
+        for values in dict.fromkeys(map(self.settle, [*first, *space_filling(self.kinds, n, self.seed)])):
             self.state.add(values, born=0)
         self.state.n_common = max(min(self._share(_DESIGN) // n, self._n_open), 1)
         self._run(range(len(self.state.configurations)), self.state.n_common)
@@ -112,7 +115,9 @@ class Stages:
             return []
         leaders = [state.configurations[i] for i in ranked[:_LEADERS]]
         rng = np.random.default_rng([self.seed, len(state.configurations)])
-        new = candidates(self.kinds, leaders, set(state.configurations), rng)
+        tried = set(state.configurations)
+        drawn = dict.fromkeys(map(self.settle, candidates(self.kinds, leaders, rng)))
+        new = [values for values in drawn if values not in tried]
         return self._surrogate().propose(new, n, state.n_common) if new else []
 
     def _surrogate(self) -> Surrogate:

@@ -42,7 +42,7 @@ class Surrogate:
     def __init__(
         self, kinds: Kinds, configurations: list[Configuration], scores: FloatArray, runs: FloatArray
     ) -> None:
-        self._kinds = list(kinds.values())
+        self._kinds: list[Any] = list(kinds.values())
         self._unordered = [not kind.ordered for kind in self._kinds]
         self._points = self._coordinates(configurations)
         self._scores, self._runs = scores, runs
