@@ -69,8 +69,10 @@ def t_bounds(values: Any, *, alpha: float = 0.05, skewness: float = 0.0) -> Boun
     ends = stdtrit(values.size - 1, 1.0 - alpha / 2.0) * np.array([1.0, -1.0])
     if skewness and error:
         z = (values - mean) / (error * math.sqrt(values.size))
-        if a := skewness * float((z**3).mean()) / math.sqrt(values.size):
-            ends = 3.0 / a * (np.cbrt(1.0 + a * (ends - a / 6.0)) - 1.0)
+        a = skewness * float((z**3).mean()) / math.sqrt(values.size)
+        ends -= a / 6.0
+        root = np.cbrt(1.0 + a * ends)  # the transformation is ((1 + a·t/3)³ - 1)/a + a/6
+        ends *= 3.0 / (root**2 + root + 1.0)
     low, high = (mean - error * ends).tolist()
     return Bounds(low, high)
 

@@ -17,7 +17,7 @@ __all__ = ["CHECK", "Stages"]
 
 _DESIGN = 0.2  # share of the runs for the first design
 _STAGE = 0.07  # share of the runs for the new configurations of one stage of the search
-_FINALS = 0.05  # share of the runs for the finals
+_FINALS = 0.1  # share of the runs for the finals
 CHECK = 0.4  # largest share of the runs for the check, on at most half of the instances
 _DESIGN_PER_KNOB = 10  # configurations of the first design
 _BEST = 10  # configurations that run on further instances
