@@ -71,7 +71,7 @@ docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -n -b html -d build/doctrees docs build/docs
 
 bench: $(VENV)/.bench
-	@failed=; for script in $(filter-out $(addprefix benchmarks/,measure.py playing.py programs.py suite.py racing.py),$(wildcard benchmarks/*.py)); do \
+	@failed=; for script in $(filter-out $(addprefix benchmarks/,measure.py playing.py programs.py suite.py racing.py verdicts.py),$(wildcard benchmarks/*.py)); do \
 	  echo "== $$script"; $(BIN)/python $$script || failed="$$failed $$script"; \
 	done; test -z "$$failed" || { echo "a target was missed in:$$failed"; exit 1; }
 

@@ -164,7 +164,7 @@ def _programs() -> dict[str, Program]:
             minisat, {"decay": 0.95, "first": 100, "phase": 2},
             {"decay": _even(minisat.knobs["decay"], 14, 0.95), "first": (10, 30, 100, 300, 1000),
              "phase": (0, 1, 2)},
-            _formula, _minisat,
+            _formula, _minisat, 240,
         ),
         "highs": Program(
             highs, {"effort": 0.05, "reliable": 8, "age": 10},

@@ -95,3 +95,29 @@ def test_t_bounds_equal_scipy():
     assert t_bounds(values, alpha=0.1) == pytest.approx((expected.low, expected.high))
     assert t_bounds([0.5]) == (-math.inf, math.inf)
     assert t_bounds([0.5] * 4) == (0.5, 0.5)
+    assert t_bounds([0.5] * 4, skewness=1.0) == (0.5, 0.5)
+
+
+def test_skewness_is_corrected_by_halls_transformation():
+    values = np.random.default_rng(0).lognormal(size=40)
+    skewness = float(((values - values.mean()) ** 3).mean() / values.std(ddof=1) ** 3)
+    error = values.std(ddof=1) / math.sqrt(40)
+    for share in (0.5, 1.0):
+        a = share * skewness / math.sqrt(40)
+        found = t_bounds(values, skewness=share)
+        ends = sorted(
+            t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6 for t in (values.mean() - np.array(found)) / error
+        )
+        assert ends == pytest.approx([-2.0226909, 2.0226909])
+    for sample, share in ((values, 1e-12), (np.array([-3.0, -1.0, 1.0, 3.0]), 1.0)):
+        assert tuple(t_bounds(sample, skewness=share)) == pytest.approx(tuple(t_bounds(sample)))
+
+
+def test_corrected_bounds_of_skewed_numbers_are_wrong_less_often():
+    rng = np.random.default_rng(1)
+    samples = rng.lognormal(size=(400, 40))
+    wrong = [
+        sum(not low <= math.exp(0.5) <= high for low, high in (t_bounds(x, skewness=share) for x in samples))
+        for share in (0.0, 0.5, 1.0)
+    ]
+    assert wrong[0] > wrong[1] > wrong[2]

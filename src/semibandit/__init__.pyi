@@ -48,6 +48,7 @@ from .spaces import Knobs as Knobs
 from .spaces import Label as Label
 from .spaces import Real as Real
 from .spaces import Strips as Strips
+from .spaces import When as When
 from .studies import Client as Client
 from .studies import Study as Study
 

@@ -153,6 +153,13 @@ def test_knobs_are_tuned_from_the_command_line(template, tmp_path):
         assert message in str(result.exception)
 
 
-def test_a_condition_is_refused_with_advice():
-    with pytest.raises(ValueError, match="a knob cannot have a condition; make a choice of the combinations"):
-        parse_knob("q=1:9 if mode=good")
+def test_conditions_are_read():
+    knobs = parse_knobs(["mode=fast,good,best", "q=1:9 if mode=good,best", "n=1..3 if mode=fast"])
+    assert knobs.conditions["q"].values == ("good", "best")
+    assert parse_values("mode=fast,q=5,n=2", knobs) == {"mode": "fast", "q": 1.0, "n": 2}
+    for text, message in (
+        ("q=1:9 if mode", "after `if`"),
+        ("q=1:9 if speed=good", "must depend on a Choice"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            parse_knobs(["mode=fast,good", text])

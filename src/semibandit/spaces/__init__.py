@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 from semibandit.spaces.boxes import Boxes
 from semibandit.spaces.context import Context, Label, Point
 from semibandit.spaces.interval import Interval
-from semibandit.spaces.kinds import Choice, Integer, Kind, Real
+from semibandit.spaces.kinds import Choice, Integer, Kind, Real, When
 from semibandit.spaces.knobs import Knobs
 from semibandit.spaces.line import Axis, Line
 from semibandit.spaces.parameters import Parameters, call, name_along, parameters_of, values_of
@@ -33,6 +33,7 @@ __all__ = [
     "Real",
     "Space",
     "Strips",
+    "When",
     "as_space",
     "call",
     "name_along",

@@ -16,7 +16,7 @@ import numpy as np
 from semibandit import _validate
 from semibandit.spaces.scales import ContinuousScale, DiscreteScale, Scale
 
-__all__ = ["Choice", "Integer", "Kind", "Number", "Real", "read_kind"]
+__all__ = ["Choice", "Integer", "Kind", "Number", "Real", "When", "read_kind"]
 
 _LARGEST = 2**53
 _LARGEST_LOG = 10**14  # up to here the logarithms of neighbouring integers are different doubles
@@ -231,6 +231,26 @@ class Choice:
 
 
 Kind = Real | Integer | Choice
+
+
+class When:
+    """A knob that has an effect for one value of a `Choice` only, or for several (a tuple).
+
+    >>> When(Real(1, 9), mode="good")
+    When(Real(lo=1.0, hi=9.0, log=False, step=None), mode=('good',))
+    """
+
+    def __init__(self, kind: Kind, /, **condition: Any) -> None:
+        if not isinstance(kind, Kind):
+            raise TypeError(f"kind must be a Real, an Integer or a Choice, got {kind!r}")
+        if len(condition) != 1:
+            raise ValueError(f"a knob depends on one other knob, got {', '.join(condition) or 'none'}")
+        self.kind = kind
+        ((self.on, values),) = condition.items()
+        self.values = tuple(values) if isinstance(values, tuple | list) else (values,)
+
+    def __repr__(self) -> str:
+        return f"When({self.kind!r}, {self.on}={self.values!r})"
 
 
 def read_kind(data: dict[str, Any]) -> Kind:

@@ -13,7 +13,7 @@ from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise
 from semibandit.spaces.boxes import Boxes
 from semibandit.spaces.interval import Interval
-from semibandit.spaces.kinds import Kind, Number, Real, read_kind
+from semibandit.spaces.kinds import Choice, Kind, Number, Real, When, read_kind
 from semibandit.spaces.line import Line
 from semibandit.spaces.parameters import values_of
 from semibandit.spaces.row_grid import make_rows
@@ -31,6 +31,9 @@ class Knobs:
     values per number, the rows are a Latin hypercube. Many choices make up to 1,024 rows; choices with more
     combinations raise an error. With a single `Real` the space is `Interval(lo, hi)`. If all knobs are
     choices, nothing runs along the rows (`along` is None, rho is 0), and each combination is a row.
+
+    A knob in `When` has an effect for some values of a `Choice` only; for the others it has its lowest value
+    (a choice its first), so that combinations that differ in it alone are one.
 
     Problems are called with the values by name, `loss(**values)`. Feedback is a function of the *values* of
     the knob along the rows, for the row that was played, or `Boxes` for several rows.
@@ -54,28 +57,59 @@ class Knobs:
     {'alpha': 0.0001, 'depth': 3, 'mode': 'good'}
     """
 
-    def __init__(self, /, *, along: str | None = None, **knobs: Kind) -> None:
+    def __init__(self, /, *, along: str | None = None, **knobs: Kind | When) -> None:
         if not knobs:
             raise ValueError("Knobs must have at least one knob, got none")
+        self.conditions = {name: kind for name, kind in knobs.items() if isinstance(kind, When)}
+        self.knobs: dict[str, Kind] = {}
         for name, kind in knobs.items():
+            kind = kind.kind if isinstance(kind, When) else kind
             if not isinstance(kind, Kind):
                 raise TypeError(f"{name} must be a Real, an Integer or a Choice, got {kind!r}")
-        self.knobs = dict(knobs)
-        self.along = _default_along(knobs) if along is None else along
+            self.knobs[name] = kind
+        for name, condition in self.conditions.items():
+            self._check_condition(name, condition)
+        self.along = self._default_along() if along is None else along
         self.scale: Scale = DiscreteScale(0, 0, 1)
         self.interval = Interval(0, 1)
         if self.along is not None:
-            kind_along = knobs.get(self.along) if isinstance(self.along, str) else None
+            kind_along = self.knobs.get(self.along) if isinstance(self.along, str) else None
             if not isinstance(kind_along, Number):
-                numbers = ", ".join(name for name, kind in knobs.items() if kind.ordered) or "none"
+                numbers = ", ".join(name for name, kind in self.knobs.items() if kind.ordered) or "none"
                 raise ValueError(f"along must be the name of a Real or an Integer ({numbers}), got {along!r}")
             self.scale, self.interval = kind_along.scale, Interval(kind_along.lo, kind_along.hi)
-        self._others = {name: kind for name, kind in knobs.items() if name != self.along}
+        self._others = {name: kind for name, kind in self.knobs.items() if name != self.along}
         self.names = tuple(self._others) if self.along is None else (self.along, *self._others)
-        self._rows, self.directions = make_rows(list(self._others.values()))
+        self._rows, self.directions = make_rows(list(self._others.values()), self._settled_row)
         # Values of the other knobs in each row; (None,) if there are no other knobs.
         self.alphas: tuple[Any, ...] = self._rows if self._others else (None,)
         self.line.require_doubles()
+
+    def _check_condition(self, name: str, condition: When) -> None:
+        other = self.knobs.get(condition.on)
+        if not isinstance(other, Choice) or condition.on in self.conditions:
+            raise ValueError(f"{name} must depend on a Choice that has no condition, got {condition!r}")
+        for value in condition.values:
+            other.check(f"the condition of {name}", value)
+
+    def _default_along(self) -> str | None:
+        """Return the name of the first `Real`, else of the largest `Integer`; one without condition first."""
+        sizes = {name: kind.count for name, kind in self.knobs.items() if isinstance(kind, Number)}
+        real = [name for name in sizes if isinstance(self.knobs[name], Real)]
+        order = [*real, *sorted(sizes, key=lambda name: -sizes[name])]
+        return min(order, key=lambda name: name in self.conditions, default=None)
+
+    def _settled(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Return values with the lowest one of each knob whose condition does not hold."""
+        lowest = {
+            name: _lowest(self.knobs[name])
+            for name, condition in self.conditions.items()
+            if name in values and values[condition.on] not in condition.values
+        }
+        return values | lowest
+
+    def _settled_row(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(self._settled(dict(zip(self._others, row, strict=True))).values())
 
     @cached_property
     def line(self) -> KnobLine:
@@ -106,7 +140,7 @@ class Knobs:
         missing = [name for name in self.knobs if name not in values]
         if missing:
             raise ValueError(f"a value is missing for {', '.join(missing)}")
-        return {name: kind.check(name, values[name]) for name, kind in self.knobs.items()}
+        return self._settled({name: kind.check(name, values[name]) for name, kind in self.knobs.items()})
 
     def coordinates(self, **values: Any) -> tuple[Any, tuple[Any, ...] | None]:
         """Return the value of the knob along the rows and those of the other knobs, checked."""
@@ -147,8 +181,9 @@ class Knobs:
         return repr(self)
 
     def __repr__(self) -> str:
-        along = "" if self.along == _default_along(self.knobs) else f", along={self.along!r}"
-        return f"Knobs({', '.join(f'{name}={kind!r}' for name, kind in self.knobs.items())}{along})"
+        along = "" if self.along == self._default_along() else f", along={self.along!r}"
+        kinds = (self.knobs | self.conditions).items()
+        return f"Knobs({', '.join(f'{name}={kind!r}' for name, kind in kinds)}{along})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Knobs) and repr(self) == repr(other)
@@ -158,7 +193,10 @@ class Knobs:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for `spaces.restore`."""
-        knobs = [{"name": name} | kind.to_dict() for name, kind in self.knobs.items()]
+        knobs: list[dict[str, Any]] = [{"name": name} | kind.to_dict() for name, kind in self.knobs.items()]
+        for knob in knobs:
+            if (condition := self.conditions.get(knob["name"])) is not None:
+                knob["when"] = {condition.on: list(condition.values)}
         return {"knobs": knobs, "along": self.along}
 
     @classmethod
@@ -166,21 +204,19 @@ class Knobs:
         """Return the knobs from their `to_dict`."""
         if not (isinstance(data, dict) and data.keys() >= {"knobs", "along"}):
             raise ValueError(f"data must be a dict with 'knobs' and 'along', got {data!r}")
-        knobs: dict[str, Kind] = {}
+        knobs: dict[str, Kind | When] = {}
         for entry in data["knobs"]:
             kind = dict(entry)
             name = kind.pop("name")
             if name in knobs:
                 raise ValueError(f"two knobs are called {name!r}")
-            knobs[name] = read_kind(kind)
+            when = kind.pop("when", None)
+            knobs[name] = When(read_kind(kind), **when) if when else read_kind(kind)
         return cls(along=data["along"], **knobs)
 
 
-def _default_along(knobs: dict[str, Kind]) -> str | None:
-    """Return the name of the first `Real`, or else of the largest `Integer`; None if there are none."""
-    numbers = {name: kind.count for name, kind in knobs.items() if kind.ordered}
-    real = [name for name, kind in knobs.items() if isinstance(kind, Real)]
-    return real[0] if real else max(numbers, key=lambda name: numbers[name], default=None)
+def _lowest(kind: Kind) -> Any:
+    return kind.lo if isinstance(kind, Number) else kind.values[0]
 
 
 class KnobLine(Line):

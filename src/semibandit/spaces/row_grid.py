@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain, product
 from typing import Any
 
@@ -19,12 +19,18 @@ _ROWS_PER_CHOICE = 4  # at least, so that numbers can be tuned next to many choi
 _MAX_ROWS = 1024
 
 
-def make_rows(kinds: Sequence[Kind]) -> tuple[tuple[tuple[Any, ...], ...], tuple[Axis, ...]]:
+Row = tuple[Any, ...]
+
+
+def make_rows(
+    kinds: Sequence[Kind], settled: Callable[[Row], Row] = lambda row: row
+) -> tuple[tuple[Row, ...], tuple[Axis, ...]]:
     """Return the values of the knobs in each row, and the positions of the rows along each axis.
 
     Every combination of choices gets the same set of numbers. There are up to 64 rows in all, or four per
     combination if that is more, up to 1,024 rows. This set is a product grid with about the same number
     of values for each number. If the grid had less than two values of a number, it is a Latin hypercube.
+    Rows that `settled` maps to the same one are kept once; no rows are neighbours then.
 
     >>> from semibandit.spaces.kinds import Integer, Real
     >>> len(make_rows([Integer(1, 12), Choice("a", "b")])[0]), len(make_rows([Real(0, 1)] * 12)[0])
@@ -57,7 +63,10 @@ def make_rows(kinds: Sequence[Kind]) -> tuple[tuple[tuple[Any, ...], ...], tuple
         Axis(index[k] / shape[k], float(shape[k]), detached=len(knobs) > 1 or knobs[0] in choices)
         for k, (knobs, _) in enumerate(factors)
     ]
-    return tuple(tuple(row[i] for i in order) for row in combined), tuple(axes)
+    rows = [settled(tuple(row[i] for i in order)) for row in combined]
+    if (n := len(set(rows))) < len(rows):
+        return tuple(dict.fromkeys(rows)), (Axis(np.arange(n) / n, float(n), detached=True),)
+    return tuple(rows), tuple(axes)
 
 
 def _even_sizes(counts: Sequence[float], budget: int) -> list[int]:

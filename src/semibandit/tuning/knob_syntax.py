@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from semibandit.spaces import Choice, Integer, Knobs, Real
+from semibandit.spaces import Choice, Integer, Knobs, Real, When
 
 __all__ = ["parse_knob", "parse_knobs", "parse_values"]
 
@@ -32,24 +32,26 @@ def parse_knobs(texts: Iterable[str]) -> Knobs:
     return Knobs(**knobs)
 
 
-def parse_knob(text: str) -> tuple[str, Real | Integer | Choice]:
+def parse_knob(text: str) -> tuple[str, Any]:
     """Return the name and the kind of a knob.
 
     Real numbers are LO:HI, LO:HI:log (log scale) or LO:HI:STEP; integers LO..HI or LO..HI:log; choices A,B.
+    "if NAME=A" or "if NAME=A,B" after it is a condition on a choice.
 
     >>> parse_knob("x=0:1:0.25"), parse_knob("n=1..100:log")
     (('x', Real(lo=0.0, hi=1.0, log=False, step=0.25)), ('n', Integer(lo=1, hi=100, log=True)))
-    >>> parse_knob("mode=fast,good")
-    ('mode', Choice('fast', 'good'))
+    >>> parse_knob("mode=fast,good"), parse_knob("q=1..9 if mode=good")
+    (('mode', Choice('fast', 'good')), ('q', When(Integer(lo=1, hi=9, log=False), mode=('good',))))
     """
     name, equals, rest = text.partition("=")
     if not (equals and rest and _NAME.fullmatch(name)):
         raise ValueError(f"--knob must be NAME=LO:HI, NAME=LO..HI or NAME=A,B, got {text!r}")
-    if " if " in rest:
-        raise ValueError(
-            f"--knob {text}: a knob cannot have a condition; make a choice of the combinations, and split it "
-            "in the command"
-        )
+    rest, condition, values = rest.partition(" if ")
+    if condition:
+        other, equals, value = values.strip().partition("=")
+        if not (equals and value and _NAME.fullmatch(other)):
+            raise ValueError(f"--knob {text}: expected NAME=VALUE or NAME=A,B after `if`, got {values!r}")
+        return name, When(parse_knob(f"{name}={rest.strip()}")[1], **{other: tuple(value.split(","))})
     if "," in rest:
         return name, Choice(*rest.split(","))
     found = _INTEGER.fullmatch(rest) or _REAL.fullmatch(rest)

@@ -32,6 +32,7 @@ _ALPHA = 0.05  # of two-sided intervals: half of it for a wrong "deploy"
 _HALVINGS = 6  # the finest stretch that is compared with the default is a 64th of the space
 _MIN_PAIRS = 20  # a stretch with fewer pairs is widened
 _MIN_CHECKED = 6  # equal signs of fewer differences would not be rare enough
+_SKEWNESS = 0.5  # share that the t-test corrects for; see `t_bounds`
 _ROWS = 12
 
 
@@ -135,9 +136,9 @@ def of_default(records: Sequence[RunRecord], default: float) -> Tried | None:
 class Verdict:
     """The best configuration found against the default, on the instances that were run with both.
 
-    `bounds` are 95 % confidence intervals for the mean difference, best minus default. The first is that of
-    a paired t-test for this moment; the second is valid at any time and for whichever configuration leads.
-    The answer rests on the first if the race has ended by itself, otherwise on the second.
+    `paired` and `anytime` are 95 % confidence intervals for the mean difference, best minus default: that of
+    a paired t-test, corrected for skewness, for this moment; and one that is valid at any time, whichever
+    configuration leads. The answer rests on the first if the race has ended by itself, else on the second.
     """
 
     values: dict[str, Any]  # the configuration compared with the default
@@ -250,7 +251,7 @@ def _verdict(
     ours, theirs = (math.fsum(column) / len(pairs) for column in zip(*pairs, strict=True))
     anytime = betting_bounds(np.clip(fresh, -high, high), -high, high, alpha=share)
     difference = float(sample.mean()) if sample.size else math.nan
-    paired = t_bounds(sample, alpha=_ALPHA)
+    paired = t_bounds(sample, alpha=_ALPHA, skewness=_SKEWNESS)
     return Verdict(
         values, stretch, len(pairs), (ours, theirs), sample.size, difference, paired, anytime, *flags
     )

@@ -105,7 +105,8 @@ def test_knobs_are_raced_and_the_best_is_near_the_optimum(seed):
     assert race.density().mean() > 0
     assert sum(row.default for row in race.standings()) == sum(row.best for row in race.standings()) == 1
     pairs = race.pairs()
-    assert (pairs.values, pairs.n_checked) == (best.values, 33)
+    assert pairs.values == best.values
+    assert 50 <= pairs.n_checked <= 55
     other = Race.loads(race.dumps())
     assert repr(other.standings()) == repr(race.standings())
 
@@ -116,6 +117,15 @@ def test_the_order_of_the_runs_of_a_stage_does_not_change_a_race_of_knobs():
         for rng in (None, np.random.default_rng(0))
     ]
     assert repr(races[0].standings()) == repr(races[1].standings())
+
+
+def test_configurations_do_not_differ_in_knobs_without_effect_alone():
+    knobs = sb.Knobs(q=sb.When(sb.Integer(1, 9), mode="good"), mode=sb.Choice("fast", "good"))
+    race = start(60, 200, knobs, default={"q": 5, "mode": "fast"})
+    play_knobs(race, lambda values, i: i % 7 + abs(values["q"] - 4) - 3 * (values["mode"] == "good"))
+    assert race.recommend().values == {"q": 4, "mode": "good"}
+    assert [row.values for row in race.standings() if row.default] == [{"q": 1, "mode": "fast"}]
+    assert race.n_values <= 10
 
 
 def test_a_race_of_choices_alone_tries_each_of_them():
@@ -174,8 +184,8 @@ def test_it_finds_the_best_value_and_compares_the_others_with_it():
     assert race.density().mean() == pytest.approx(1.0)
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 150))
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 120))
 def test_order_forgetting_and_saving_do_not_change_a_race(seed, n, runs):
     """Also with failures: only the losses decide."""
     loss = noisy(seed)
@@ -253,12 +263,12 @@ def test_more_instances_and_runs_continue_a_race():
 
 def test_failed_runs_are_made_again():
     race = start(10, 100)
-    play(race, lambda rho, instance: None if instance == 3 else rho)
+    play(race, lambda *run: None if run[1] == 3 else noisy(0)(*run))
     failed, n = race.failed, race.n_runs
     assert {instance for _, instance in failed} == {3}
     race.extend((), 100, retry_failed=True)
     assert race.n_runs == n - len(failed)
-    again = [run for stage in play(race, lambda rho, instance: rho) for run in stage]
+    again = [run for stage in play(race, noisy(0)) for run in stage]
     assert [instance for _, instance in again[: len(failed)]] == [3] * len(failed)
     assert race.failed == []
 

@@ -6,23 +6,21 @@ A configuration is a tuple of values, one for each knob. The same arguments give
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from semibandit.spaces import Choice, Integer, Interval, Knobs, Real
 
-__all__ = ["Configuration", "Kinds", "kinds_of", "propose", "space_filling"]
+__all__ = ["Configuration", "Kinds", "candidates", "kinds_of", "space_filling"]
 
 Configuration = tuple[Any, ...]
 Kinds = dict[str, Real | Integer | Choice]
 
-_WIDEST, _NARROWEST = 0.3, 0.05  # standard deviation of a change, as a share of the scale: first and last
-_AT_RANDOM = 0.1  # share of configurations that are drawn from the whole space
-_CROSSED = 0.3  # share of configurations that also take knobs from another leader
-_NEXT_LEADER = 0.4  # probability of the first of the leaders left
-_ATTEMPTS = 20  # for each new configuration
+_STEPS = 0.02, 0.3  # smallest and largest standard deviation of a change, as a share of the scale
+_CANDIDATES = 1000
+_ATTEMPTS = 20  # to find another value
 _DIGITS = 4
 
 
@@ -49,47 +47,24 @@ def space_filling(kinds: Kinds, n: int, seed: int) -> list[Configuration]:
     return list(dict.fromkeys(found))[:n]
 
 
-def propose(
-    kinds: Kinds,
-    leaders: Sequence[Configuration],
-    tried: Collection[Configuration],
-    n: int,
-    progress: float,
-    rng: np.random.Generator,
+def candidates(
+    kinds: Kinds, leaders: Sequence[Configuration], rng: np.random.Generator
 ) -> list[Configuration]:
-    """Return up to n new configurations: one or two knobs of a leader changed, the best leader first.
+    """Return 1,000 configurations: half of them drawn, half leaders with one or two knobs changed.
 
-    Numbers change by a normal step on their scale, which shrinks with the progress of the race from 0 to 1.
+    Numbers change by a normal step on their scale, whose width is drawn too.
     """
-    step = _WIDEST * (_NARROWEST / _WIDEST) ** progress
-    found: dict[Configuration, None] = {}
-    for _ in range(_ATTEMPTS * n):
-        if rng.random() < _AT_RANDOM:
-            new = _of_place(kinds, rng.random(len(kinds)).tolist())
-        else:
-            new = _changed(kinds, leaders, step, rng)
-        if new not in tried:
-            found[new] = None
-        if len(found) == n:
-            break
-    return list(found)
+    drawn = [_of_place(kinds, point) for point in rng.random((_CANDIDATES // 2, len(kinds))).tolist()]
+    changed = [_changed(kinds, leaders[i], rng) for i in rng.integers(len(leaders), size=_CANDIDATES // 2)]
+    return [*drawn, *changed]
 
 
-def _changed(
-    kinds: Kinds, leaders: Sequence[Configuration], step: float, rng: np.random.Generator
-) -> Configuration:
-    values = list(_drawn(leaders, rng))
-    if rng.random() < _CROSSED:
-        other = _drawn(leaders, rng)
-        values = [b if rng.random() < 0.5 else a for a, b in zip(values, other, strict=True)]
-    every = list(kinds.values())
+def _changed(kinds: Kinds, leader: Configuration, rng: np.random.Generator) -> Configuration:
+    values, every = list(leader), list(kinds.values())
+    step = _STEPS[0] * (_STEPS[1] / _STEPS[0]) ** rng.random()
     for i in rng.permutation(len(every))[: 1 + int(rng.random() < 0.5)].tolist():
         values[i] = _neighbour(every[i], values[i], step, rng)
     return tuple(values)
-
-
-def _drawn(leaders: Sequence[Configuration], rng: np.random.Generator) -> Configuration:
-    return leaders[min(int(rng.geometric(_NEXT_LEADER)), len(leaders)) - 1]
 
 
 def _neighbour(kind: Any, value: Any, step: float, rng: np.random.Generator) -> Any:

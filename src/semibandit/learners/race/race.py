@@ -214,7 +214,13 @@ class Race:
             default = tuple(self.default[name] for name in self._kinds)
         elif self.default is not None:
             default = (int(self.default) if self.integer else self.default,)
-        return Stages(self._state, self._kinds, default, self.seed)
+        return Stages(self._state, self._kinds, default, self._settle, self.seed)
+
+    def _settle(self, values: Configuration) -> Configuration:
+        """Return the configuration with the lowest value of each knob that has no effect."""
+        if not (isinstance(self.space, Knobs) and self.space.conditions):
+            return values
+        return tuple(self.space.check(**dict(zip(self._kinds, values, strict=True))).values())
 
     # -- results -----------------------------------------------------------------------------------
 

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri
 
-from semibandit.learners.race.proposals import Configuration, Kinds, propose, space_filling
+from semibandit.learners.race.proposals import Configuration, Kinds, candidates, space_filling
 from semibandit.learners.race.state import RaceState
+from semibandit.learners.race.surrogate import Surrogate
 
 __all__ = ["CHECK", "Stages"]
 
 _DESIGN = 0.2  # share of the runs for the first design
 _STAGE = 0.07  # share of the runs for the new configurations of one stage of the search
 _FINALS = 0.1  # share of the runs for the finals
-CHECK = 0.25  # largest share of the runs for the check
+CHECK = 0.4  # largest share of the runs for the check, on at most half of the instances
 _DESIGN_PER_KNOB = 10  # configurations of the first design
 _BEST = 10  # configurations that run on further instances
 _GROWTH = 1.5  # of the number of common instances
-_LEADERS = 4  # configurations from which new ones are made
-_FINALISTS = 6
+_LEADERS = 8  # configurations from which new ones are made
+_FINALISTS = 4
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class Stages:
         Knobs by name.
     default
         Configuration that takes part to the end; it has the number 0.
+    settle
+        Maps configurations that differ in knobs without effect to the same one.
     seed
         Seed of the configurations.
     """
@@ -43,13 +47,16 @@ class Stages:
     state: RaceState
     kinds: Kinds
     default: Configuration | None
+    settle: Callable[[Configuration], Configuration]
     seed: int
 
     def advance(self) -> None:
         """Plan the next stage that has runs to make, once all runs of this one were told."""
-        plans = {"design": self._design, "search": self._search, "check": self._check}
+        plans = {
+            "design": self._design, "search": self._search, "finals": self._finals, "check": self._check,
+        }  # fmt: skip
         while self.state.stage != "over" and not (self.state.waiting or self.state.pending):
-            plans.get(self.state.stage, self._finals)()
+            plans[self.state.stage]()
 
     @property
     def _left(self) -> int:
@@ -61,8 +68,8 @@ class Stages:
 
     @property
     def _n_checks(self) -> int:
-        """Number of instances kept for the check: at most a third."""
-        return 0 if self.default is None else min(self._share(CHECK) // 2, len(self.state.order) // 3)
+        """Number of instances kept for the check: at most half."""
+        return 0 if self.default is None else min(self._share(CHECK) // 2, len(self.state.order) // 2)
 
     @property
     def _n_open(self) -> int:
@@ -73,7 +80,7 @@ class Stages:
         """Run configurations that fill the space, on the first instances."""
         n = max(min(_DESIGN_PER_KNOB * len(self.kinds), math.isqrt(self.state.runs)), 2)
         first = [] if self.default is None else [self.default]
-        for values in dict.fromkeys([*first, *space_filling(self.kinds, n, self.seed)]):
+        for values in dict.fromkeys(map(self.settle, [*first, *space_filling(self.kinds, n, self.seed)])):
             self.state.add(values, born=0)
         self.state.n_common = max(min(self._share(_DESIGN) // n, self._n_open), 1)
         self._run(range(len(self.state.configurations)), self.state.n_common)
@@ -106,25 +113,30 @@ class Stages:
         n = min(max(self._share(_STAGE) // state.n_common, 1), spare // state.n_common)
         if n < 1 or not ranked:
             return []
-        progress = (self.state.n_runs - state.begun) / max(self.state.n_runs - state.begun + spare, 1)
         leaders = [state.configurations[i] for i in ranked[:_LEADERS]]
         rng = np.random.default_rng([self.seed, len(state.configurations)])
-        return propose(self.kinds, leaders, set(state.configurations), n, progress, rng)
+        tried = set(state.configurations)
+        drawn = dict.fromkeys(map(self.settle, candidates(self.kinds, leaders, rng)))
+        new = [values for values in drawn if values not in tried]
+        return self._surrogate().propose(new, n, state.n_common) if new else []
+
+    def _surrogate(self) -> Surrogate:
+        """Return a model of all configurations; the scores are normal quantiles of their ranks."""
+        state, n = self.state, len(self.state.configurations)
+        found = state.compare(range(n))
+        differences = found[1] if found else {}
+        numbers = sorted(range(n), key=lambda number: (differences.get(number, math.inf), number))
+        scores = ndtri((np.arange(n) + 0.5) / n)
+        runs = [float(max(len(state.losses[number]), 1)) for number in numbers]
+        return Surrogate(self.kinds, [state.configurations[i] for i in numbers], scores, np.array(runs))
 
     def _finals(self) -> None:
-        """Run the best configurations, then the better half of them, on further instances."""
-        state, first = self.state, self.state.stage == "finals"
-        best = state.ranked()[:_FINALISTS] if first else self._best_half()
-        state.racing = self._with_default(best or state.racing)
+        """Run the best configurations on further instances."""
+        state = self.state
+        state.racing = self._with_default(state.ranked()[:_FINALISTS] or state.racing)
         budget = self._left - 2 * self._n_checks
-        target = self.state.affordable(state.racing, self._n_open, budget // 2 if first else budget)
-        self._run(state.racing, target)
-        state.stage = "halved" if first else "check"
-
-    def _best_half(self) -> list[int]:
-        racing = self.state.racing
-        ranked = self.state.by_difference(racing, self.state.n_used)
-        return ranked[: max(2, math.ceil(len(racing) / 2))]
+        self._run(state.racing, state.affordable(state.racing, self._n_open, budget))
+        state.stage = "check"
 
     def _check(self) -> None:
         """Run the winner and the default on instances that no decision has used."""

@@ -63,7 +63,7 @@ class RaceState(msgspec.Struct):
     sign: float = 1.0  # -1.0 if higher values are better
     instances: list[str] = []
     order: list[int] = []  # random order in which the instances are used
-    stage: str = "design"  # the next one: design, search, finals, halved, check, over
+    stage: str = "design"  # the next one: design, search, finals, check, over
     runs: int = 0
     begun: int = 0  # runs that were made before the latest `extend`
     continued: bool = False  # `extend` was called after runs were made

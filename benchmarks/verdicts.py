@@ -1,0 +1,122 @@
+"""How often the verdict of a race decides: for a better value, and wrongly where nothing is better.
+
+Run: python benchmarks/verdicts.py [--runs 400] [--seeds 65] [--nulls 400] [--cases minisat]
+
+minisat: two thirds of the recorded instances are for tuning, the others show whether the value is truly
+better. The nulls have no better configuration: the losses of an instance have the same distribution for all
+of them. The table has the share of races that say "deploy", and, for programs, the shares in which the best
+configuration found is truly better and in which a configuration that is truly worse is deployed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from measure import at_least, at_most, finish, options, say, table
+from programs import Table
+
+import semibandit as sb
+from semibandit.tuning import Race, Verdict
+from semibandit.tuning.verdict import of_race
+
+ONE = sb.Knobs(x=sb.Real(0, 1))
+THREE = sb.Knobs(x=sb.Real(0, 1), n=sb.Integer(1, 20), mode=sb.Choice("a", "b", "c"))
+DEFAULT: dict[str, Any] = {"x": 0.5, "n": 3, "mode": "a"}
+INSTANCES = 200  # of the nulls
+Loss = Callable[[dict[str, Any], int], float]
+
+
+def verdict(knobs: sb.Knobs, default: dict[str, Any], loss: Loss, n: int, runs: int, seed: int) -> Verdict:
+    """Return the verdict of a race on n instances."""
+    race = Race(knobs, default=default, seed=seed)
+    race.extend([str(i) for i in range(n)], runs)
+    losses = []
+    while race.upcoming:
+        trial = race.ask()
+        losses.append(loss(trial.values, int(trial.instance)))
+        race.tell(trial, losses[-1])
+    found = of_race(race, max(losses) - min(losses) or 1.0)
+    assert found is not None
+    return found
+
+
+def play_program(name: str, runs: int, seed: int) -> tuple[bool, bool]:
+    """Return whether the race says "deploy", and whether the configuration is better on other instances."""
+    played = Table.of(name)
+    order = np.random.default_rng([3000, seed]).permutation(len(played.losses))
+    tuning, others = order[: 2 * len(order) // 3], order[2 * len(order) // 3 :]
+    program = played.program
+
+    def loss(values: dict[str, Any], i: int) -> float:
+        return float(played.losses[tuning[i], played.column(values)])
+
+    found = verdict(program.knobs, program.default, loss, len(tuning), runs, seed)
+    means = played.losses[others].mean(axis=0)
+    return found.better, bool(means[played.column(found.values)] < means[played.column(program.default)])
+
+
+def normal(rng: np.random.Generator, instance: int) -> float:
+    return float(rng.standard_normal())
+
+
+def heavy(rng: np.random.Generator, instance: int) -> float:
+    """Return a positive number whose standard deviation is 1.3 times its mean."""
+    return float(rng.lognormal(0, 1))
+
+
+def shuffled(rng: np.random.Generator, instance: int) -> float:
+    """Return the loss of a random configuration of minisat."""
+    losses = minisat().losses
+    return float(rng.choice(losses[instance % len(losses)]))
+
+
+@cache
+def minisat() -> Table:
+    return Table.of("minisat")
+
+
+NULLS = {
+    f"{what}, {count}": (knobs, draw)
+    for what, draw in (("normal", normal), ("heavy tails", heavy), ("minisat's losses", shuffled))
+    for count, knobs in (("one knob", ONE), ("three knobs", THREE))
+}
+PROGRAMS = ["minisat", "minisat.first", "minisat.decay"]
+
+
+def play_null(name: str, runs: int, seed: int) -> bool:
+    """Return whether the race says "deploy" on losses that do not depend on the configuration."""
+    knobs, draw = NULLS[name]
+
+    def loss(values: dict[str, Any], i: int) -> float:
+        numbers = [round(1e6 * values["x"]), values.get("n", 0), ord(values.get("mode", "a"))]
+        level = 5.0 * np.random.default_rng([seed, i]).random()
+        return level + draw(np.random.default_rng([seed, i, *numbers]), i)
+
+    default = {key: DEFAULT[key] for key in knobs.names}
+    return verdict(knobs, default, loss, INSTANCES, runs, seed).better
+
+
+def main() -> None:
+    given = options(__doc__, runs=400, seeds=65, nulls=400, cases=[*PROGRAMS, *NULLS])
+    rows = []
+    for name in given.cases:
+        if name in NULLS:
+            wrong = np.mean([play_null(name, given.runs, seed) for seed in range(given.nulls)])
+            rows.append([f"nothing is better: {name}", f"{wrong:.1%}", "", ""])
+            at_most(f"{name}: share of races that deploy", float(wrong), 0.05)
+        else:
+            found = np.array([play_program(name, given.runs, seed) for seed in range(given.seeds)])
+            deployed, better = found.T
+            rows.append([name, *(f"{x.mean():.0%}" for x in (deployed, better, deployed & ~better))])
+            if name != "minisat.decay":  # a difference of 0.14 standard deviations: 80 pairs are too few
+                at_least(f"{name}: share of races that decide", float((deployed & better).mean()), 0.5)
+        say("  ".join(rows[-1]))
+    table("verdicts", ("", "deploy", "truly better", "deploy, but worse"), rows)
+    finish()
+
+
+if __name__ == "__main__":
+    main()
