@@ -4,6 +4,7 @@ import bisect
 import functools
 import heapq
 import math
+import statistics
 from dataclasses import dataclass
 
 import numpy as np
@@ -173,6 +174,7 @@ def cumulative(rho, v, w):
 def products(rho, v, w):
     weights = np.exp(-v * rho) * w**rho / (1 + v)
     costs = np.einsum("i,j->ij", w, v - rho * w) + np.subtract.outer(v, rho * w)
+    costs = costs - costs.min(axis=(0, 1), keepdims=True) + costs.max(axis=(1, 0))
     return float(np.argmax(weights) + 0.1 * np.argmin(costs) + 0.01 * np.argmin(weights * weights[::-1]))
 
 
@@ -262,6 +264,8 @@ REFUSED = {
     "huge": (lambda r: np.floor(1e17 * (1.0 + r) - 1e17 * r), "too large"),
     "infinite": (lambda r: np.floor(np.exp(1e3 * (r + 1))), "beyond the range"),
     "complex": (lambda r: complex(r), "plain float"),
+    "data frame": (lambda r: pytest.importorskip("pandas").Series([1.0]) * r, "to_numpy"),
+    "module of Python": (lambda r: statistics.mean([r, r]), "as_integer_ratio"),
     "swallowed": (lambda r: _swallowed(r), "numpy's functions instead"),
 }
 

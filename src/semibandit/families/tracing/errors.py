@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import sys
+import sysconfig
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -15,6 +16,7 @@ import numpy as np
 __all__ = ["TracingError", "not_swallowed"]
 
 _OURS = (str(Path(__file__).parents[2]), str(Path(np.__file__).parent))
+_STANDARD = (sysconfig.get_path("stdlib"), "<frozen")
 _RAISED: ContextVar[list[TracingError] | None] = ContextVar("raised", default=None)
 
 
@@ -50,13 +52,17 @@ def not_swallowed() -> Iterator[None]:
 
 
 def _place() -> str:
-    """Return file, line and code of the innermost frame outside of this package and numpy."""
+    """Return file, line and code of the innermost frame that is not of this package, numpy or Python."""
     frame = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
+    while frame is not None and _is_foreign(frame.f_code.co_filename):
         frame = frame.f_back  # type: ignore[assignment]
     if frame is None:
         return ""
     return _described(frame.f_code.co_filename, frame.f_lineno)
+
+
+def _is_foreign(name: str) -> bool:
+    return name.startswith(_OURS) or (name.startswith(_STANDARD) and "-packages" not in name)
 
 
 def _place_of(function: Callable[..., Any]) -> str:

@@ -114,6 +114,10 @@ def _positions(direction: float, x: Any, axis: Any = None, keepdims: Any = False
 
 def _extreme(direction: float, x: Any, axis: Any = None, keepdims: Any = False, **options: Any) -> Any:
     refuse("max" if direction > 0 else "min", options)
+    if isinstance(axis, tuple):
+        for each in axis:
+            x = _extreme(direction, x, each, keepdims=True)
+        return x if keepdims else _moved(np.squeeze)(x, axis=axis)
     if axis is None:
         found = x.reshape(-1)[_positions(direction, x)]
         return found.reshape((1,) * x.ndim) if keepdims else found

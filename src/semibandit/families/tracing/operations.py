@@ -117,16 +117,17 @@ def _divide(x: Any, y: Any) -> Any:
         shape = common_shape(x.shape, shape_of(y))
         first, *others = x.terms()
         return _of(x, (_over(first, y), *((_over(others[0], y),) if x.affine else others)), shape)
-    if y.affine:
-        y = plain(y)
+    if y.affine or (isinstance(x, Traced) and x.affine):
+        x, y = plain(x), plain(y)
         if isinstance(y, Traced):
-            raise TracingError(f"a quotient by a line in rho is neither a line nor a power: {HELP}")
+            raise TracingError(
+                f"a quotient by a value that depends on rho is neither a line nor a power: {HELP}"
+            )
         return x / y
-    if isinstance(x, Traced):
-        return _multiply(x, _divide(1.0, y))
-    x, (k, p, q, a, b) = number(x), y.terms()
-    return _of(y, (fixed(x) if type(k) is float and k == 1.0 else x / k, q, p, _minus(a), _minus(b)),
-               common_shape(y.shape, shape_of(x)))  # fmt: skip
+    x, y = unify(x, y)
+    (k, p, q, a, b), (l, r, s, c, d) = x.terms(), y.terms()
+    quotient = (_over(k, l), _times(p, s), _times(q, r), _plus(a, _minus(c)), _plus(b, _minus(d)))
+    return _of(x, quotient, common_shape(x.shape, y.shape))
 
 
 def _power(x: Any, y: Any) -> Any:

@@ -68,6 +68,7 @@ class Traced:
 
     __slots__ = ("affine", "parts", "shape", "tracer")
     __array_priority__ = 1000.0
+    __pandas_priority__ = 5000  # data frames leave operators to this class, which refuses them
     dtype = np.dtype(float)
 
     def __init__(self, tracer: Tracer, parts: Any, shape: tuple[int, ...]) -> None:
@@ -193,7 +194,7 @@ class Traced:
     def __getattr__(self, name: str) -> Any:
         if name in _METHODS:
             return partial(call, getattr(np, name), self)
-        if name.startswith("__"):
+        if name.startswith("_"):
             raise AttributeError(name)
         raise TracingError(f"the attribute {name!r} of a value that depends on rho is not traced: {HELP}")
 
@@ -327,7 +328,7 @@ def number(value: Any) -> Any:
     if isinstance(value, _WITH_RULES) or not isinstance(value, _PLAIN):
         raise TracingError(
             f"a value that depends on rho meets {_shown(value)}: only real numbers and numpy's plain arrays "
-            f"are traced"
+            f"are traced; for pandas use x.to_numpy()"
         )
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
