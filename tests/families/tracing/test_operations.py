@@ -234,7 +234,7 @@ WRONG = {
     "nan": (lambda r: np.argsort(np.array([np.nan, 1.0]) + r), "nan"),
     "infinite slope": (lambda r: np.array([np.inf, 1.0]) * r < 1.0, "infinite slope"),
     "unknown function": (lambda r: np.linalg.norm(np.ones(2) * r), "not traced"),
-    "text": (lambda r: r + "a", "only real numbers"),
+    "text": (lambda r: r + "a", "only bools, integers, floats"),
     "unknown attribute": (lambda r: r.imag, "attribute 'imag'"),
     "returned power": (lambda r: 2.0**r, "must return a number or a line"),
     "returned array": (lambda r: np.ones(2) * r, "must return a number or a line"),

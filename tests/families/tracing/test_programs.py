@@ -156,7 +156,7 @@ def window(rho, v, w):
 
 def images(rho, v, w):
     a, b = (100 * v).astype(np.uint8), (100 * w).astype(np.uint8)
-    return float(np.argmax(rho * a - b) + 0.1 * np.argmin(np.int8(3) - a * rho + b.astype(np.float32)))
+    return float(np.argmax(rho * a - b) + 0.1 * np.argmin(np.int8(3) - a * rho + b))
 
 
 def thresholds(rho, v, w):
@@ -254,6 +254,7 @@ REFUSED = {
     "pandas-like": (lambda r: r * np.ma.array([1.0, 2.0], mask=[0, 1]), "MaskedArray"),
     "matrix": (lambda r: r * np.ones((2, 2)).view(np.matrix), "matrix"),
     "integers": (lambda r: np.sum(r * np.ones(2), dtype=int), "cannot become int64"),
+    "array of float32": (lambda r: r * np.ones(2, np.float32), "float32"),
     "float32": (lambda r: (r * np.ones(2)).astype(np.float32), "cannot become float32"),
     "plain out": (lambda r: np.sum(r * np.ones((2, 2)), 0, None, np.zeros(2)), "in place"),
     "plain out of take": (lambda r: np.take(r * np.ones(3), [0], out=np.zeros(1)), "in place"),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -53,12 +54,13 @@ def not_swallowed() -> Iterator[None]:
 
 def _place() -> str:
     """Return file, line and code of the innermost frame that is not of this package, numpy or Python."""
-    frame = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None and _is_foreign(frame.f_code.co_filename):
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     if frame is None:
         return ""
-    return _described(frame.f_code.co_filename, frame.f_lineno)
+    code = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
+    return _described(frame.f_code.co_filename, frame.f_lineno, code)
 
 
 def _is_foreign(name: str) -> bool:
@@ -68,12 +70,8 @@ def _is_foreign(name: str) -> bool:
 def _place_of(function: Callable[..., Any]) -> str:
     """Return file, line and name of a function."""
     code = getattr(function, "__code__", None)
-    if code is None:
-        return ""
-    return f"{Path(code.co_filename).name}, line {code.co_firstlineno} ({code.co_name}): "
+    return "" if code is None else _described(code.co_filename, code.co_firstlineno, code.co_name)
 
 
-def _described(name: str, line: int) -> str:
-    code = linecache.getline(name, line).strip()
-    shown = f" ({code})" if code else ""
-    return f"{Path(name).name}, line {line}{shown}: "
+def _described(name: str, line: int, code: str) -> str:
+    return f"{Path(name).name}, line {line}" + (f" ({code})" if code else "") + ": "

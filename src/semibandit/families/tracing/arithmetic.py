@@ -1,29 +1,17 @@
-"""Arithmetic and comparisons of traced values: numpy's universal functions and Python's operators."""
+"""Arithmetic of traced values: lines stay lines, powers stay powers, and all else raises an error."""
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from semibandit.families.tracing.errors import TracingError
-from semibandit.families.tracing.protocols import HELP, UFUNCS, refuse
-from semibandit.families.tracing.values import (
-    ONE,
-    Traced,
-    common_shape,
-    compare,
-    compare_at,
-    fixed,
-    number,
-    plain,
-    shape_of,
-    unify,
-)
+from semibandit.families.tracing.operands import common_shape, fixed, number, shape_of
+from semibandit.families.tracing.protocols import HELP, UFUNCS
+from semibandit.families.tracing.values import ONE, Traced, plain, unify
 
-__all__ = ["select"]
+__all__: list[str] = []
 
 
 def _times(u: Any, v: Any) -> Any:
@@ -56,9 +44,6 @@ def _minus(u: Any) -> Any:
 
 def _of(value: Any, parts: tuple[Any, ...], shape: Any) -> Traced:
     return Traced(value.tracer, parts, shape)
-
-
-# -- arithmetic --------------------------------------------------------------------------------------
 
 
 def _add(x: Any, y: Any) -> Any:
@@ -124,6 +109,9 @@ def _divide(x: Any, y: Any) -> Any:
                 f"a quotient by a value that depends on rho is neither a line nor a power: {HELP}"
             )
         return x / y
+    if not isinstance(x, Traced):
+        x, (k, p, q, a, b) = number(x), y.terms()
+        return _of(y, (_over(x, k), q, p, _minus(a), _minus(b)), common_shape(y.shape, shape_of(x)))
     x, y = unify(x, y)
     (k, p, q, a, b), (l, r, s, c, d) = x.terms(), y.terms()
     quotient = (_over(k, l), _times(p, s), _times(q, r), _plus(a, _minus(c)), _plus(b, _minus(d)))
@@ -150,11 +138,7 @@ def _power(x: Any, y: Any) -> Any:
     if np.any(np.less_equal(k, 0.0)):
         raise TracingError("a power of a value that depends on rho needs positive values: use np.abs")
     slope = _plus(b, np.log(p) - np.log(q))
-    return _of(x, (_of_one(k, y), 1.0, 1.0, a * y, slope * y), common_shape(x.shape, shape_of(y)))
-
-
-def _of_one(k: Any, y: Any) -> Any:
-    return k if type(k) is float and k == 1.0 else k**y
+    return _of(x, (k**y, 1.0, 1.0, a * y, slope * y), common_shape(x.shape, shape_of(y)))
 
 
 def _exponential(base: Any, y: Traced) -> Traced:
@@ -188,139 +172,12 @@ def _log(x: Any) -> Any:
     return _of(x, (_plus(a, np.log(k)), _plus(b, np.log(p) - np.log(q))), x.shape)
 
 
-# -- decisions ---------------------------------------------------------------------------------------
-
-
-def _relation(test: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def relation(x: Any, y: Any) -> Any:
-        found = test(compare(x, y), 0.0)
-        return found if found.ndim else bool(found)
-
-    return relation
-
-
-def _equality(test: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    relation = _relation(test)
-
-    def equality(x: Any, y: Any) -> Any:
-        return test(0.0, 1.0) if y is None or isinstance(y, str) else relation(x, y)
-
-    return equality
-
-
-def select(chosen: Any, x: Any, y: Any) -> Any:
-    """Return x where `chosen`, else y."""
-    if isinstance(chosen, Traced):
-        chosen = compare(chosen, 0.0) != 0.0
-    if not (isinstance(x, Traced) or isinstance(y, Traced)):
-        return np.where(chosen, x, y)
-    x, y = unify(x, y)
-    parts = tuple(
-        u if type(u) is float and type(v) is float and u == v else np.where(chosen, u, v)
-        for u, v in zip(x.terms(), y.terms(), strict=True)
-    )
-    return _of(x, parts, common_shape(common_shape(x.shape, y.shape), np.shape(chosen)))
-
-
-def _minimum(x: Any, y: Any) -> Any:
-    return select(compare(x, y) <= 0.0, x, y)
-
-
-def _maximum(x: Any, y: Any) -> Any:
-    return select(compare(x, y) >= 0.0, x, y)
-
-
-def _absolute(x: Any) -> Any:
-    return select(compare(x, 0.0) < 0.0, _negative(x), x)
-
-
-def _clip(x: Any, a_min: Any = None, a_max: Any = None, **options: Any) -> Any:
-    low, high = options.pop("min", a_min), options.pop("max", a_max)
-    refuse("clip", options)
-    x = x if low is None else np.maximum(x, low)
-    return x * 1.0 if high is None else np.minimum(x, high)
-
-
-def _value(x: Traced) -> Any:
-    """Return the values at ρ, with rounding errors."""
-    if x.affine:
-        a, b = x.terms()
-        return a + x.tracer.rho * b
-    k, p, q, a, b = x.terms()
-    return k * np.exp(a + x.tracer.rho * (b + np.log(p) - np.log(q)))
-
-
-def _floor(x: Any) -> Any:
-    """Return the largest integers at most x just right of ρ."""
-    with np.errstate(over="ignore"):
-        found = np.broadcast_to(np.floor(_value(x)), x.shape)
-    if not np.all(np.isfinite(found)):
-        raise TracingError("a value that depends on rho is beyond the range of floats and cannot be rounded")
-    found = found - (compare_at(x, found) < 0.0)  # rounding moves the guess by at most one
-    found = found + (compare_at(x, found + 1.0) >= 0.0)
-    if np.any(compare(x, found) < 0.0) or np.any(compare(x, found + 1.0) >= 0.0):
-        raise TracingError("a value that depends on rho is too large: its rounding errors exceed 1")
-    return found[()]
-
-
-def _trunc(x: Any) -> Any:
-    negative = compare(x, 0.0) < 0.0
-    return (np.where(negative, -1.0, 1.0) * _floor(select(negative, _negative(x), x)))[()]
-
-
-def _rint(x: Any) -> Any:
-    """Return the nearest integers; only constants can lie halfway between two, and go to the even one."""
-    if not x.affine:
-        low = _floor(x)
-        return low + (compare(x, low + 0.5) >= 0.0)
-    a, b = x.terms()
-    return np.where(np.broadcast_to(np.equal(b, 0.0), x.shape), np.rint(a), _floor(_add(x, 0.5)))[()]
-
-
-def _remainder(x: Any, y: Any) -> Any:
-    return x - y * np.floor(x / y)
-
-
 UFUNCS |= {
     np.add: _add, np.subtract: _subtract, np.multiply: _multiply, np.true_divide: _divide,
     np.negative: _negative, np.positive: lambda x: x.copy(), np.power: _power, np.float_power: _power,
     np.sqrt: lambda x: _power(x, 0.5), np.square: lambda x: _power(x, 2.0),
     np.reciprocal: lambda x: _divide(1.0, x), np.exp: _exp, np.exp2: lambda x: _power(2.0, x), np.log: _log,
     np.log2: lambda x: _log(x) / np.log(2.0), np.log10: lambda x: _log(x) / np.log(10.0),
-    np.less: _relation(operator.lt), np.less_equal: _relation(operator.le),
-    np.greater: _relation(operator.gt), np.greater_equal: _relation(operator.ge),
-    np.equal: _equality(operator.eq), np.not_equal: _equality(operator.ne),
-    np.minimum: _minimum, np.maximum: _maximum, np.fmin: _minimum, np.fmax: _maximum, np.clip: _clip,
-    np.absolute: _absolute, np.fabs: _absolute, np.sign: lambda x: compare(x, 0.0)[()],
-    np.logical_not: lambda x: compare(x, 0.0) == 0.0,
-    np.floor: _floor, np.ceil: lambda x: -_floor(_negative(x)), np.trunc: _trunc, np.rint: _rint,
-    np.floor_divide: lambda x, y: np.floor(x / y), np.remainder: _remainder,
     np.isnan: lambda x: np.isnan(x.full()).any(0), np.isfinite: lambda x: np.isfinite(x.full()).all(0),
     np.isinf: lambda x: np.isinf(x.full()).any(0),
 }  # fmt: skip
-
-
-# -- Python's operators ------------------------------------------------------------------------------
-
-
-def _reflected(rule: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda x, y: rule(y, x)
-
-
-def _in_place(rule: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda x, y: x.assign(rule(x, y))
-
-
-_BINARY: dict[str, Any] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "pow": np.power,
-    "floordiv": np.floor_divide, "mod": np.remainder,
-}  # fmt: skip
-_OTHER: dict[str, Any] = {
-    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal,
-    "ne": np.not_equal, "neg": np.negative, "pos": np.positive, "abs": np.absolute,
-}  # fmt: skip
-for _name, _ufunc in (_BINARY | _OTHER).items():
-    setattr(Traced, f"__{_name}__", UFUNCS[_ufunc])
-for _name, _ufunc in _BINARY.items():
-    setattr(Traced, f"__r{_name}__", _reflected(UFUNCS[_ufunc]))
-    setattr(Traced, f"__i{_name}__", _in_place(UFUNCS[_ufunc]))
