@@ -9,7 +9,7 @@ import numpy as np
 from semibandit.families.tracing.errors import TracingError
 from semibandit.families.tracing.operands import common_shape, fixed, number, shape_of
 from semibandit.families.tracing.protocols import HELP, UFUNCS
-from semibandit.families.tracing.values import ONE, Traced, plain, unify
+from semibandit.families.tracing.values import Traced, plain, unify
 
 __all__: list[str] = []
 
@@ -157,7 +157,8 @@ def _exponential(base: Any, y: Traced) -> Traced:
 def _exp(x: Any) -> Any:
     if not x.affine:
         raise TracingError(f"the exponential of a power of rho is not traced: {HELP}")
-    return _of(x, (*ONE[:3], *x.terms()), x.shape)
+    a, b = x.terms()
+    return _of(x, (1.0, 1.0, 1.0, a, b), x.shape)
 
 
 def _log(x: Any) -> Any:

@@ -53,7 +53,7 @@ def room(parts: Any, shape: tuple[int, ...]) -> Any:
 
     That decides whether `reshape` and `ravel` return views.
     """
-    arrays = [p for p in parts if type(p) is np.ndarray and p.shape == shape] if len(shape) > 1 else ()
+    arrays = [p for p in parts if type(p) is np.ndarray and p.shape == shape]
     if not arrays or any(array.flags.c_contiguous for array in arrays):
         return np.empty((len(parts), *shape))
     axes = np.argsort([-abs(stride) for stride in arrays[0].strides], kind="stable")

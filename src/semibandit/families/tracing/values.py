@@ -16,7 +16,7 @@ import numpy as np
 from semibandit.families.tracing.conversions import Conversions
 from semibandit.families.tracing.errors import TracingError
 from semibandit.families.tracing.operands import number, room, shape_of
-from semibandit.families.tracing.protocols import FUNCTIONS, HELP, call, call_ufunc, require_float
+from semibandit.families.tracing.protocols import FUNCTIONS, HELP, UFUNCS, call, call_ufunc, require_float
 
 __all__ = ["ONE", "Traced", "Tracer", "plain", "stacked", "unify"]
 
@@ -102,11 +102,10 @@ class Traced(Conversions):
     def full(self) -> Any:
         """Return the coefficients as one array, the first axis of which numbers the coefficients."""
         if type(self.parts) is tuple:
-            full = room(self.parts, self.shape)
-            if self.affine:
-                full[0], full[1] = self.parts
-            else:
-                full[0], full[1], full[2], full[3], full[4] = self.parts
+            n, shape = len(self.parts), self.shape
+            full = np.empty((n, *shape)) if len(shape) < 2 else room(self.parts, shape)
+            for i, part in enumerate(self.parts):
+                full[i] = part
             self.parts = full
         return self.parts
 
@@ -223,6 +222,8 @@ class Traced(Conversions):
     # -- numpy's protocols ---------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
+        if method == "__call__" and out is None and not options and (rule := UFUNCS.get(ufunc)) is not None:
+            return rule(*inputs)
         return call_ufunc(ufunc, method, inputs, out, options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
