@@ -212,7 +212,78 @@ def bools(rho, v, w):
     )
 
 
+def top_of_logarithms(rho, v, w):
+    scores = np.log(v + 1) - rho * np.log(w + 1) + np.log((v + 2) ** rho)
+    kept = np.sort(np.argpartition(-scores, 4)[:4])
+    return float(w[kept] @ v[kept]) + 0.1 * np.argmax(np.exp(scores))
+
+
+def matrix_products(rho, v, w):
+    mixed = np.stack([v, w]) + rho * np.stack([w, v[::-1]])
+    gram = np.outer(v, w)[:2, :2] @ mixed @ np.outer(w, v)
+    return float(np.argmax(gram.sum(axis=0)) + np.argmin(mixed.T @ np.array([1.0, -2.0])))
+
+
+def spanning_tree(rho, v, w):
+    parent, total = list(range(len(v))), 0.0
+    edges = [(v[i] * rho + w[j], i, j) for i in range(len(v)) for j in range(i)]
+
+    def root(i):
+        return i if parent[i] == i else root(parent[i])
+
+    for _, i, j in sorted(edges):
+        if root(i) != root(j):
+            parent[root(i)] = root(j)
+            total += v[i] * w[j]
+    return total
+
+
+def stable_matching(rho, v, w):
+    scores = np.abs(np.subtract.outer(w, rho * v))
+    lists, free, partner = np.argsort(-scores, axis=1, kind="stable").tolist(), list(range(len(v))), {}
+    while free:
+        i = free.pop()
+        j = lists[i].pop(0)
+        if j not in partner:
+            partner[j] = i
+        elif scores[i, j] > scores[partner[j], j]:
+            free.append(partner[j])
+            partner[j] = i
+        else:
+            free.append(i)
+    return float(sum(j * partner[j] for j in partner))
+
+
+def water_filling(rho, v, w):
+    level, steps = 0.0 * rho, 0
+    while np.clip(level - w, 0, v).sum() < rho and steps < 20:
+        level, steps = level + 0.25 * rho, steps + 1
+    return float(steps + np.searchsorted(np.sort(w), level))
+
+
+def knapsack_table(rho, v, w):
+    best, chosen = [0.0] * 9, 0
+    for i in range(len(v)):
+        for room in range(8, 0, -1):
+            size = 1 + i % 3
+            if size <= room and best[room - size] + v[i] - 0.2 * rho * w[i] > best[room]:
+                best[room], chosen = best[room - size] + v[i] - 0.2 * rho * w[i], chosen + i * room
+    return float(chosen)
+
+
+def learned_tree(rho, v, w):
+    nodes = [(0.4 * rho, 1, 2), (rho - 0.5, 3, 4), (1.5 - rho, 5, 6)]
+    node = np.zeros(len(v), dtype=int)
+    for depth in range(2):
+        for i in range(len(v)):
+            threshold, left, right = nodes[node[i]]
+            node[i] = left if (v, w)[depth][i] <= threshold else right
+    return float(node @ np.arange(len(v)))
+
+
 PROGRAMS = [
+    top_of_logarithms, matrix_products, spanning_tree, stable_matching, water_filling, knapsack_table,
+    learned_tree,
     greedy_by_ratio, list_scheduling, loads_that_depend_on_rho, nearest_neighbours, knapsack_of_partition,
     queue, binary_search, bubble_sort, insertion_into_list, dataclasses, nested, generator, in_place,
     transposed, window, images, thresholds, cumulative, products, ties, constants, tournament, bools,
