@@ -228,6 +228,7 @@ WRONG = {
     "sine": (lambda r: np.sin(r), r"np\.sin .* is not traced"),
     "math": (lambda r: math.exp(r), "numpy's functions instead"),
     "array": (lambda r: np.array([r, 1.0]), "np.stack"),
+    "list": (lambda r: np.argmin([r, 1.0]), "np.stack"),
     "assignment": (lambda r: np.zeros(2).__setitem__(0, r), r"array \+ 0 \* rho"),
     "in place": (lambda r: np.zeros(2).__iadd__(r), "cannot be changed in place"),
     "zero base": (lambda r: np.array([0.0, 1.0]) ** r, "positive base"),

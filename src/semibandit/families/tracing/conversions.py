@@ -48,7 +48,7 @@ class Conversions:
         if found is self:
             raise TracingError(
                 "a value that depends on rho cannot become a plain float or array: use numpy's functions "
-                "instead of math's, np.stack instead of np.array, and fill array + 0 * rho instead of array"
+                "instead of math's, np.stack([...]) for a list, and array + 0 * rho for an array to fill"
             )
         return found
 
