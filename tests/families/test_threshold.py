@@ -58,10 +58,10 @@ def test_the_prediction_needs_no_label():
     assert sb.Threshold(0.3, 0, 0.6).predicted is None
 
 
-@pytest.mark.parametrize("kind", ["normal", "breast-cancer"])
+@pytest.mark.parametrize("kind", ["normal", "breast-cancer", "phishing"])
 def test_streams_show_labels_of_flagged_items_only(kind):
-    if kind == "breast-cancer":
-        pytest.importorskip("sklearn")
+    if kind != "normal":
+        pytest.importorskip("sklearn" if kind == "breast-cancer" else "river")
     stream = sb.streams.threshold(kind, 200, false_alarm=1, miss=4, seed=1)
     assert {float(problem.if_not[0]) for problem in stream} == {0.8}
     assert {float(problem.if_flagged[0]) for problem in stream} == {0.0, 1.0}

@@ -359,7 +359,9 @@ def dispatch(
 
 
 def threshold(
-    kind: Annotated[str, _one_of("normal", "breast-cancer", help="Source of the scores.")] = "normal",
+    kind: Annotated[
+        str, _one_of("normal", "breast-cancer", "phishing", help="Source of the scores.")
+    ] = "normal",
     rounds: Rounds = 1000,
     false_alarm: Annotated[float, typer.Option(help="Cost of a flagged negative.")] = 1.0,
     miss: Annotated[float, typer.Option(help="Cost of a positive that is not flagged.")] = 4.0,

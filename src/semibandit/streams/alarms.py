@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 
@@ -35,7 +37,9 @@ def threshold(
     kind
         "normal": 20 % positives, scores Φ(x) with x normal around 1 for positives and -1 for negatives, of
         deviation 1. "breast-cancer": tumours of scikit-learn's data set, in random order with repetition; the
-        score is the rank of the mean texture among all, which is a weak predictor.
+        score is the rank of the mean texture among all, which is a weak predictor. "phishing": web sites of
+        the package `river` (only its data file is read) in the same way; the score is 1 - the mean of the
+        nine features.
     rounds
         Number of items.
     false_alarm, miss
@@ -48,7 +52,7 @@ def threshold(
     >>> threshold(rounds=2, seed=0)[1]
     Threshold(1 items, Interval(0.0, 1.0))
     """
-    _validate.choice("kind", kind, ("normal", "breast-cancer"))
+    _validate.choice("kind", kind, ("normal", *_DATA))
     false_alarm = _validate.number("false_alarm", false_alarm, low=0.0, high=1e100, open=True)
     miss = _validate.number("miss", miss, low=0.0, high=1e100, open=True)
     quiet = miss / (false_alarm + miss)
@@ -60,7 +64,7 @@ def threshold(
             positive = bool(rng.random() < 0.2)
             score = float(ndtr(rng.normal(1.0 if positive else -1.0)))
         else:
-            scores, labels = _tumours()
+            scores, labels = _DATA[kind]()
             i = int(rng.integers(scores.size))
             score, positive = float(scores[i]), bool(labels[i])
         return Threshold(score, 0.0 if positive else 1.0, quiet)
@@ -78,3 +82,17 @@ def _tumours() -> tuple[FloatArray, FloatArray]:
     texture = data[:, 1]
     ranks = np.searchsorted(np.sort(texture), texture, side="left") / texture.size
     return ranks, np.asarray(target == 0, np.float64)
+
+
+@cache
+def _sites() -> tuple[FloatArray, FloatArray]:
+    """Return 1 - the mean feature of each web site, and whether it is a phishing site."""
+    with needed('kind="phishing"', "river"):
+        found = find_spec("river")
+        if found is None or found.origin is None:
+            raise ModuleNotFoundError(name="river")
+    table = np.loadtxt(Path(found.origin).parent / "datasets" / "phishing.csv.gz", delimiter=",", skiprows=1)
+    return 1.0 - table[:, :-1].mean(axis=1), table[:, -1]
+
+
+_DATA = {"breast-cancer": _tumours, "phishing": _sites}

@@ -1,5 +1,6 @@
 """Problems of traced functions: the contract, options, and the ways to call them."""
 
+import functools
 import pickle
 from concurrent.futures import ProcessPoolExecutor
 
@@ -172,7 +173,14 @@ def reveal(problem):
     return problem.reveal(0.7)
 
 
-@pytest.mark.parametrize("problem", [greedy(*ITEMS), Machine(2.0).above([0.3, 0.9])], ids=["plain", "method"])
+PICKLED = {
+    "function": greedy(*ITEMS),
+    "method": Machine(2.0).above([0.3, 0.9]),
+    "partial": sb.traced(UNIT)(functools.partial(Machine.above.function, Machine(2.0)))([0.3, 0.9]),
+}
+
+
+@pytest.mark.parametrize("problem", PICKLED.values(), ids=PICKLED)
 def test_problems_are_pickled(problem):
     expected = problem.reveal(0.7)
     assert pickle.loads(pickle.dumps(problem)).reveal(0.7) == expected

@@ -4,6 +4,7 @@ import bisect
 import functools
 import heapq
 import math
+import statistics
 from dataclasses import dataclass
 
 import numpy as np
@@ -155,7 +156,7 @@ def window(rho, v, w):
 
 def images(rho, v, w):
     a, b = (100 * v).astype(np.uint8), (100 * w).astype(np.uint8)
-    return float(np.argmax(rho * a - b) + 0.1 * np.argmin(np.int8(3) - a * rho + b.astype(np.float32)))
+    return float(np.argmax(rho * a - b) + 0.1 * np.argmin(np.int8(3) - a * rho + b))
 
 
 def thresholds(rho, v, w):
@@ -173,6 +174,7 @@ def cumulative(rho, v, w):
 def products(rho, v, w):
     weights = np.exp(-v * rho) * w**rho / (1 + v)
     costs = np.einsum("i,j->ij", w, v - rho * w) + np.subtract.outer(v, rho * w)
+    costs = costs - costs.min(axis=(0, 1), keepdims=True) + costs.max(axis=(1, 0))
     return float(np.argmax(weights) + 0.1 * np.argmin(costs) + 0.01 * np.argmin(weights * weights[::-1]))
 
 
@@ -210,7 +212,78 @@ def bools(rho, v, w):
     )
 
 
+def top_of_logarithms(rho, v, w):
+    scores = np.log(v + 1) - rho * np.log(w + 1) + np.log((v + 2) ** rho)
+    kept = np.sort(np.argpartition(-scores, 4)[:4])
+    return float(w[kept] @ v[kept]) + 0.1 * np.argmax(np.exp(scores))
+
+
+def matrix_products(rho, v, w):
+    mixed = np.stack([v, w]) + rho * np.stack([w, v[::-1]])
+    gram = np.outer(v, w)[:2, :2] @ mixed @ np.outer(w, v)
+    return float(np.argmax(gram.sum(axis=0)) + np.argmin(mixed.T @ np.array([1.0, -2.0])))
+
+
+def spanning_tree(rho, v, w):
+    parent, total = list(range(len(v))), 0.0
+    edges = [(v[i] * rho + w[j], i, j) for i in range(len(v)) for j in range(i)]
+
+    def root(i):
+        return i if parent[i] == i else root(parent[i])
+
+    for _, i, j in sorted(edges):
+        if root(i) != root(j):
+            parent[root(i)] = root(j)
+            total += v[i] * w[j]
+    return total
+
+
+def stable_matching(rho, v, w):
+    scores = np.abs(np.subtract.outer(w, rho * v))
+    lists, free, partner = np.argsort(-scores, axis=1, kind="stable").tolist(), list(range(len(v))), {}
+    while free:
+        i = free.pop()
+        j = lists[i].pop(0)
+        if j not in partner:
+            partner[j] = i
+        elif scores[i, j] > scores[partner[j], j]:
+            free.append(partner[j])
+            partner[j] = i
+        else:
+            free.append(i)
+    return float(sum(j * partner[j] for j in partner))
+
+
+def water_filling(rho, v, w):
+    level, steps = 0.0 * rho, 0
+    while np.clip(level - w, 0, v).sum() < rho and steps < 20:
+        level, steps = level + 0.25 * rho, steps + 1
+    return float(steps + np.searchsorted(np.sort(w), level))
+
+
+def knapsack_table(rho, v, w):
+    best, chosen = [0.0] * 9, 0
+    for i in range(len(v)):
+        for room in range(8, 0, -1):
+            size = 1 + i % 3
+            if size <= room and best[room - size] + v[i] - 0.2 * rho * w[i] > best[room]:
+                best[room], chosen = best[room - size] + v[i] - 0.2 * rho * w[i], chosen + i * room
+    return float(chosen)
+
+
+def learned_tree(rho, v, w):
+    nodes = [(0.4 * rho, 1, 2), (rho - 0.5, 3, 4), (1.5 - rho, 5, 6)]
+    node = np.zeros(len(v), dtype=int)
+    for depth in range(2):
+        for i in range(len(v)):
+            threshold, left, right = nodes[node[i]]
+            node[i] = left if (v, w)[depth][i] <= threshold else right
+    return float(node @ np.arange(len(v)))
+
+
 PROGRAMS = [
+    top_of_logarithms, matrix_products, spanning_tree, stable_matching, water_filling, knapsack_table,
+    learned_tree,
     greedy_by_ratio, list_scheduling, loads_that_depend_on_rho, nearest_neighbours, knapsack_of_partition,
     queue, binary_search, bubble_sort, insertion_into_list, dataclasses, nested, generator, in_place,
     transposed, window, images, thresholds, cumulative, products, ties, constants, tournament, bools,
@@ -252,6 +325,7 @@ REFUSED = {
     "pandas-like": (lambda r: r * np.ma.array([1.0, 2.0], mask=[0, 1]), "MaskedArray"),
     "matrix": (lambda r: r * np.ones((2, 2)).view(np.matrix), "matrix"),
     "integers": (lambda r: np.sum(r * np.ones(2), dtype=int), "cannot become int64"),
+    "array of float32": (lambda r: r * np.ones(2, np.float32), "float32"),
     "float32": (lambda r: (r * np.ones(2)).astype(np.float32), "cannot become float32"),
     "plain out": (lambda r: np.sum(r * np.ones((2, 2)), 0, None, np.zeros(2)), "in place"),
     "plain out of take": (lambda r: np.take(r * np.ones(3), [0], out=np.zeros(1)), "in place"),
@@ -262,6 +336,8 @@ REFUSED = {
     "huge": (lambda r: np.floor(1e17 * (1.0 + r) - 1e17 * r), "too large"),
     "infinite": (lambda r: np.floor(np.exp(1e3 * (r + 1))), "beyond the range"),
     "complex": (lambda r: complex(r), "plain float"),
+    "data frame": (lambda r: pytest.importorskip("pandas").Series([1.0]) * r, "to_numpy"),
+    "module of Python": (lambda r: statistics.mean([r, r]), "as_integer_ratio"),
     "swallowed": (lambda r: _swallowed(r), "numpy's functions instead"),
 }
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import linecache
 import sys
+import sysconfig
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ import numpy as np
 __all__ = ["TracingError", "not_swallowed"]
 
 _OURS = (str(Path(__file__).parents[2]), str(Path(np.__file__).parent))
+_STANDARD = (sysconfig.get_path("stdlib"), "<frozen")
 _RAISED: ContextVar[list[TracingError] | None] = ContextVar("raised", default=None)
 
 
@@ -50,24 +53,25 @@ def not_swallowed() -> Iterator[None]:
 
 
 def _place() -> str:
-    """Return file, line and code of the innermost frame outside of this package and numpy."""
-    frame = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
-        frame = frame.f_back  # type: ignore[assignment]
+    """Return file, line and code of the innermost frame that is not of this package, numpy or Python."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and _is_foreign(frame.f_code.co_filename):
+        frame = frame.f_back
     if frame is None:
         return ""
-    return _described(frame.f_code.co_filename, frame.f_lineno)
+    code = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
+    return _described(frame.f_code.co_filename, frame.f_lineno, code)
+
+
+def _is_foreign(name: str) -> bool:
+    return name.startswith(_OURS) or (name.startswith(_STANDARD) and "-packages" not in name)
 
 
 def _place_of(function: Callable[..., Any]) -> str:
     """Return file, line and name of a function."""
     code = getattr(function, "__code__", None)
-    if code is None:
-        return ""
-    return f"{Path(code.co_filename).name}, line {code.co_firstlineno} ({code.co_name}): "
+    return "" if code is None else _described(code.co_filename, code.co_firstlineno, code.co_name)
 
 
-def _described(name: str, line: int) -> str:
-    code = linecache.getline(name, line).strip()
-    shown = f" ({code})" if code else ""
-    return f"{Path(name).name}, line {line}{shown}: "
+def _described(name: str, line: int, code: str) -> str:
+    return f"{Path(name).name}, line {line}" + (f" ({code})" if code else "") + ": "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,19 +10,11 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from semibandit.families.tracing import _kernels
+from semibandit.families.tracing.decisions import compare, decide, select
 from semibandit.families.tracing.errors import TracingError
-from semibandit.families.tracing.operations import select
+from semibandit.families.tracing.operands import number
 from semibandit.families.tracing.protocols import FUNCTIONS, HELP, UFUNCS, refuse
-from semibandit.families.tracing.values import (
-    ONE,
-    Traced,
-    compare,
-    decide,
-    joined,
-    number,
-    plain,
-    stacked,
-)
+from semibandit.families.tracing.values import ONE, Traced, plain, stacked, unify
 
 __all__: list[str] = []
 
@@ -114,6 +106,10 @@ def _positions(direction: float, x: Any, axis: Any = None, keepdims: Any = False
 
 def _extreme(direction: float, x: Any, axis: Any = None, keepdims: Any = False, **options: Any) -> Any:
     refuse("max" if direction > 0 else "min", options)
+    if isinstance(axis, tuple):
+        for each in axis:
+            x = _extreme(direction, x, each, keepdims=True)
+        return x if keepdims else _moved(np.squeeze)(x, axis=axis)
     if axis is None:
         found = x.reshape(-1)[_positions(direction, x)]
         return found.reshape((1,) * x.ndim) if keepdims else found
@@ -153,7 +149,7 @@ def _moved(function: Any) -> Callable[..., Any]:
 
     def apply(x: Any, *args: Any, **options: Any) -> Any:
         if isinstance(x, list | tuple):
-            return joined(x, function, *args, **options)
+            return _joined(x, function, *args, **options)
         if not isinstance(x, Traced):
             raise TracingError(
                 f"np.{function.__name__} depends on rho by more than its array: it is not traced"
@@ -164,6 +160,14 @@ def _moved(function: Any) -> Callable[..., Any]:
         return _arranged(x, found)
 
     return apply
+
+
+def _joined(parts: Sequence[Any], function: Callable[..., Any], *args: Any, **options: Any) -> Traced:
+    """Return traced values after a function that joins arrays."""
+    values = unify(*parts)
+    columns = [value.full() for value in values]
+    found = [function([each[i] for each in columns], *args, **options) for i in range(len(columns[0]))]
+    return stacked(values[0].tracer, found)
 
 
 def _arranged(x: Traced, parts: Any) -> Traced:
@@ -274,3 +278,29 @@ FUNCTIONS |= {
 FUNCTIONS |= {np.sum: _sum, np.diff: _diff}
 UFUNCS[np.matmul] = _linear(np.matmul)
 FUNCTIONS |= {f: _on_truth(f) for f in (np.any, np.all, np.nonzero, np.flatnonzero, np.count_nonzero)}
+
+
+# -- Python's operators ------------------------------------------------------------------------------
+
+
+def _reflected(rule: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda x, y: rule(y, x)
+
+
+def _in_place(rule: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda x, y: x.assign(rule(x, y))
+
+
+_BINARY: dict[str, Any] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "pow": np.power,
+    "floordiv": np.floor_divide, "mod": np.remainder, "divmod": np.divmod, "matmul": np.matmul,
+}  # fmt: skip
+_OTHER: dict[str, Any] = {
+    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal,
+    "ne": np.not_equal, "neg": np.negative, "pos": np.positive, "abs": np.absolute,
+}  # fmt: skip
+for _name, _ufunc in (_BINARY | _OTHER).items():
+    setattr(Traced, f"__{_name}__", UFUNCS[_ufunc])
+for _name, _ufunc in _BINARY.items():
+    setattr(Traced, f"__r{_name}__", _reflected(UFUNCS[_ufunc]))
+    setattr(Traced, f"__i{_name}__", _in_place(UFUNCS[_ufunc]))

@@ -150,7 +150,7 @@ class TracedFamily:
 
     def __reduce__(self) -> Any:
         """Pickle the function as the attribute `function` of the family that has its name."""
-        name = self.function.__qualname__.removesuffix(".function")
+        name = getattr(self.function, "__qualname__", "").removesuffix(".function")
         found: Any = sys.modules.get(self.function.__module__)
         for part in name.split("."):
             found = getattr(found, part, None)

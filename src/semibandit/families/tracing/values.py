@@ -1,23 +1,24 @@
 """Traced values: numbers and arrays that depend on ρ, and record on which interval decisions are the same.
 
 `Traced` behaves like a float or an array by Python's operators and numpy's protocols. Each element is a line
-a + bρ or a power k·(p/q)^ρ·exp(a + bρ). Comparisons, and all that rests on them, return plain values.
+a + bρ or a power k·(p/q)^ρ·exp(a + bρ). The rules are in `arithmetic`, `decisions` and `functions`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from semibandit.families.tracing import _kernels
+from semibandit.families.tracing.conversions import Conversions
 from semibandit.families.tracing.errors import TracingError
+from semibandit.families.tracing.operands import number, room, shape_of
 from semibandit.families.tracing.protocols import FUNCTIONS, HELP, UFUNCS, call, call_ufunc, require_float
 
-__all__ = ["Traced", "Tracer", "compare", "fixed", "number", "plain", "stacked", "unify"]
+__all__ = ["ONE", "Traced", "Tracer", "plain", "stacked", "unify"]
 
 _KEPT = "a value of another run was kept, such as in a global variable or a cache"
 ONE = (1.0, 1.0, 1.0, 0.0, 0.0)
@@ -52,7 +53,7 @@ class Tracer:
         return Traced(self, (0.0, 1.0), ())
 
 
-class Traced:
+class Traced(Conversions):
     """A number or an array that depends on ρ.
 
     Parameters
@@ -68,6 +69,7 @@ class Traced:
 
     __slots__ = ("affine", "parts", "shape", "tracer")
     __array_priority__ = 1000.0
+    __pandas_priority__ = 5000  # data frames leave operators to this class, which refuses them
     dtype = np.dtype(float)
 
     def __init__(self, tracer: Tracer, parts: Any, shape: tuple[int, ...]) -> None:
@@ -100,11 +102,10 @@ class Traced:
     def full(self) -> Any:
         """Return the coefficients as one array, the first axis of which numbers the coefficients."""
         if type(self.parts) is tuple:
-            full = room(self.parts, self.shape)
-            if self.affine:
-                full[0], full[1] = self.parts
-            else:
-                full[0], full[1], full[2], full[3], full[4] = self.parts
+            n, shape = len(self.parts), self.shape
+            full = np.empty((n, *shape)) if len(shape) < 2 else room(self.parts, shape)
+            for i, part in enumerate(self.parts):
+                full[i] = part
             self.parts = full
         return self.parts
 
@@ -114,6 +115,18 @@ class Traced:
             return self.full()
         full = self.full()
         return full if full.ndim == 2 and full.flags.c_contiguous else full.reshape(len(full), -1)
+
+    def plain(self) -> Any:
+        """Return the plain number or array if the value does not depend on ρ, else the value itself."""
+        if self.affine:
+            a, b = self.parts
+            if b if type(b) is float else np.any(b):
+                return self
+            return np.broadcast_to(a, self.shape).copy()[()]
+        k, p, q, a, b = self.parts
+        if np.any(np.not_equal(k, 0.0) & (np.not_equal(b, 0.0) | np.not_equal(p, q))):
+            return self
+        return np.broadcast_to(k * np.exp(a), self.shape).copy()[()]
 
     def __len__(self) -> int:
         if not self.shape:
@@ -193,63 +206,9 @@ class Traced:
     def __getattr__(self, name: str) -> Any:
         if name in _METHODS:
             return partial(call, getattr(np, name), self)
-        if name.startswith("__"):
+        if name.startswith("_"):
             raise AttributeError(name)
         raise TracingError(f"the attribute {name!r} of a value that depends on rho is not traced: {HELP}")
-
-    # -- plain values --------------------------------------------------------------------------------
-
-    def __bool__(self) -> bool:
-        if self.size != 1:
-            raise ValueError("the truth value of an array with several elements is ambiguous")
-        return bool(compare(self, 0.0).reshape(()) != 0.0)
-
-    def __int__(self) -> int:
-        return int(UFUNCS[np.trunc](self))
-
-    __trunc__ = __int__
-
-    def __floor__(self) -> int:
-        return int(UFUNCS[np.floor](self))
-
-    def __ceil__(self) -> int:
-        return int(UFUNCS[np.ceil](self))
-
-    def __round__(self, digits: int | None = None) -> Any:
-        rounded = float(FUNCTIONS[np.round](self, digits or 0))
-        return int(rounded) if digits is None else rounded
-
-    def __float__(self) -> float:
-        found = plain(self)
-        if isinstance(found, Traced):
-            raise TracingError(
-                "a value that depends on rho is used as a plain float: use numpy's functions instead of "
-                "math's, and to store it in an array, make this one traced by `array = array + 0 * rho`"
-            )
-        return float(found)
-
-    def __array__(self, *args: Any, **options: Any) -> Any:
-        found = plain(self)
-        if isinstance(found, Traced):
-            raise TracingError(
-                "a plain array cannot hold values that depend on rho: use np.stack, np.concatenate or "
-                "np.where, or make the array traced by `array = array + 0 * rho`"
-            )
-        return np.array(found, *args, **options)
-
-    def __hash__(self) -> int:
-        raise TracingError("a value that depends on rho cannot be in a set or the key of a dict or a cache")
-
-    def __format__(self, spec: str) -> str:
-        raise TracingError(
-            "the text of a value that depends on rho is not traced: use repr(x), or round(x, 3)"
-        )
-
-    def __str__(self) -> str:
-        return self.__format__("")
-
-    def __reduce__(self) -> Any:
-        raise TracingError("a value that depends on rho lives during its run only: it cannot be pickled")
 
     def __deepcopy__(self, memo: Any) -> Traced:
         return self.copy()
@@ -260,40 +219,17 @@ class Traced:
         kind = "line" if self.affine else "power"
         return f"<traced {kind} of shape {self.shape} at rho = {self.tracer.rho!r}>"
 
-    def __matmul__(self, other: Any) -> Any:
-        return UFUNCS[np.matmul](self, other)
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return UFUNCS[np.matmul](other, self)
-
-    def __divmod__(self, other: Any) -> Any:
-        return UFUNCS[np.floor_divide](self, other), UFUNCS[np.remainder](self, other)
-
-    def __rdivmod__(self, other: Any) -> Any:
-        return UFUNCS[np.floor_divide](other, self), UFUNCS[np.remainder](other, self)
-
     # -- numpy's protocols ---------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
+        if method == "__call__" and out is None and not options and (rule := UFUNCS.get(ufunc)) is not None:
+            return rule(*inputs)
         return call_ufunc(ufunc, method, inputs, out, options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
         if len(args) == 1 and not options and (rule := FUNCTIONS.get(function)) is not None:
             return rule(*args)
         return call(function, *args, **options)
-
-
-def room(parts: Any, shape: tuple[int, ...]) -> Any:
-    """Return an empty array for coefficients, in the memory order that numpy gives the plain array.
-
-    That decides whether `reshape` and `ravel` return views.
-    """
-    arrays = [p for p in parts if type(p) is np.ndarray and p.shape == shape] if len(shape) > 1 else ()
-    if not arrays or any(array.flags.c_contiguous for array in arrays):
-        return np.empty((len(parts), *shape))
-    axes = np.argsort([-abs(stride) for stride in arrays[0].strides], kind="stable")
-    full = np.empty((len(parts), *(shape[axis] for axis in axes)))
-    return full.transpose(0, *(1 + np.argsort(axes)))
 
 
 def stacked(tracer: Tracer, parts: Any) -> Traced:
@@ -305,53 +241,7 @@ def stacked(tracer: Tracer, parts: Any) -> Traced:
 
 def plain(value: Any) -> Any:
     """Return the plain number or array of a value that does not depend on ρ; others as they are."""
-    if not isinstance(value, Traced):
-        return value
-    if value.affine:
-        a, b = value.parts
-        if b if type(b) is float else np.any(b):
-            return value
-        return np.broadcast_to(a, value.shape).copy()[()]
-    k, p, q, a, b = value.parts
-    if np.any(np.not_equal(k, 0.0) & (np.not_equal(b, 0.0) | np.not_equal(p, q))):
-        return value
-    return np.broadcast_to(k * np.exp(a), value.shape).copy()[()]
-
-
-def number(value: Any) -> Any:
-    """Return a plain operand as a float or an array of floats, which may be the user's: see `fixed`."""
-    if type(value) is float or (type(value) is np.ndarray and value.dtype is _FLOAT):
-        return value
-    if type(value) is int:
-        return float(value)
-    if isinstance(value, _WITH_RULES) or not isinstance(value, _PLAIN):
-        raise TracingError(
-            f"a value that depends on rho meets {_shown(value)}: only real numbers and numpy's plain arrays "
-            f"are traced"
-        )
-    array = np.asarray(value)
-    if array.dtype.kind not in "fiub":
-        raise TracingError(f"a value that depends on rho meets {_shown(value)}: only real numbers are traced")
-    return array.astype(float) if array.ndim else float(array)
-
-
-def fixed(value: Any) -> Any:
-    """Return coefficients that do not change with the user's array."""
-    return value.copy() if type(value) is np.ndarray else value
-
-
-_FLOAT = np.dtype(float)
-_PLAIN = (np.ndarray, np.generic, bool, int, list, tuple)
-_WITH_RULES = (np.ma.MaskedArray, np.matrix)
-
-
-def _shown(value: Any) -> str:
-    return f"{str(value)[:40]!r} of type {type(value).__name__}"
-
-
-def shape_of(value: Any) -> Any:
-    """Return the shape of a number or an array."""
-    return () if type(value) is float else value.shape
+    return value.plain() if isinstance(value, Traced) else value
 
 
 def unify(*values: Any) -> list[Traced]:
@@ -373,56 +263,3 @@ def unify(*values: Any) -> list[Traced]:
 def _constant(tracer: Tracer, affine: bool, value: Any) -> Traced:
     value = number(value)
     return Traced(tracer, (value, 0.0) if affine else (value, *ONE[1:]), shape_of(value))
-
-
-def common_shape(x: Any, y: Any) -> tuple[int, ...]:
-    """Return the shape of the result of two operands."""
-    if not y or x == y:
-        return x  # type: ignore[no-any-return]
-    return np.broadcast_shapes(x, y) if x else y
-
-
-def paired(x: Any, y: Any) -> tuple[Traced, Traced]:
-    """Return two operands of the same kind and shape."""
-    x, y = unify(x, y)
-    if x.shape == y.shape:
-        return x, y
-    shape = common_shape(x.shape, y.shape)
-    return Traced(x.tracer, x.terms(), shape), Traced(y.tracer, y.terms(), shape)
-
-
-def compare(x: Any, y: Any) -> Any:
-    """Return the signs of x - y just right of ρ, and narrow the interval to where they are the same."""
-    x, y = paired(x, y)
-    parts = (*x.parts, *y.parts) if len(x.shape) > 1 else ()
-    found = decide(_kernels.signs, x.columns(), y.columns(), x.tracer.bounds).reshape(x.shape)
-    if len(x.shape) < 2:
-        return found
-    ordered = room(parts, x.shape)[0]
-    ordered[...] = found
-    return ordered
-
-
-def compare_at(x: Any, y: Any) -> Any:
-    """Return the signs of x - y just right of ρ; the interval stays as it is."""
-    x, y = paired(x, y)
-    return decide(_kernels.signs_at, x.columns(), y.columns(), x.tracer.rho).reshape(x.shape)
-
-
-def decide(kernel: Callable[..., Any], *args: Any) -> Any:
-    """Call a kernel; raise an error that names the line if a value cannot be compared."""
-    try:
-        return kernel(*args)
-    except ValueError:
-        raise TracingError(
-            "a comparison of values with nan, an infinite slope, or numbers beyond 1e300: "
-            "leave infinities out, or put them in after the values were computed"
-        ) from None
-
-
-def joined(parts: Sequence[Any], function: Callable[..., Any], *args: Any, **options: Any) -> Traced:
-    """Return traced values after a function that joins arrays."""
-    values = unify(*parts)
-    columns = [value.full() for value in values]
-    found = [function([each[i] for each in columns], *args, **options) for i in range(len(columns[0]))]
-    return stacked(values[0].tracer, found)
