@@ -3,12 +3,13 @@
 Run: python benchmarks/contexts.py [PART ...]
 
 kinds: knapsacks of three kinds, 1,500 rounds. Two features tell the kinds apart (the correlation of values
-and sizes, and the spread of the sizes), and 0, 2 or 8 do not. SquareCB of Vowpal Wabbit, if it is installed
-(`pip install vowpalwabbit`), on 12 arms, the best of 8 settings on these streams.
+and sizes, and the spread of the sizes), and 0, 2 or 8 do not. Vowpal Wabbit, if it is installed (the extra
+`bench`), on the same streams: SquareCB on 12 arms, the best of 8 settings, and CATS, the best of 6.
 useless: knapsacks of one kind with 2 and 10 features that do not matter.
 labels: 200 labels in three hidden groups, with 10 and 100 rounds each.
 moving: a best parameter that moves along a feature, 3,000 rounds.
-families: knapsacks, job dispatching by tightness, clusterings by number of classes, rankings by size.
+families: job dispatching by tightness, clusterings by number of classes, rankings by number of documents.
+attack: streams made to mislead the splits; the worst ratio to one learner for all.
 time: seconds of a round over those without contexts.
 
 Regret is against the best parameter of each kind in hindsight ("moving": of each tenth of the feature).
@@ -33,7 +34,16 @@ TRIPLES = (
     ("mixed", "circle", "weakly-correlated"),
 )
 ARMS = 12
-SETTINGS = tuple((gamma, rate) for gamma in (10, 100, 1000, 10000) for rate in (0.5, 5.0))
+SQUARE_CB = tuple(
+    f"--cb_explore {ARMS} --squarecb --gamma_scale {gamma} -l {rate} --interactions ::"
+    for gamma in (10, 100, 1000, 10000)
+    for rate in (0.5, 5.0)
+)
+CATS = tuple(
+    f"--cats 16 --bandwidth {bandwidth} --min_value 0 --max_value 1 --epsilon {epsilon} -l 0.5"
+    for bandwidth in (0.05, 0.1)
+    for epsilon in (0.02, 0.05, 0.2)
+)
 
 Features = list[dict[str, Any]]
 
@@ -56,7 +66,7 @@ def separate(problems: Sequence[Any], groups: Any, seed: int) -> float:
     total = 0.0
     for i, each in enumerate(np.unique(groups)):
         part = [p for p, g in zip(problems, groups, strict=True) if g == each]
-        total += paid(sb.Exp3Set(UNIT, seed=[seed, i][0] + 1000 * i), part)
+        total += paid(sb.Exp3Set(UNIT, seed=seed + 1000 * i), part)
     return total
 
 
@@ -101,55 +111,51 @@ def kinds(seeds: int, rounds: int = 1500) -> None:
                 contexts = with_useless(features, useless, seed)
                 learner = sb.Exp3Set(UNIT, context=reals(list(contexts[0])), seed=seed)
                 regrets.setdefault(f"{useless}", []).append(paid(learner, problems, contexts) - best)
-                for setting in SETTINGS if seed < 4 else ():
-                    their = square_cb(problems, contexts, setting, seed)
-                    if their is not None:
-                        regrets.setdefault(f"cb {useless} {setting}", []).append(their - best)
+                for name, settings in (("cb", SQUARE_CB), ("cats", CATS)):
+                    for setting in settings:
+                        their = vowpal(problems, contexts, setting, seed)
+                        regrets.setdefault(f"{name} {useless} {setting}", []).append(their - best)
             say(f"{triple} {seed}")
         mean = {name: float(np.mean(values)) for name, values in regrets.items()}
-        cb = {
-            n: min((x for name, x in mean.items() if name.startswith(f"cb {n} ")), default=math.nan)
+        best_of = {
+            (name, n): min(x for key, x in mean.items() if key.startswith(f"{name} {n} "))
+            for name in ("cb", "cats")
             for n in (0, 2, 8)
         }
-        name = ", ".join(triple)
-        rows.append(
-            [name, number(mean["all"]), number(mean["oracle"])]
-            + [number(mean[str(n)]) for n in (0, 2, 8)]
-            + [number(cb[n]) for n in (0, 2, 8)]
-        )
+        ours = [mean[key] for key in ("all", "oracle", "0", "2", "8")]
+        rows.append([", ".join(triple), *map(number, ours), *map(number, best_of.values())])
         for n, target in ((0, 1.8), (2, 2.2), (8, 3.0)):
-            at_most(
-                f"{triple[0]}, ..., {n} useless: over one learner per kind",
-                mean[str(n)] / mean["oracle"],
-                target,
-            )
-            if not math.isnan(cb[n]):
-                at_most(f"{triple[0]}, ..., {n} useless: over SquareCB", mean[str(n)] / cb[n], 1.0)
+            what = f"{triple[0]}, ..., {n} useless: over"
+            at_most(f"{what} one learner per kind", mean[str(n)] / mean["oracle"], target)
+            if not math.isnan(best_of["cb", n]):
+                at_most(f"{what} SquareCB", mean[str(n)] / best_of["cb", n], 1.0)
+                at_most(f"{what} CATS", mean[str(n)] / best_of["cats", n], 1.0)
     head = ["kinds", "one for all", "one per kind", "0 useless", "2 useless", "8 useless"]
-    table("contexts-kinds", [*head, "SquareCB, 0", "SquareCB, 2", "SquareCB, 8"], rows)
+    theirs = [f"{name}, {n}" for name in ("SquareCB", "CATS") for n in (0, 2, 8)]
+    table("contexts-kinds", [*head, *theirs], rows)
 
 
-def square_cb(
-    problems: Sequence[Any], contexts: Features, setting: tuple[float, float], seed: int
-) -> float | None:
-    """Return the losses paid by SquareCB on a grid of arms; None if Vowpal Wabbit is not installed."""
+def vowpal(problems: Sequence[Any], contexts: Features, setting: str, seed: int) -> float:
+    """Return the losses paid by a learner of Vowpal Wabbit; nan if it is not installed."""
     try:
         from vowpalwabbit import Workspace
     except ImportError:
-        return None
-    gamma, rate = setting
-    vw = Workspace(
-        f"--cb_explore {ARMS} --squarecb --gamma_scale {gamma} -l {rate} --interactions :: "
-        f"--quiet --random_seed {seed + 1}"
-    )
+        return math.nan
+    vw = Workspace(f"{setting} --quiet --random_seed {seed + 1}")
     rng, total = np.random.default_rng([seed, 13]), 0.0
     for problem, context in zip(problems, contexts, strict=True):
         text = " ".join(f"{name}:{value:.6f}" for name, value in context.items())
-        chances = np.array(vw.predict(f"| {text}"))
-        arm = int(rng.choice(ARMS, p=chances / chances.sum()))
-        loss = problem.loss((arm + 0.5) / ARMS)
+        if "--cats" in setting:
+            rho, density = vw.predict(f"| {text}")
+            loss = problem.loss(min(max(rho, 0.0), 1.0))
+            told = f"ca {rho:.9f}:{loss:.9f}:{density:.9f}"
+        else:
+            chances = np.array(vw.predict(f"| {text}"))
+            arm = int(rng.choice(ARMS, p=chances / chances.sum()))
+            loss = problem.loss((arm + 0.5) / ARMS)
+            told = f"{arm + 1}:{loss:.9f}:{chances[arm]:.9f}"
         total += loss
-        vw.learn(f"{arm + 1}:{loss:.9f}:{chances[arm]:.9f} | {text}")
+        vw.learn(f"{told} | {text}")
     vw.finish()
     return total
 
@@ -178,7 +184,7 @@ def labels(seeds: int, n_labels: int = 200) -> None:
     rows = []
     for each in (10, 100):
         regrets = []
-        for seed in range(max(1, seeds // 4) if each == 100 else seeds):
+        for seed in range(max(1, seeds // 5) if each == 100 else seeds):
             rng = np.random.default_rng([seed, 14])
             group = rng.integers(3, size=n_labels)
             order = rng.permutation(np.repeat(np.arange(n_labels), each))
@@ -267,6 +273,58 @@ def families(seeds: int, rounds: int = 600) -> None:
     table("contexts-families", ["family", "one for all", "one per kind", "contexts"], rows)
 
 
+def attacked(name: str, rounds: int, seed: int) -> tuple[list[Any], Features, sb.Context]:
+    """Return problems and contexts of a stream that may mislead the splits."""
+    rng = np.random.default_rng([seed, 17])
+    problems, _, which = knapsacks(("mixed",) if "useless" in name else TRIPLES[0], rounds, 70 + seed)
+    context = reals([f"x{i}" for i in range(8)])
+    if name == "8 useless features":
+        return problems, with_useless(np.zeros((rounds, 0)), 8, seed), context
+    if name == "rare labels, useless":  # most labels come once or twice
+        keys = np.minimum(rng.zipf(1.3, rounds), 10**6)
+        return problems, [{"x": int(key)} for key in keys], sb.Context(x=sb.Label())
+    if name == "sorted contexts, useless":
+        return problems, [{"x": t / rounds} for t in range(rounds)], reals(["x"])
+    if name == "unknown values, useless":  # missing at random
+        rows = [{"x": float(x)} if x < 0.5 else {} for x in rng.random(rounds)]
+        return problems, rows, reals(["x"])
+    kinds = [("a", "b", "c")[k] for k in which]
+    if name == "kinds in blocks":
+        order = np.argsort(which, kind="stable")
+        problems, kinds = [problems[i] for i in order], [kinds[i] for i in order]
+    if name == "kinds change names half-way":
+        rename = {"a": "b", "b": "c", "c": "a"}
+        kinds = kinds[: rounds // 2] + [rename[kind] for kind in kinds[rounds // 2 :]]
+    return problems, [{"x": kind} for kind in kinds], sb.Context(x=sb.Choice("a", "b", "c"))
+
+
+ATTACKS = (
+    "8 useless features",
+    "rare labels, useless",
+    "sorted contexts, useless",
+    "unknown values, useless",
+    "kinds in blocks",
+    "kinds change names half-way",
+)
+
+
+def attack(seeds: int, rounds: int = 1500) -> None:
+    rows, worst = [], 0.0
+    for name in ATTACKS:
+        regrets = []
+        for seed in range(seeds):
+            problems, contexts, context = attacked(name, rounds, seed)
+            best = rounds * sb.best_in_hindsight(problems).mean_loss
+            ours = paid(sb.Exp3Set(UNIT, context=context, seed=seed), problems, contexts) - best
+            regrets.append((paid(sb.Exp3Set(UNIT, seed=seed), problems) - best, ours))
+        alone, ours = np.mean(regrets, axis=0)
+        worst = max(worst, ours / alone) if alone > 0.0 else worst
+        rows.append([name, number(alone), number(ours)])
+        say(f"{name} {alone} {ours}")
+    table("contexts-attack", ["stream", "one for all", "contexts"], rows)
+    note("worst ratio to one learner for all", worst)
+
+
 def time(seeds: int, rounds: int = 1500) -> None:
     problems, features, _ = knapsacks(TRIPLES[0], rounds, 0)
     for useless in (0, 8):
@@ -287,6 +345,7 @@ if __name__ == "__main__":
             "labels": labels,
             "moving": moving,
             "families": families,
+            "attack": attack,
             "time": time,
         },
         __doc__,

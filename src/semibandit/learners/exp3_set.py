@@ -23,7 +23,7 @@ from semibandit.learners.rates import AdaptiveRate, Rate, as_rate
 from semibandit.learners.recommendation import Recommendation, at_the_minimum, by_mass
 from semibandit.learners.statistics import FEWEST, Evidence, PlayStats
 from semibandit.learners.trials import Epoch, Trial
-from semibandit.spaces import Choice, Context, Integer, Line, Point, Real, Space, as_space
+from semibandit.spaces import Choice, Context, Integer, Line, Real, Space, as_space
 from semibandit.weights import (
     Cells,
     Feedback,
@@ -227,7 +227,7 @@ class Exp3Set(CertifiedLearner):
             Features of the instance, by name. Features that are missing or None are unknown.
         """
         with self._lock:
-            point, place = self._read_context(context)
+            place = self._read_context(context)
             cell = self._cell_of(place)
             played = self._played_in(cell)
             if values is not None:
@@ -240,21 +240,20 @@ class Exp3Set(CertifiedLearner):
             else:
                 positions = self._draw(probes, played) if position is None else self._recorded(position)
                 trial = self._trial(self.n_asked, positions)
-            if self._contexts is not None and point is not None and place is not None:
-                trial = replace(trial, context=self._contexts.context.named(point))
-                share = played.share if isinstance(played, Mixture) else 0.0
-                self._contexts.ask(trial.id, point, place, cell, share)
+            if self._contexts is not None and place is not None:
+                trial = replace(trial, context=self._contexts.context.named(place.point))
+                drawn = (cell, played.own, played.share) if isinstance(played, Mixture) else ()
+                self._contexts.asked[trial.id] = ContextAtAsk(place, *drawn)
             self._register(trial)
             return trial
 
-    def _read_context(self, given: Any) -> tuple[Point | None, Place | None]:
+    def _read_context(self, given: Any) -> Place | None:
         """Check a context; None if the learner has none."""
         if self._contexts is not None:
-            point = self._contexts.context.read(given)
-            return point, self._contexts.place(point)
+            return self._contexts.place(self._contexts.context.read(given))
         if given is not None:
             raise ValueError(f"context needs a learner made with context=sb.Context(...), got {given!r}")
-        return None, None
+        return None
 
     def _cell_of(self, place: Place | None) -> Cell | None:
         """Return the cell of a context; None if contexts do not differ so far."""
@@ -395,15 +394,16 @@ class Exp3Set(CertifiedLearner):
         weights = self._weights_for(feedback)
         if self.baseline == "local" and self._hedges(feedback):
             weights = self._with_hedge_rate(weights)
-        if weights is current.weights and len(current.asked_at) > (epoch is current):
-            weights = weights.detached()  # other trials were asked of these weights
+        pending = len(current.asked_at) > (epoch is current)
+        if weights is current.weights and (pending or played is not None):
+            weights = weights.detached()  # other trials, and the cells of contexts, need them as they are
         # Algorithm 1, steps 2(c) and 2(d): ℓ̂_t(ρ) = 1{ρ ∈ A_t}·ℓ_t(ρ) / p_t(A_t) and
         # w_{t+1}(ρ) = w_t(ρ)·exp(-λ·ℓ̂_t(ρ))
         rule = self._rule(feedback, (low, high, stage))
-        if self._contexts is not None and asked is not None:
-            alone = partial(epoch.played_when_asked, trial.explore, home, played)
-            self._contexts.teach(asked, feedback, (alone, epoch.weights), rule, self._loss_mean)
         update = weights.learn(feedback, rule)
+        if self._contexts is not None and asked is not None:
+            known = replace(feedback, recorded=np.array(update.p), shares_at_ask=None, beside=None)
+            self._contexts.learn(asked, known, epoch.weights, rule, self._loss_mean)
         self._finish(trial, epoch)
         if update.weights is not current.weights:
             self._replace_weights(update.weights)
@@ -419,8 +419,6 @@ class Exp3Set(CertifiedLearner):
         else:  # losses of own values are no sign of drift
             self._restart(feedback, asked)
         self._adjust()
-        if self._contexts is not None and asked is not None:
-            self._contexts.keep(asked, feedback, update.p, rule)
 
     def _rule(self, feedback: Feedback, inner: tuple[float, float, int]) -> Rule:
         """Return the rule by which losses become estimates; `inner` is the range before the round."""
@@ -598,7 +596,7 @@ class Exp3Set(CertifiedLearner):
         whole functions: the middle of the widest interval with the least cumulative loss. A value of the
         user's own (`ask(values=...)`) is recommended if it is better than this by two standard errors.
         """
-        cell = None if context is None else self._cell_of(self._read_context(context)[1])
+        cell = None if context is None else self._cell_of(self._read_context(context))
         if cell is not None:
             return self._chosen(cell)[2]
         own = self._best_own()
@@ -626,7 +624,7 @@ class Exp3Set(CertifiedLearner):
         """Return the cells of contexts, that with the most rounds first; a single one if none differ."""
         if self._contexts is None:
             raise ValueError("contexts() needs a learner made with context=sb.Context(...)")
-        if not self._contexts.cells:
+        if self._contexts.root is None:
             return [ContextCell({}, self._chosen()[2], self.n_told, 0.0)]
         low, high = self._losses.inner
         found = [
@@ -666,7 +664,7 @@ class Exp3Set(CertifiedLearner):
 
         With a context, that for an instance with these features; else that of all contexts.
         """
-        cell = None if context is None else self._cell_of(self._read_context(context)[1])
+        cell = None if context is None else self._cell_of(self._read_context(context))
         return self._played_in(cell).density()
 
     def _asked(self, trial: Trial) -> ContextAtAsk | None:
@@ -676,7 +674,7 @@ class Exp3Set(CertifiedLearner):
     def _finish(self, trial: Trial, epoch: Epoch) -> None:
         super()._finish(trial, epoch)
         if self._contexts is not None:
-            self._contexts.finish(trial.id)
+            del self._contexts.asked[trial.id]
 
     def _config(self) -> dict[str, Any]:
         names = (

@@ -260,7 +260,7 @@ def _restore(saved: Saved) -> Exp3Set:
         else:
             trial = learner._trial(trial_id, tuple(positions), *saved.homes.get(trial_id, (1.0, None)))
         if contexts is not None:
-            context = contexts.context.named(contexts.asked[trial_id].point)
+            context = contexts.context.named(contexts.asked[trial_id].place.point)
             trial = msgspec.structs.replace(trial, context=context)
         learner._pending[trial_id] = trial, epochs[place]
     return learner

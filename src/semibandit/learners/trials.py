@@ -117,21 +117,13 @@ class Epoch:
     ) -> FloatArray:
         """Return `Weights.shares` between edges at the time of the ask. O(k log P) for k updates since.
 
-        The first row is of the distribution that was played; see `played_when_asked`.
+        The first row is of the distribution that was played: in a context what `played` makes of the edges
+        and the shares of the density; with `home` a mixture of this, with probability `explore`, and of one
+        place.
         """
         shares = self._shares_of_density(trial_id, edges)
         shares[0] = _mixed(shares[0], explore, home, played, edges)
         return shares
-
-    def played_when_asked(
-        self, explore: float, home: float | None, played: Played | None, edges: FloatArray
-    ) -> FloatArray:
-        """Return the shares between edges of the distribution that was played, for weights without updates.
-
-        In a context it is what `played` makes of the edges and the shares of the density. With `home` it is a
-        mixture of this, with probability `explore`, and of one place.
-        """
-        return _mixed(self.weights.shares(edges)[0], explore, home, played, edges)
 
     def _shares_of_density(self, trial_id: int, edges: FloatArray) -> FloatArray:
         missed = self.updates[self.asked_at[trial_id] - self.offset :]

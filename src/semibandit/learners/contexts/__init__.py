@@ -1,8 +1,9 @@
 """Learning in contexts: cells over the features of instances, which split where it pays."""
 
-from semibandit.learners.contexts.cells import Cell, ContextAtAsk, ContextCells, Place
-from semibandit.learners.contexts.described import ContextCell
+from semibandit.learners.contexts.cell import Cell
+from semibandit.learners.contexts.cells import ContextAtAsk, ContextCells
 from semibandit.learners.contexts.saving import SavedContexts, restored, saved
+from semibandit.learners.contexts.tree import ContextCell, Place
 
 __all__ = [
     "Cell",

@@ -9,7 +9,7 @@ import numpy as np
 
 from semibandit._validate import FloatArray, IntArray
 
-__all__ = ["LEVELS", "Direction", "LabelCurves", "by_label", "main_direction"]
+__all__ = ["LEVELS", "Direction", "LabelCurves", "by_label", "look_weights", "main_direction"]
 
 _MOST = 4096  # labels that are remembered; the least recently used is forgotten
 _STEPS = 12  # of the EM algorithm
@@ -104,23 +104,13 @@ class LabelCurves:
     def __init__(self, n_groups: int) -> None:
         self._n = n_groups
         self.curves: OrderedDict[str, FloatArray] = OrderedDict()
-        self.ids: dict[str, int] = {}
-        self.n_ids = 0
-
-    def id(self, key: str) -> int:
-        """Return the number of a label, which is never used for another one."""
-        if key not in self.ids:
-            self.ids[key] = self.n_ids
-            self.n_ids += 1
-        return self.ids[key]
 
     def add(self, key: str, weights: FloatArray, totals: FloatArray) -> None:
         """Add a round."""
         if key not in self.curves:
             self.curves[key] = np.zeros((2, self._n))
             if len(self.curves) > _MOST:
-                oldest, _ = self.curves.popitem(last=False)
-                self.ids.pop(oldest, None)
+                self.curves.popitem(last=False)
         self.curves.move_to_end(key)
         self.curves[key][0] += weights
         self.curves[key][1] += totals
@@ -138,14 +128,22 @@ class LabelCurves:
 
 
 def by_label(
-    keys: IntArray, weights: FloatArray, totals: FloatArray
+    keys: list[str], weights: FloatArray, totals: FloatArray
 ) -> tuple[IntArray, FloatArray, FloatArray]:
     """Return the label of each round as an index, and the sums of weights and totals for each label."""
-    distinct, index = np.unique(keys, return_inverse=True)
-    summed = np.zeros((2, distinct.size, weights.shape[1]))
+    known: dict[str, int] = {}
+    index = np.array([known.setdefault(key, len(known)) for key in keys])
+    summed = np.zeros((2, len(known), weights.shape[1]))
     np.add.at(summed[0], index, weights)
     np.add.at(summed[1], index, totals)
     return index, summed[0], summed[1]
+
+
+def look_weights(losses: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the weights of the groups that rounds observed, one for each round, and weighted losses."""
+    seen = ~np.isnan(losses)
+    weights = seen / np.maximum(seen.sum(-1, keepdims=True), 1)
+    return weights, weights * np.where(seen, losses, 0.0)
 
 
 def _product(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -7,215 +7,131 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from semibandit.learners.contexts.cells import Cell, ContextAtAsk, ContextCells, Leaf, Node, Split
+from semibandit.learners.contexts.cell import Cell
+from semibandit.learners.contexts.cells import ContextAtAsk, ContextCells
 from semibandit.learners.contexts.labels import Direction
-from semibandit.learners.contexts.records import Record
+from semibandit.learners.contexts.tree import Node, Split, leaves
 from semibandit.learners.packing import Array, pack, unpack
 from semibandit.learners.statistics import PlayStats
 from semibandit.weights import KINDS, Cells, Feedback, Weights
 
 __all__ = ["SavedContexts", "restored", "saved"]
 
-
-class SavedNode(msgspec.Struct):
-    """A node of the tree: a split with both sides, or a leaf with its cell."""
-
-    cell: int = -1
-    column: int = 0
-    at: float = 0.0
-    mean: Array | None = None
-    shape: Array | None = None
-    noise: float = 0.0
-    level: float = 1.0
-    sides: list[SavedNode] = []
+# Fields of `Feedback` that are kept, and the numbers of a cell.
+_ARRAYS = "edges", "losses", "sets", "looks", "recorded"
+_PLAIN = "paid", "position", "whole", "single", "averaged"
+_NUMBERS = "next_test", "ahead", "squares"
 
 
-class SavedCell(msgspec.Struct):
+class SavedCell(msgspec.Struct, tag=True):
     """A cell; `weights` is an index of the list of weights."""
 
-    number: int
+    cell: tuple[int, int, int]  # number, rounds, last round
     weights: int
     stats: list[list[float]]
-    n: int
-    last: int
-    next_test: float
-    ahead: float
-    squares: float
+    numbers: list[float]
 
 
-class SavedRecord(msgspec.Struct):
-    """A round, and the cell that it belongs to."""
+class SavedSplit(msgspec.Struct, tag=True):
+    """An inner node; a direction is its mean, shape, noise and level."""
 
-    point: list[Any]
-    edges: Array
-    losses: Array
-    sets: Array
-    looks: Array
-    recorded: Array
-    paid: float
-    position: float
-    flags: tuple[bool, bool, bool]
-    cell: int
-    keys: list[int]
-
-
-class SavedLabels(msgspec.Struct):
-    """Curves of the labels of a feature, the least recently used first."""
-
-    keys: list[str]
-    ids: list[int]
-    n_ids: int
-    curves: Array
+    column: int
+    at: float
+    direction: tuple[Array, Array, float, float] | None
+    sides: list[SavedCell | SavedSplit]
 
 
 class SavedContexts(msgspec.Struct):
     """Complete state of `ContextCells`, and the contexts of pending trials."""
 
-    root: SavedNode
-    cells: list[SavedCell]
-    weights: list[tuple[str, dict[str, Array]]]
-    numbers: tuple[int, int, float, int]  # cells made, rounds, next build, start of the records
-    records: list[SavedRecord]
-    labels: list[SavedLabels]
-    asked: dict[int, tuple[list[Any], int, int, float]]  # point, cell, weights or -1, share
+    root: SavedCell | SavedSplit | None
+    weights: list[tuple[str, dict[str, Array]]]  # the first are those of a new cell
+    numbers: tuple[int, float, int]  # cells made, next build, rounds recorded
+    rounds: list[tuple[list[Any], list[Array], list[Any], int]]  # point, feedback, cell; oldest first
+    labels: list[tuple[list[str], Array]]  # with their curves, the least recently used first
+    asked: dict[int, tuple[list[Any], int, int, float]]  # point, cell or -1, weights or -1, share
 
 
 def saved(contexts: ContextCells) -> SavedContexts:
-    """Return the state."""
-    pool: list[Weights] = [contexts.start]
-    known = {id(contexts.start): 0}
+    """Return the state; the same weights are listed once."""
+    pool: dict[int, tuple[int, Weights]] = {}
 
     def index(weights: Weights) -> int:
-        if id(weights) not in known:
-            known[id(weights)] = len(pool)
-            pool.append(weights)
-        return known[id(weights)]
+        return pool.setdefault(id(weights), (len(pool), weights))[0]
 
-    cells = [
-        SavedCell(c.number, index(c.weights), c.stats.sums, c.n, c.last, c.next_test, c.ahead, c.squares)
-        for c in contexts.cells.values()
-    ]
-    asked = {
-        trial: (list(a.point), a.cell, -1 if a.weights is None else index(a.weights), a.share)
-        for trial, a in contexts.asked.items()
-    }
+    def node(each: Node) -> SavedCell | SavedSplit:
+        if isinstance(each, Cell):
+            numbers = [float(getattr(each, name)) for name in _NUMBERS]
+            return SavedCell((each.number, each.n, each.last), index(each.weights), each.stats.sums, numbers)
+        shape = each.direction
+        direction = None
+        if shape is not None:
+            direction = (pack(shape.mean), pack(shape.shape), shape.noise, shape.level)
+        return SavedSplit(each.column, each.at, direction, [node(side) for side in each.sides])
+
+    index(contexts.start)
     records = contexts.records
     return SavedContexts(
-        root=_saved_node(contexts.root),
-        cells=cells,
-        weights=[(w.kind, {name: pack(array) for name, array in w.state().items()}) for w in pool],
-        numbers=(contexts.n_made, contexts.rounds, contexts.next_build, records.n),
-        records=[
-            _saved_record(r, int(records.cell[i]), records.keys[i].tolist())
-            for i, r in enumerate(records.rounds)
-        ],
-        labels=[
-            SavedLabels(
-                list(each.curves),
-                [each.ids[key] for key in each.curves],
-                each.n_ids,
-                pack(np.array(list(each.curves.values()))),
+        root=None if contexts.root is None else node(contexts.root),
+        asked={
+            trial: (
+                list(a.place.point),
+                -1 if a.cell is None else a.cell.number,
+                -1 if a.weights is None else index(a.weights),
+                a.share,
             )
-            for each in contexts.curves
+            for trial, a in contexts.asked.items()
+        },
+        weights=[
+            (w.kind, {name: pack(array) for name, array in w.state().items()}) for _, w in pool.values()
         ],
-        asked=asked,
+        numbers=(contexts.n_made, contexts.next_build, records.n),
+        rounds=[
+            (
+                list(records.places[i].point),
+                [pack(getattr(records.feedback[i], name)) for name in _ARRAYS],
+                [getattr(records.feedback[i], name) for name in _PLAIN],
+                int(records.cell[i]),
+            )
+            for i in records.all.tolist()
+        ],
+        labels=[(list(each.curves), pack(np.array(list(each.curves.values())))) for each in contexts.curves],
     )
 
 
-def restored(contexts: ContextCells, state: SavedContexts, cells: Cells) -> None:
+def restored(contexts: ContextCells, state: SavedContexts, line_cells: Cells) -> None:
     """Restore the state of new `ContextCells`; ValueError or LookupError if it does not fit."""
     pool = [
-        KINDS[kind].from_state({name: unpack(array) for name, array in arrays.items()}, cells)
+        KINDS[kind].from_state({name: unpack(array) for name, array in arrays.items()}, line_cells)
         for kind, arrays in state.weights
     ]
+
+    def node(each: SavedCell | SavedSplit) -> Node:
+        if isinstance(each, SavedCell):
+            stats = PlayStats(line_cells)
+            stats.restore(each.stats)
+            number, n, last = each.cell
+            cell = Cell(number, pool[each.weights], stats, n, last)
+            for name, value in zip(_NUMBERS, each.numbers, strict=True):
+                setattr(cell, name, value)
+            return cell
+        direction = None
+        if each.direction is not None:
+            mean, shape, noise, level = each.direction
+            direction = Direction(unpack(mean), unpack(shape), noise, level)
+        return Split(each.column, each.at, direction, [node(side) for side in each.sides])
+
     contexts.start = pool[0]
-    for each in state.cells:
-        stats = PlayStats(cells)
-        stats.restore(each.stats)
-        cell = Cell(each.number, pool[each.weights], stats)
-        cell.n, cell.last, cell.next_test = each.n, each.last, each.next_test
-        cell.ahead, cell.squares = each.ahead, each.squares
-        contexts.cells[cell.number] = cell
-    contexts.root = _node(state.root)
-    for curves, labels in zip(contexts.curves, state.labels, strict=True):
-        arrays = unpack(labels.curves)
-        for key, number, curve in zip(labels.keys, labels.ids, arrays, strict=True):
-            curves.curves[key], curves.ids[key] = curve, number
-        curves.n_ids = labels.n_ids
-    _restore_records(contexts, state)
-    contexts.n_made, contexts.rounds, contexts.next_build, _ = state.numbers
-    for trial, (values, number, weights, share) in state.asked.items():
-        point = tuple(values)
+    contexts.root = None if state.root is None else node(state.root)
+    contexts.n_made, contexts.next_build, contexts.records.n = state.numbers
+    contexts.records.n -= len(state.rounds)
+    for point, arrays, plain, number in state.rounds:
+        fields: dict[str, Any] = dict(zip(_ARRAYS, map(unpack, arrays), strict=True))
+        feedback = Feedback(**fields, **dict(zip(_PLAIN, plain, strict=True)))
+        contexts.records.add(feedback, contexts.place(tuple(point)), number)
+    for curves, (keys, sums) in zip(contexts.curves, state.labels, strict=True):
+        curves.curves.update(zip(keys, unpack(sums), strict=True))
+    cells = {cell.number: cell for cell, _ in leaves(contexts.root)}
+    for trial, (point, number, weights, share) in state.asked.items():
         drawn = None if weights < 0 else pool[weights]
-        contexts.asked[trial] = ContextAtAsk(point, contexts.place(point), number, drawn, share)
-
-
-def _restore_records(contexts: ContextCells, state: SavedContexts) -> None:
-    """Add the rounds in their order, at their places."""
-    records, n = contexts.records, len(state.records)
-    first = state.numbers[3] - n
-    records.n = first
-    records.rounds = [_record(each) for each in state.records]
-    for place in ((first + np.arange(n)) % n if n else np.arange(0)).tolist():
-        record, saved_record = records.rounds[place], state.records[place]
-        columns = contexts.context.coordinates(record.point)
-        records.put(place, record, columns, saved_record.keys, saved_record.cell)
-    records.n = state.numbers[3]
-
-
-def _saved_node(node: Node) -> SavedNode:
-    if isinstance(node, Leaf):
-        return SavedNode(cell=node.cell)
-    sides = [_saved_node(node.left), _saved_node(node.right)]
-    if node.direction is None:
-        return SavedNode(column=node.column, at=node.at, sides=sides)
-    shape = node.direction
-    return SavedNode(
-        -1, node.column, node.at, pack(shape.mean), pack(shape.shape), shape.noise, shape.level, sides
-    )
-
-
-def _node(state: SavedNode) -> Node:
-    if not state.sides:
-        return Leaf(state.cell)
-    direction = None
-    if state.mean is not None and state.shape is not None:
-        direction = Direction(unpack(state.mean), unpack(state.shape), state.noise, state.level)
-    split = Split(state.column, state.at, direction)
-    split.left, split.right = map(_node, state.sides)
-    return split
-
-
-def _saved_record(record: Record, cell: int, keys: list[int]) -> SavedRecord:
-    told = record.feedback
-    assert told.recorded is not None
-    return SavedRecord(
-        point=list(record.point),
-        edges=pack(told.edges),
-        losses=pack(told.losses),
-        sets=pack(told.sets),
-        looks=pack(told.looks),
-        recorded=pack(told.recorded),
-        paid=told.paid,
-        position=told.position,
-        flags=(told.whole, told.single, told.averaged),
-        cell=cell,
-        keys=keys,
-    )
-
-
-def _record(state: SavedRecord) -> Record:
-    whole, single, averaged = state.flags
-    told = Feedback(
-        edges=unpack(state.edges),
-        losses=unpack(state.losses),
-        sets=unpack(state.sets),
-        paid=state.paid,
-        position=state.position,
-        whole=whole,
-        single=single,
-        looks=unpack(state.looks),
-        recorded=unpack(state.recorded),
-        averaged=averaged,
-    )
-    return Record(tuple(state.point), told)
+        contexts.asked[trial] = ContextAtAsk(contexts.place(tuple(point)), cells.get(number), drawn, share)

@@ -1,16 +1,71 @@
-"""Cells of contexts in the user's terms."""
+"""Tree of cells over the features of contexts, and its cells in the user's terms."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from semibandit._validate import FloatArray
+from semibandit.learners.contexts.cell import Cell
 from semibandit.learners.contexts.labels import Direction, LabelCurves
 from semibandit.learners.recommendation import Recommendation
-from semibandit.spaces import Context
+from semibandit.spaces import Context, Point
 
-__all__ = ["Bound", "ContextCell", "described"]
+__all__ = ["Bound", "ContextCell", "Node", "Place", "Split", "described", "leaves", "splits"]
+
+
+class Place(NamedTuple):
+    """A context, its coordinates, and its labels."""
+
+    point: Point
+    columns: FloatArray
+    keys: tuple[str, ...]
+
+
+class Split:
+    """An inner node: contexts whose coordinate is below `at` are on the first side.
+
+    With a direction, the coordinate is the place of the label on it.
+    """
+
+    def __init__(self, column: int, at: float, direction: Direction | None, sides: list[Node]) -> None:
+        self.column, self.at, self.direction, self.sides = column, at, direction, sides
+
+    def side(self, place: Place, curves: list[LabelCurves]) -> Node:
+        """Return the side of a context."""
+        if self.direction is None:
+            below = place.columns[self.column] < self.at
+        else:
+            below = curves[self.column].place(place.keys[self.column], self.direction) < self.at
+        return self.sides[0 if below else 1]
+
+
+Node = Cell | Split
+
+
+class Bound(NamedTuple):
+    """Condition on the path to a cell: the split, and whether the coordinate is below the cut."""
+
+    split: Split
+    below: bool
+
+
+def leaves(node: Node | None, path: tuple[Bound, ...] = ()) -> Iterator[tuple[Cell, tuple[Bound, ...]]]:
+    """Yield the cells below a node, and the conditions on the path to each."""
+    if isinstance(node, Split):
+        yield from leaves(node.sides[0], (*path, Bound(node, True)))
+        yield from leaves(node.sides[1], (*path, Bound(node, False)))
+    elif node is not None:
+        yield node, path
+
+
+def splits(node: Node | None) -> Iterator[Split]:
+    """Yield the inner nodes below a node."""
+    if isinstance(node, Split):
+        yield node
+        for side in node.sides:
+            yield from splits(side)
 
 
 class ContextCell(NamedTuple):
@@ -36,25 +91,17 @@ class ContextCell(NamedTuple):
     share: float
 
 
-class Bound(NamedTuple):
-    """Condition on the path to a cell: the coordinate is below `at`, or not."""
-
-    column: int
-    at: float
-    below: bool
-    direction: Direction | None = None
-
-
-def described(context: Context, curves: list[LabelCurves], path: Iterable[Bound]) -> dict[str, Any]:
-    """Return the conditions of a cell by feature."""
+def described(context: Context, curves: list[LabelCurves], path: tuple[Bound, ...]) -> dict[str, Any]:
+    """Return the conditions on a path by feature."""
     ranges: dict[int, tuple[float, float]] = {}
     groups: dict[int, list[Bound]] = {}
     for bound in path:
-        if bound.direction is not None:
-            groups.setdefault(bound.column, []).append(bound)
+        split = bound.split
+        if split.direction is not None:
+            groups.setdefault(split.column, []).append(bound)
             continue
-        lo, hi = ranges.get(bound.column, (-math.inf, math.inf))
-        ranges[bound.column] = (lo, min(hi, bound.at)) if bound.below else (max(lo, bound.at), hi)
+        lo, hi = ranges.get(split.column, (-math.inf, math.inf))
+        ranges[split.column] = (lo, min(hi, split.at)) if bound.below else (max(lo, split.at), hi)
     where: dict[str, Any] = {}
     for column, (lo, hi) in ranges.items():
         feature, number, _ = context.columns[column]
@@ -67,9 +114,8 @@ def described(context: Context, curves: list[LabelCurves], path: Iterable[Bound]
         if any(i in ranges for i, _ in values):
             where[name] = _values(values, ranges)
     for i, bounds in groups.items():
-        where[context.names[context.labels[i]]] = tuple(
-            sorted(key or None for key in curves[i].curves if _inside(curves[i], key, bounds))
-        )
+        inside = sorted(key for key in curves[i].curves if _inside(curves[i], key, bounds))
+        where[context.names[context.labels[i]]] = tuple(key or None for key in inside)
     return where
 
 
@@ -101,7 +147,7 @@ def _values(values: list[tuple[int, Any]], ranges: dict[int, tuple[float, float]
 
 def _inside(curves: LabelCurves, key: str, bounds: list[Bound]) -> bool:
     return all(
-        (curves.place(key, bound.direction) < bound.at) == bound.below
+        (curves.place(key, bound.split.direction) < bound.split.at) == bound.below
         for bound in bounds
-        if bound.direction is not None
+        if bound.split.direction is not None
     )
