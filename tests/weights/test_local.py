@@ -95,6 +95,20 @@ def test_rounds_against_the_flat_version(space, draws, single):
         assert_equal(weights, slow)
 
 
+def test_places_that_improve_against_the_flat_version():
+    """The right half costs 1 for 30 rounds and nothing afterwards; the left one costs 0.5 with some noise."""
+    rng = np.random.default_rng(9)
+    weights = fresh(SPACES[0])
+    slow = flat(weights)
+    for t in range(90):
+        lo = 0.5 * (weights.draw(rng.random()) >= 0.5)
+        loss = float(t < 30) if lo else float(rng.uniform(0.4, 0.6))
+        weights.learn(Feedback.step(lo, lo + 0.5, loss, lo), RULE)
+        slow.tell([[(lo, lo + 0.5, loss)]], loss)
+        assert_equal(weights, slow)
+    assert slow.alarms > 0
+
+
 def test_a_long_game_of_single_losses_against_the_flat_version():
     """After a thousand rounds the baseline of single losses uses confidence bounds."""
     rng = np.random.default_rng(6)
