@@ -17,18 +17,29 @@ class Piece:
 
 @dataclass
 class Node:
-    weights: list  # of looks
+    weights: list  # of looks, for the baseline
     losses: list
-    last: int = 0
+    plain: list  # losses, for the evidence
+    last: int = 0  # round of the last look that spoke for no improvement
+    change: float = 0.0  # statistic of the test for an improvement
+    since: list = ()  # losses since it was last 0
 
-    def recent(self):
-        """Mean and variance of the losses with weights that grow like the fourth power of their number."""
-        mean = variance = 0.0
-        for n, loss in enumerate(self.losses, 1):
-            pull = min(5.0 / (n + 4.0), 1.0)
-            variance = (1.0 - pull) * (variance + pull * (loss - mean) ** 2)
-            mean = (1.0 - pull) * mean + pull * loss
-        return mean, variance
+    def improved(self, loss, seen, guess, paid, reach, now):
+        if guess - paid <= 1e-9 * reach:
+            self.change = 0.0
+        else:
+            spread = sum((x - fmean(self.plain)) ** 2 for x in self.plain)
+            variance = (spread + reach**2 / 16) / (len(self.plain) + 1)
+            # log of N(seen; paid, variance) / N(seen; guess, variance)
+            self.change += ((seen - guess) ** 2 - (seen - paid) ** 2) / (2 * variance)
+            self.change = max(self.change, 0.0)
+        self.since = [*self.since, loss] if self.change else []
+        return self.change > math.log(now + 1)
+
+    def forget(self):
+        weight = sum(self.weights) * len(self.since) / len(self.plain)
+        self.weights, self.losses, self.plain = [weight], [fmean(self.since)], self.since
+        self.change, self.since = 0.0, []
 
 
 class FlatLocal:
@@ -46,6 +57,7 @@ class FlatLocal:
         self.gaps = [0.0, 0.0]
         self.rates = [0.0, 0.0]
         self.second = []
+        self.alarms = 0
 
     def shares(self):
         """Shares of the pieces: played, of the fast learner, of the safe learner."""
@@ -57,7 +69,7 @@ class FlatLocal:
                 for p, x in zip(self.pieces, sums, strict=True)
             ]
             out.append([mass / sum(masses) for mass in masses])
-        q = 0.05 / math.sqrt(len(self.paid) + 1)
+        q = 0.025 / math.sqrt(len(self.paid) + 1)
         return [(1 - q) * f + q * s for f, s in zip(*out, strict=True)], *out
 
     def cut(self, x):
@@ -120,7 +132,7 @@ class FlatLocal:
         b = (fmean(self.paid) if self.paid else 0.5 * (low + high)) - 0.5 * deviation
         k = (8 if single else 4) if self.rows else 5 if single else 4
         for name in self.path(piece):
-            node = self.nodes.get(name, Node([], []))
+            node = self.nodes.get(name, Node([], [], []))
             total = sum(w * x for w, x in zip(node.weights, node.losses, strict=True))
             looks = sum(node.weights)
             b = (total + k * b) / (looks + k)
@@ -129,7 +141,7 @@ class FlatLocal:
         b = (piece.losses + k * b) / (piece.count + k)
         doubt = 1.2 * math.sqrt(max(math.log(len(self.paid) + 1) - 7, 0)) if single else 0.0
         looks = piece.count + 1
-        hope = max((1.0 if single else 0.6) / looks, doubt / math.sqrt(looks))
+        hope = max((1.0 if single else 0.3) / looks, doubt / math.sqrt(looks))
         return b, max(b - deviation * hope, low)
 
     def slope(self, deviation):
@@ -152,7 +164,6 @@ class FlatLocal:
         both = [self.expected(piece, single, deviation, low, high) for piece in self.pieces]
         base = [b for _, b in both]
         expects = sum(f * plain for f, (plain, _) in zip(fast, both, strict=True))
-        recently = sum(f * self.recent(piece) for f, piece in zip(fast, self.pieces, strict=True))
         inside = [
             [(i, loss) for i, p in enumerate(self.pieces) for lo, hi, loss in pieces if lo <= p.lo < hi]
             for pieces in sets
@@ -167,11 +178,11 @@ class FlatLocal:
         self.gaps[0] += gap(fast, estimates, self.rates[0])
         for piece, e in zip(self.pieces, estimates, strict=True):
             piece.fast += e
-        self.remember(inside, share, now)
+        self.remember(inside, share, now, played, [plain for plain, _ in both], expects, reach)
         self.paid.append(min(max(paid, low), high))
         exact_rates = self.log_term / (reach + self.gaps[0]), math.log(now + 2) / (reach + self.gaps[1])
         self.rates = [x if x < 0.97 * old else old for x, old in zip(exact_rates, self.rates, strict=True)]
-        self.limit(expects, recently, reach)
+        self.limit(expects, low, reach)
         return share
 
     def teach_safe(self, inside, share, times, safe, played, base, low, high):
@@ -213,48 +224,64 @@ class FlatLocal:
             self.usual.append(sum(surprise[j] for j in looks) / draws)
         return exact
 
-    def remember(self, inside, share, now):
+    def remember(self, inside, share, now, played, plain, paid, reach):
         for members, p in zip(inside, share, strict=True):
             touched, weight = {}, min(1 / p, 16)
+            seen = sum(played[i] * loss for i, loss in members) / p
+            guess = sum(played[i] * plain[i] for i, _ in members) / p
             for i, loss in members:
                 piece = self.pieces[i]
                 piece.count += weight
                 piece.losses += weight * loss
                 for name in self.path(piece):
                     touched.setdefault(name, []).append((piece.hi - piece.lo, loss))
-            for name, parts in touched.items():
-                node = self.nodes.setdefault(name, Node([], []))
+            leaves = {path[-1] for _, path in self.cells}
+            rising = False
+            for name in sorted(touched, reverse=True):  # leaves first
+                node = self.nodes.setdefault(name, Node([], [], []))
+                loss = sum(w * x for w, x in touched[name]) / sum(w for w, _ in touched[name])
                 node.weights.append(weight)
-                node.losses.append(sum(w * loss for w, loss in parts) / sum(w for w, _ in parts))
-                node.last = now
+                node.losses.append(loss)
+                node.plain.append(loss)
+                if name in leaves:
+                    if node.improved(loss, seen, guess, paid, reach, now):
+                        self.forget(name)
+                    rising = rising or node.change > 0
+                if not rising:
+                    node.last = now
 
-    def recent(self, piece):
-        """Mean of the recent losses of the smallest node around a piece that was observed."""
-        nodes = [self.nodes[name] for name in self.path(piece) if name in self.nodes]
-        return nodes[-1].recent()[0] if nodes else 0.0
+    def forget(self, leaf):
+        self.nodes[leaf].forget()
+        self.alarms += 1
+        for piece in self.pieces:
+            if self.path(piece)[-1] == leaf:
+                piece.count = piece.losses = 0.0
+                for name in self.path(piece)[:-1]:
+                    self.nodes.setdefault(name, Node([], [], [])).plain = []
 
-    def limit(self, expects, recently, reach):
+    def limit(self, expects, low, reach):
         """The fast learner's sums are no larger than the evidence against a place allows."""
         rate, least = self.rates[0], min(piece.fast for piece in self.pieces)
         length = sum(p.hi - p.lo for p in self.pieces)
         z = sum((p.hi - p.lo) / length * math.exp(-rate * (p.fast - least)) for p in self.pieces)
         for piece in self.pieces:
-            against = 0.0
-            for name in self.path(piece):
-                losses = self.nodes[name].losses if name in self.nodes else []
-                excess = fmean(losses) - expects if losses else 0.0
-                if excess > 0.0 and not self.turned(self.nodes[name], recently, reach):
-                    variance = fmean((x - fmean(losses)) ** 2 for x in losses)
-                    fresh = (self.nodes[name].last / len(self.paid)) ** 8
-                    found = 1.5 * len(losses) * excess**2 / (variance + reach * excess) * fresh
-                    against = max(against, found)
+            against = max(
+                self.against(name, self.path(piece), expects, low, reach) for name in self.path(piece)
+            )
             piece.fast = min(piece.fast, least + (1.0 + against - math.log(z)) / rate)
 
-    def turned(self, node, recently, reach):
-        """Whether recent losses are better than expected by half a standard error."""
-        mean, variance = node.recent()
-        gain = recently - mean
-        return gain > 0.0 and 0.36 * len(node.losses) * gain**2 > 0.25 * (variance + reach * gain)
+    def against(self, name, path, expects, low, reach):
+        """The evidence of one node of a path, which fades with the last look into the quarter."""
+        losses = self.nodes[name].plain if name in self.nodes else []
+        if not losses:
+            return 0.0
+        t, mean = len(self.paid), fmean(losses)
+        quarter = path[min(2, len(path) - 1)]
+        kept = self.nodes[quarter].last / t if quarter in self.nodes else 0.0
+        faded = kept * mean + (1 - kept) * low + 3.0 * reach / math.sqrt(t)
+        excess = max(min(mean, faded) - expects, 0.0)
+        variance = fmean((x - mean) ** 2 for x in losses)
+        return 2.0 * len(losses) * excess**2 / (variance + reach * excess) if excess else 0.0
 
 
 def gap(shares, estimates, rate):

@@ -95,6 +95,20 @@ def test_rounds_against_the_flat_version(space, draws, single):
         assert_equal(weights, slow)
 
 
+def test_places_that_improve_against_the_flat_version():
+    """The right half costs 0.7 for 30 rounds and 0.2 afterwards; the left one costs 0.5 with some noise."""
+    rng = np.random.default_rng(9)
+    weights = fresh(SPACES[0])
+    slow = flat(weights)
+    for t in range(42):
+        lo = 0.5 * (t % 3 == 0)
+        loss = (0.7 if t < 30 else 0.2) if lo else float(rng.uniform(0.4, 0.6))
+        weights.learn(Feedback.step(lo, lo + 0.5, loss, lo), RULE)
+        slow.tell([[(lo, lo + 0.5, loss)]], loss)
+        assert_equal(weights, slow)
+    assert slow.alarms > 0
+
+
 def test_a_long_game_of_single_losses_against_the_flat_version():
     """After a thousand rounds the baseline of single losses uses confidence bounds."""
     rng = np.random.default_rng(6)

@@ -1,24 +1,25 @@
 """Kernels for the statistics of losses on pieces and on the tree of cells, and for the baseline."""
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from semibandit._jit import inner
 from semibandit.weights._local_state import (
+    CHANGE,
     LAST,
     LOOKS,
     MEAN,
     PLAIN,
     PLAIN_SQUARES,
-    RECENT,
-    RECENT_VARIANCE,
+    SINCE,
+    SINCE_SQUARES,
+    SINCE_TOTAL,
     TOLD,
     TOTAL,
     WEIGHT,
     Config,
-    Constants,
     State,
 )
 from semibandit.weights._pieces import COUNT, EDGE, LOSS, last_at
@@ -70,16 +71,28 @@ def baseline(a: Any, n: int, starts: Any, state: State, deviation: float, config
     return plain, out
 
 
+class Expected(NamedTuple):
+    """What was expected before a round."""
+
+    paid: float  # the loss at the fast learner's play
+    plain: Any  # the loss of each piece
+    played: Any  # the share of each piece
+
+
 @inner
-def remember(a: Any, first: Any, losses: Any, sets: Any, p: Any, state: State, constants: Constants) -> None:
+def remember(
+    a: Any, first: Any, losses: Any, sets: Any, p: Any, expected: Expected, state: State, config: Config
+) -> None:
     """Add the losses of the sets to the statistics of their pieces, and once per set to the nodes.
 
     Wide sets are observed more often than narrow ones; counting a look min(1/p, look) times makes up for it.
     """
     tree, cell_edges, leaf = state.tree, state.cell_edges, state.leaf
     width, total = np.zeros(tree.shape[1]), np.zeros(tree.shape[1])
+    now, leaves, reach = state.sums[TOLD] + 1.0, tree.shape[1] >> 1, config.high - config.low
     for which in range(p.size):
-        c, weight = 0, min(1.0 / p[which], constants.look)
+        c, weight = 0, min(1.0 / p[which], config.constants.look)
+        shares = seen = guess = 0.0
         for j in range(sets.size):
             if sets[j] != which:
                 continue
@@ -87,37 +100,89 @@ def remember(a: Any, first: Any, losses: Any, sets: Any, p: Any, state: State, c
             for i in range(first[j], first[j + 1]):
                 a[COUNT, i] += weight
                 a[LOSS, i] += weight * losses[j]
+                shares += expected.played[i]
+                seen += expected.played[i] * losses[j]
+                guess += expected.played[i] * expected.plain[i]
                 while cell_edges[c + 1] <= a[EDGE, i]:
                     c += 1
                 width[leaf[c]] += a[EDGE, i + 1] - a[EDGE, i]
                 total[leaf[c]] += (a[EDGE, i + 1] - a[EDGE, i]) * losses[j]
+        seen, guess = seen / max(shares, 1e-300), guess / max(shares, 1e-300)
+        rising = False
         for node in range(tree.shape[1] - 1, 0, -1):
             if width[node] > 0.0:
-                add_look(
-                    tree, node, weight, total[node] / width[node], state.sums[TOLD] + 1.0, constants.recency
-                )
+                loss = total[node] / width[node]
+                add_look(tree, node, weight, loss)
+                if node >= leaves:
+                    if has_improved(tree, node, loss, seen, guess, expected.paid, reach, now):
+                        forget(a, node, state)
+                    rising = rising or tree[CHANGE, node] > 0.0
+                if not rising:
+                    tree[LAST, node] = now
                 width[node >> 1] += width[node]
                 total[node >> 1] += total[node]
                 width[node] = total[node] = 0.0
 
 
 @inner
-def add_look(tree: Any, node: int, weight: float, loss: float, now: float, recency: float) -> None:
+def add_look(tree: Any, node: int, weight: float, loss: float) -> None:
     """Add a look to the statistics of a node."""
     tree[WEIGHT, node] += weight
     tree[TOTAL, node] += weight * loss
     tree[LOOKS, node] += 1.0
     tree[PLAIN, node] += loss
     tree[PLAIN_SQUARES, node] += loss * loss
-    tree[LAST, node] = now
-    pull = min((recency + 1.0) / (tree[LOOKS, node] + recency), 1.0)
-    apart = loss - tree[RECENT, node]
-    tree[RECENT, node] += pull * apart
-    tree[RECENT_VARIANCE, node] = (1.0 - pull) * (tree[RECENT_VARIANCE, node] + pull * apart * apart)
 
 
 @inner
-def remember_whole(a: Any, first: Any, losses: Any, state: State, constants: Constants) -> None:
+def has_improved(
+    tree: Any, node: int, loss: float, seen: float, guess: float, paid: float, reach: float, now: float
+) -> bool:
+    """Page's test of whether a leaf has become as good as what is played.
+
+    It sums the logarithm of a likelihood ratio, and begins anew below 0. One hypothesis is that the set costs
+    what the fast learner expects to pay, the other that it costs its baseline.
+    """
+    if guess - paid <= 1e-9 * reach:  # it is no worse, or only by rounding
+        tree[CHANGE, node] = 0.0
+    else:
+        looks = tree[LOOKS, node]
+        squares = tree[PLAIN_SQUARES, node] - tree[PLAIN, node] * tree[PLAIN, node] / looks
+        variance = (max(squares, 0.0) + reach * reach / 16.0) / (looks + 1.0)
+        ratio = (guess - paid) * (0.5 * (guess + paid) - seen) / variance
+        tree[CHANGE, node] = max(tree[CHANGE, node] + ratio, 0.0)
+    if tree[CHANGE, node] == 0.0:
+        tree[SINCE, node] = tree[SINCE_TOTAL, node] = tree[SINCE_SQUARES, node] = 0.0
+        return False
+    tree[SINCE, node] += 1.0
+    tree[SINCE_TOTAL, node] += loss
+    tree[SINCE_SQUARES, node] += loss * loss
+    return bool(tree[CHANGE, node] > math.log(now + 1.0))
+
+
+@inner
+def forget(a: Any, leaf: int, state: State) -> None:
+    """Forget looks at a leaf from before its test began to rise, and the evidence of the nodes around it."""
+    tree, edges = state.tree, state.cell_edges
+    tree[WEIGHT, leaf] *= tree[SINCE, leaf] / tree[LOOKS, leaf]
+    tree[TOTAL, leaf] = tree[WEIGHT, leaf] * tree[SINCE_TOTAL, leaf] / tree[SINCE, leaf]
+    tree[LOOKS, leaf], tree[PLAIN, leaf] = tree[SINCE, leaf], tree[SINCE_TOTAL, leaf]
+    tree[PLAIN_SQUARES, leaf] = tree[SINCE_SQUARES, leaf]
+    node = leaf >> 1
+    while node >= 1:
+        tree[LOOKS, node] = tree[PLAIN, node] = tree[PLAIN_SQUARES, node] = 0.0
+        node >>= 1
+    tree[CHANGE, leaf] = tree[SINCE, leaf] = tree[SINCE_TOTAL, leaf] = tree[SINCE_SQUARES, leaf] = 0.0
+    i = 0
+    for c in range(state.leaf.size):
+        while a[EDGE, i] < edges[c + 1]:
+            if state.leaf[c] == leaf:
+                a[COUNT, i] = a[LOSS, i] = 0.0
+            i += 1
+
+
+@inner
+def remember_whole(a: Any, first: Any, losses: Any, state: State) -> None:
     """Add a whole function to the statistics of all pieces, and to the nodes by the middles of the cells."""
     tree, cell_edges, leaf = state.tree, state.cell_edges, state.leaf
     c = 0
@@ -129,6 +194,7 @@ def remember_whole(a: Any, first: Any, losses: Any, state: State, constants: Con
         while c < leaf.size and 0.5 * (cell_edges[c] + cell_edges[c + 1]) < end:
             node = leaf[c]
             while node >= 1:
-                add_look(tree, node, 1.0, losses[j], state.sums[TOLD] + 1.0, constants.recency)
+                add_look(tree, node, 1.0, losses[j])
+                tree[LAST, node] = state.sums[TOLD] + 1.0
                 node >>= 1
             c += 1

@@ -12,54 +12,43 @@ from semibandit.weights._local_state import (
     LOOKS,
     PLAIN,
     PLAIN_SQUARES,
-    RECENT,
-    RECENT_VARIANCE,
     TOLD,
-    Constants,
+    Config,
     State,
 )
 from semibandit.weights._pieces import EDGE, FAST, OF_FAST, PRIOR, sum_of
 
-
-@inner
-def expected_recently(shares: Any, starts: Any, state: State) -> float:
-    """Return the mean of the recent losses of the cells, weighted by the shares of the pieces."""
-    tree, total = state.tree, 0.0
-    for c in range(state.leaf.size):
-        node = state.leaf[c]
-        while tree[LOOKS, node] == 0.0 and node > 1:
-            node >>= 1
-        share = 0.0
-        for i in range(starts[c], starts[c + 1]):
-            share += shares[i]
-        total += share * tree[RECENT, node]
-    return total
+QUARTERS = 4  # number of the first of the four nodes that are quarters of the space
 
 
 @inner
-def evidence_against(expected: tuple[float, float], reach: float, state: State, constants: Constants) -> Any:
+def evidence_against(paid: float, state: State, config: Config) -> Any:
     """Return the evidence against each node, the largest on its path.
 
-    A node with n looks, mean m and variance v has n·g²/(v + range·g), with g the excess of m over the loss
-    that the learner expects (Maillard sampling). It fades with the age of the last look, and is void while
-    recent looks are better than expected: then the losses have changed, or the first ones were unlucky.
+    A node with n looks, mean m and variance v has sure·n·g²/(v + range·g) (Maillard sampling), where g is the
+    excess of m over the loss that the learner expects to pay. It fades when the quarter of the space around
+    the node has not been looked at for long: then g is the excess that the node would have if it had cost
+    `low` since, plus patience·range/√t.
     """
-    tree, recency = state.tree, constants.recency
-    effective = (2.0 * recency + 1.0) / (recency + 1.0) ** 2  # looks that the recent mean is worth, per look
-    evidence = np.zeros(tree.shape[1])
-    for c in range(1, tree.shape[1]):
-        looks, evidence[c] = tree[LOOKS, c], evidence[c >> 1]
-        if looks == 0.0:
-            continue
-        mean = tree[PLAIN, c] / looks
-        excess, gain = mean - expected[0], expected[1] - tree[RECENT, c]
-        spread = tree[RECENT_VARIANCE, c] + reach * gain
-        if excess > 0.0 and not (gain > 0.0 and effective * looks * gain * gain > constants.turned * spread):
-            variance = max(tree[PLAIN_SQUARES, c] / looks - mean * mean, 0.0)
-            found = constants.sure * looks * excess * excess / (variance + reach * excess)
-            if found > evidence[c]:  # a power takes longer than all the rest
-                fresh = min(tree[LAST, c] / state.sums[TOLD], 1.0) ** constants.age
-                evidence[c] = max(fresh * found, evidence[c])
+    tree, now, low, reach = state.tree, state.sums[TOLD], config.low, config.high - config.low
+    slack = config.constants.patience * reach / math.sqrt(now) - paid
+    evidence, kept = np.zeros(tree.shape[1]), np.zeros(tree.shape[1])
+    for c in range(min(QUARTERS, tree.shape[1] >> 1), tree.shape[1]):
+        if c < 2 * QUARTERS:
+            kept[c] = tree[LAST, c] / now
+        else:
+            kept[c], evidence[c] = kept[c >> 1], evidence[c >> 1]
+        node = c
+        while node == c or (c < 2 * QUARTERS and node >= 1):
+            looks = tree[LOOKS, node]
+            if looks > 0.0:
+                mean = tree[PLAIN, node] / looks
+                excess = min(mean - paid, low + (mean - low) * kept[c] + slack)
+                if excess > 0.0:
+                    variance = max(tree[PLAIN_SQUARES, node] / looks - mean * mean, 0.0)
+                    found = config.constants.sure * looks * excess * excess / (variance + reach * excess)
+                    evidence[c] = max(found, evidence[c])
+            node >>= 1
     return evidence
 
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from semibandit._jit import inner, kernel
 from semibandit.weights._averages import Smooth, averages, sum_between
-from semibandit.weights._cell_means import baseline, begin, remember, remember_whole
-from semibandit.weights._evidence import evidence_against, expected_recently, limit_by_evidence
+from semibandit.weights._cell_means import Expected, baseline, begin, remember, remember_whole
+from semibandit.weights._evidence import evidence_against, limit_by_evidence
 from semibandit.weights._local_state import (
     BOUND,
     BY_FAST,
@@ -88,15 +88,15 @@ def learn(
     compare(first, losses, sets, looks, p, values, asked[PLAYED], now[BY_SAFE], sums, config)
     teach_safe(a, first, losses, sets, looks, p, asked[BY_SAFE], now[BY_SAFE], sums, config)
     clipped = np.minimum(np.maximum(losses, config.low), config.high)
-    expected = dot(asked[BY_FAST], plain, n), expected_recently(asked[BY_FAST], starts, state)
+    expected = Expected(dot(asked[BY_FAST], plain, n), plain, asked[PLAYED])
     teach_fast(a, n, first, clipped, sets, looks, p, asked, values, starts, deviation, state, config)
     if config.whole:
-        remember_whole(a, first, clipped, state, config.constants)
+        remember_whole(a, first, clipped, state)
     else:
-        remember(a, first, clipped, sets, p, state, config.constants)
+        remember(a, first, clipped, sets, p, expected, state, config)
     sums[CLIPPED] += max(paid - config.high, 0.0)
     count_paid(sums, min(max(paid, config.low), config.high))
-    reweigh(a, n, expected, state, config)
+    reweigh(a, n, expected.paid, state, config)
     if n > config.budget:
         rates = (sums[FAST_RATE], sums[SAFE_RATE])
         n, _ = join(a, n, 3 * config.budget // 4, state.cell_edges, rates)
@@ -208,7 +208,7 @@ def teach_fast(
 
 
 @inner
-def reweigh(a: Any, n: int, expected: tuple[float, float], state: State, config: Config) -> None:
+def reweigh(a: Any, n: int, expected: float, state: State, config: Config) -> None:
     """Adapt the rates and compute the masses."""
     sums, reach = state.sums, config.high - config.low
     if config.rate <= 0.0:
@@ -222,7 +222,7 @@ def reweigh(a: Any, n: int, expected: tuple[float, float], state: State, config:
     for i in range(n + 1):  # the least sum is 0, so that small differences are exact
         a[FAST, i] -= a[FAST, n]
     if not config.whole:
-        evidence = evidence_against(expected, reach, state, config.constants)
+        evidence = evidence_against(expected, state, config)
         limit_by_evidence(a, n, evidence, state, config.constants.floor)
     mix(a, n, safe_share(sums, config.constants.share))
     after = soft_minimum(a, n, sums[SAFE_RATE])

@@ -21,10 +21,11 @@ SUMS = 17
 KNOWN = 3.0  # stage in which the range of the losses is known
 FORGOTTEN = (TOLD, SQUARES, PRODUCTS, OTHERS, SURPRISE, PAIRED)
 
-# Rows of the tree: weighted looks and losses; number, sum, squares and last round of unweighted looks; mean
-# and variance of recent looks.
-WEIGHT, TOTAL, LOOKS, PLAIN, PLAIN_SQUARES, LAST, RECENT, RECENT_VARIANCE = range(8)
-TREE_ROWS = 8
+# Rows of the tree: weighted looks and losses; number, sum and squares of unweighted looks; the round of the
+# last look that spoke for no improvement. Only of leaves: the statistic of the test for an improvement, and
+# number, sum and squares of the looks since it was last 0.
+WEIGHT, TOTAL, LOOKS, PLAIN, PLAIN_SQUARES, LAST, CHANGE, SINCE, SINCE_TOTAL, SINCE_SQUARES = range(10)
+TREE_ROWS = 10
 
 PLAYED, BY_FAST, BY_SAFE = range(3)  # rows of `asked`
 
@@ -44,14 +45,12 @@ class Constants(NamedTuple):
 
     look: float = 16.0  # looks: one with probability p counts min(1/p, look) times in the means
     shrink: float = 4.0  # looks: weight of the parent's mean
-    optimism: float = 0.6  # standard deviations by which the baseline of an unobserved piece is lowered
+    optimism: float = 0.3  # standard deviations by which the baseline of an unobserved piece is lowered
     coarse: float = 1.0  # cells with a share above coarse · t^(-1/3) are refined before averaging
-    share: float = 0.05  # the safe learner plays a share of share/√t
+    share: float = 0.025  # the safe learner plays a share of share/√t
     floor: float = 1.0  # the fast learner's density is at least exp(-floor - evidence) times the prior
-    sure: float = 1.5  # factor of the evidence
-    age: float = 8.0  # evidence is multiplied by (last look / now)^age
-    recency: float = 4.0  # the i-th of n looks has a weight of about (i/n)^recency in the recent mean
-    turned: float = 0.25  # squared standard errors by which recent looks void the evidence
+    sure: float = 2.0  # factor of the evidence
+    patience: float = 3.0  # evidence fades where a regret of patience·range·√t may have gone unnoticed
 
 
 class Config(NamedTuple):

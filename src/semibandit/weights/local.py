@@ -241,7 +241,7 @@ class LocalPieces:
         if self.rate > 0.0:
             k.spread(self._a, self._n, share, self._rates)
         self._a[[k.COUNT, k.LOSS], : self._n] *= kept
-        self._tree[: rules.RECENT] *= kept
+        self._tree *= kept
         self._sums[list(rules.FORGOTTEN)] *= kept
         self._sums[[rules.FAST_GAPS, rules.SAFE_GAPS]] *= gaps
         self._sums[rules.SPEED] = speed
@@ -266,8 +266,6 @@ class LocalPieces:
                 squares = loss * loss / count + count * (rule.high - rule.low) ** 2 / 16.0
                 weights._tree[: rules.LAST, node] += weight * np.array([count, loss, count, loss, squares])
                 weights._tree[rules.LAST, node] = self._sums[rules.TOLD] + weight * count
-                recent = loss / count, (rule.high - rule.low) ** 2 / 16.0
-                weights._tree[rules.RECENT :, node] = recent
                 node >>= 1
         if rule.high > rule.low and self.rate == 0.0:
             rate = rule.rate if rule.rate > 0.0 else rule.log_term / (rule.high - rule.low)
