@@ -74,6 +74,25 @@ def test_waiting_requests_are_run_by_one_turn(study):
     store.close()
 
 
+def test_an_error_of_the_write_frees_the_lock(study):
+    import psycopg
+
+    store, n = open_store(study.storage), study.n_events
+
+    def write():
+        with store.turn(study.id, n) as turn:
+            psycopg.connect(study.storage, autocommit=True).execute(  # around the lock
+                "INSERT INTO semibandit.events VALUES (%s, %s, 'x', 0)", (study.id, n + 1)
+            )
+            turn.append("y")
+
+    with pytest.raises(psycopg.IntegrityError, match="duplicate key"):
+        write()
+    store._run("DELETE FROM events WHERE study = ? AND event = ?", study.id, n + 1)
+    assert study.tell(study.ask(), 0.5)
+    store.close()
+
+
 def test_a_request_that_cannot_be_run_harms_nobody(study):
     store = open_store(study.storage)
     study._backend._shared = True

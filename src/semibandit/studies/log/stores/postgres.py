@@ -161,14 +161,14 @@ class PostgresStore(Store):
                 statements.append(_FORGET)
                 arguments.append(number)
             statements.append("COMMIT; SELECT pg_advisory_unlock(%s, %s)")
-            with _errors(connection):
+            with _errors(connection), _closed_on_error(connection):
                 self._send(connection, "; ".join(statements), *arguments, _LOCKS, study)
 
     def _locked(
         self, connection: Connection, study: int, since: int, number: int, request: str | None
     ) -> Turn:
         """Leave a request, take the lock of the study, and read the answer, or events and requests."""
-        with _errors(connection):
+        with _errors(connection), _closed_on_error(connection):
             # Each statement sees the commits that were made while we waited for the lock.
             leave = "" if request is None else _LEAVE
             given = () if request is None else (number, study, request)
@@ -196,7 +196,10 @@ class PostgresStore(Store):
         return psycopg.ClientCursor(connection).execute(statements, values)
 
 
-_LEAVE = "BEGIN; INSERT INTO semibandit.requests (id, study, body) VALUES (%s, %s, %s); COMMIT; "
+_LEAVE = (
+    "BEGIN; INSERT INTO semibandit.requests (id, study, body) VALUES (%s, %s, %s) "
+    "ON CONFLICT DO NOTHING; COMMIT; "
+)
 _LOCK = """
 SELECT pg_advisory_lock(%s, %s), extract(epoch FROM clock_timestamp())::float8;
 DELETE FROM semibandit.requests WHERE id = %s AND answer IS NOT NULL
@@ -218,6 +221,16 @@ def _transaction(connection: Connection, study: int) -> Iterator[None]:
     with _errors(connection), connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (_LOCKS, study))
         yield
+
+
+@contextmanager
+def _closed_on_error(connection: Connection) -> Iterator[None]:
+    """Close the connection, which may hold a lock, after any error or interrupt."""
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
 
 
 @contextmanager

@@ -283,7 +283,9 @@ class Store:
                 return False
             kept = self._log(study, event + 1).rows  # compares their checksums
             self._run("DELETE FROM events WHERE study = ?", study)
-            self._run("DELETE FROM snapshots WHERE study = ? AND event <= ?", study, event)
+            self._run(
+                "DELETE FROM snapshots WHERE study = ? AND kind = 'replica' AND event <= ?", study, event
+            )
             self._insert(study, [(event, new), *kept])
         self._shrink()
         return True
