@@ -23,7 +23,7 @@ from semibandit.spaces import Context, Interval, Knobs
 from semibandit.studies.log.stores import UnknownStudyError, open_store, public
 from semibandit.studies.settings import StudySettings, read_context
 from semibandit.studies.study import Study
-from semibandit.tuning.command import Command, Outcome, StoppedError
+from semibandit.tuning.command import Command, StoppedError
 from semibandit.tuning.features import features_of, infer_context
 from semibandit.tuning.jobs import play_rounds
 from semibandit.tuning.plans import online_plan, race_plan, release_dead
@@ -294,7 +294,7 @@ class Tuner:
         else:
             todo = self.todo(instances, again, retry_failed)
             plan = online_plan(self.study, todo, self._probes, self._contexts(todo))
-        abort = AbortRule(self.rules, instances, self._again)
+        abort = AbortRule(self.rules, len(set(instances)))
         with closing(play_rounds(self.study, plan, self._play, self._jobs)) as rounds:
             for record in rounds:
                 self._require_file()
@@ -311,10 +311,6 @@ class Tuner:
         if missing:
             raise ValueError(f"features must hold each instance, got none of {missing[0]!r}")
         return {name: features_of(self.context, name, self._features[name]) for name in instances}
-
-    def _again(self, record: RunRecord, instance: str) -> Outcome:
-        """Make a round again on another instance, outside of the study."""
-        return self.rules.judge(self.command.run(instance, record.values or record.rho))
 
     def _play(self, trial: Trial, instance: str) -> tuple[RunRecord, Any]:
         return self._player.play(trial, instance, self.rules)
@@ -357,9 +353,9 @@ class Tuner:
         best = self.learner.recommend()
         return of_rounds(self.finished, best, self._ends, self.largest_difference, self.maximize)
 
-    def runs_for(self, checks: int) -> int:
-        """Return the number of runs of a race whose check has this number of pairs."""
-        return math.ceil(2 * checks / CHECK)
+    def size_for(self, checks: int) -> tuple[int, int]:
+        """Return the numbers of runs and of instances of a race whose check has this number of pairs."""
+        return math.ceil(2 * checks / CHECK), 2 * checks
 
     @property
     def largest_difference(self) -> float:
