@@ -18,7 +18,7 @@ import msgspec
 
 from semibandit import _validate
 from semibandit.learners import Trial
-from semibandit.learners.race import CHECK
+from semibandit.learners.race import CHECK, check_default
 from semibandit.spaces import Context, Interval, Knobs
 from semibandit.studies.log.stores import UnknownStudyError, open_store, public
 from semibandit.studies.settings import StudySettings, read_context
@@ -106,7 +106,7 @@ class Tuner:
     >>> with Tuner(command, Interval(0, 1), state + "2", race=True, runs=60) as tuner:
     ...     n = len(list(tuner.rounds([f"{i}.txt" for i in range(10)])))
     ...     print(n, tuner.learner.recommend().rho)
-    60 0.0
+    58 0.0
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Tuner:
         self.command, self.space, self.race = command, space, race
         self.maximize = _validate.boolean("maximize", maximize)
         self.seed = _validate.integer("seed", seed, low=0)
-        self.default = None if default is None else _checked_default(space, default)
+        self.default = None if default is None else check_default(space, default)
         self.rules = Rules(high, self.maximize, failed)
         self._runs = None if runs is None else _validate.integer("runs", runs, low=1)
         self._jobs = _validate.integer("jobs", jobs, low=1)
@@ -387,14 +387,6 @@ def _has_learned_nothing(study: Study) -> bool:
     """Return whether no run has had a loss, and none is under way."""
     study.do(release_dead)
     return study.learner.n_told == 0 and not study.pending
-
-
-def _checked_default(space: Interval | Knobs, default: Any) -> Any:
-    if isinstance(space, Interval):
-        return space.check(default, "default")
-    if not isinstance(default, dict):
-        raise TypeError(f"default must be the values of all knobs by name, got {default!r}")
-    return space.check(**default)
 
 
 def _require_storable(name: str) -> None:
