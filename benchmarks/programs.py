@@ -1,6 +1,6 @@
 """Real programs with one to four knobs, and tables of their losses on generated instances.
 
-A table has the loss of every instance at every point of a grid of knobs. It is made once, in a few minutes,
+A table has the loss of every instance at every point of a grid of knobs. It is made once, in some minutes,
 and kept in build/programs; methods then look runs up in it. Losses are counts and sizes, so that a table
 depends on the versions of the programs only.
 """
@@ -169,7 +169,7 @@ def _programs() -> dict[str, Program]:
         "highs": Program(
             highs, {"effort": 0.05, "reliable": 8, "age": 10},
             {"effort": (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5), "reliable": (0, 1, 2, 4, 8, 16),
-             "age": (1, 2, 5, 10, 20)},
+             "age": (1, 10, 20)},
             _knapsack, _highs, 100,
         ),
         "ppmd": Program(ppmd, {"order": 6}, {"order": all_of(ppmd.knobs["order"])}, _data, _ppmd, 240),

@@ -89,7 +89,8 @@ run("semibandit", "tune", *KNOB, "--state", "knob.db", FORECAST, "sales")
 
 # %%
 # With a fixed set of files this is a *race*. Ten values run on the same files, so that the difficulty of a
-# file cancels; the worse half drops out; two new values enter beside the leader; and so on. The output:
+# file cancels; then new values are tried where a model expects better ones, and the best run on further
+# files. The last files are kept for the winner and the default. The output:
 #
 # - *answer*: the value to deploy, or the default.
 # - *mean loss* and *difference*: the recommended value and the default on the files that were run with both.

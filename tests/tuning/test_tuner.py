@@ -212,18 +212,16 @@ def test_the_default_is_run_on_its_share_of_the_instances(tmp_path):
     options = {"default": 0.95, "default_share": 0.3, "seed": 2}
     with Tuner(command, SPACE, tmp_path / "knob", **options) as tuner:
         rows = list(tuner.rounds(names(300)))
-        comparison = tuner.summary().comparison
         assert tuner.default_row().mean == pytest.approx(0.7)
     pairs = [row for row in rows if row.default_loss is not None]
-    assert 60 < len(pairs) == comparison.n < 120
+    assert 60 < len(pairs) < 120
     assert sum(rho == 0.95 for _, rho in command.calls) == len(pairs)
-    assert comparison.learner == pytest.approx(np.mean([row.loss for row in pairs]))
 
 
 def test_a_default_that_fails_is_not_compared(tmp_path):
     with Tuner(Fake(fails_on_the_left), SPACE, tmp_path / "k", default=0.1, default_share=1) as tuner:
         rows = list(tuner.rounds(names(10)))
-        assert tuner.summary().comparison is tuner.verdict() is None
+        assert tuner.verdict() is None
     assert {row.default_failure for row in rows} == {"division by zero"}
 
 

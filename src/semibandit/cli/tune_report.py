@@ -129,9 +129,6 @@ def _result_rows(tuner: Tuner, summary: Summary) -> Iterator[tuple[str, str]]:
         yield from _comparison(tuner, found)
     if not tuner.race:
         yield f"mean {word} of all", f"{summary.mean_loss:.6g}"
-    if (pair := summary.comparison) is not None:
-        difference = f"{pair.learner - pair.default:+.3g} ± {pair.error:.2g}"
-        yield "learning minus default", f"{difference} in {pair.n} rounds"
 
 
 def _comparison(tuner: Tuner, found: Verdict) -> Iterator[tuple[str, str]]:
@@ -150,12 +147,13 @@ def _comparison(tuner: Tuner, found: Verdict) -> Iterator[tuple[str, str]]:
     checked = " that no decision has used" if found.ended else ""
     yield "difference", f"{found.difference:+.3g} on {_count(found.n_paired, 'instance')}{checked}"
     counts = "; this counts"
-    paired = f"{_interval(found.paired)} (paired t, for this moment{counts * found.ended})"
+    paired = f"{_interval(found.paired)} (paired t, skewness corrected{counts * found.ended})"
     anytime = f"{_interval(found.anytime)} (valid at any time{counts * (not found.ended)})"
     yield "95 % interval", paired
     yield "95 % interval", anytime
     if tuner.race and found.ended and found.n_needed is not None:
-        yield "to decide", f"about {tuner.runs_for(found.n_needed)} runs, in a new --state"
+        runs, instances = tuner.size_for(found.n_needed)
+        yield "to decide", f"about {runs} runs on {instances} instances or more, in a new --state"
     elif tuner.race and not tuner.learner.is_over:
         yield "to decide", "let the race end"
 

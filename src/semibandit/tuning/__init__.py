@@ -17,9 +17,9 @@ from semibandit.tuning.command import Command, Outcome, StoppedError
 from semibandit.tuning.record import RunRecord
 from semibandit.tuning.rules import Rules
 from semibandit.tuning.tuner import Tuner
-from semibandit.tuning.verdict import Comparison, Summary, Verdict
+from semibandit.tuning.verdict import Summary, Verdict
 
 __all__ = [
-    "Command", "Comparison", "Outcome", "Race", "Rules", "RunRecord", "Standing", "StoppedError", "Summary",
+    "Command", "Outcome", "Race", "Rules", "RunRecord", "Standing", "StoppedError", "Summary",
     "Tuner", "Verdict",
 ]  # fmt: skip

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from semibandit import _validate
 from semibandit.tuning.command import Outcome
-from semibandit.tuning.record import RunRecord, printable
+from semibandit.tuning.record import RunRecord
 
 __all__ = ["AbortRule", "Rules"]
 
 _ABORT_ROUNDS = 10
-_ABORT_INSTANCES = 3
+_ABORT_INSTANCES = 2
 
 
 @dataclass(frozen=True)
@@ -112,49 +111,38 @@ class Rules:
 class AbortRule:
     """Abort tuning if the first ten rounds failed in the same way, or were above the limit.
 
-    A race starts with many values on one instance. If the ten rounds have seen fewer than three instances,
-    the last round is made again on others: one broken instance alone must not abort a race.
+    They must be on two instances, unless there is one only: a broken instance alone is no reason.
 
     Parameters
     ----------
     rules
         Rules of the losses.
-    instances
-        All instances.
-    again
-        Makes a round again on another instance.
+    n_instances
+        Number of all instances.
     """
 
-    def __init__(
-        self, rules: Rules, instances: Sequence[str], again: Callable[[RunRecord, str], Outcome]
-    ) -> None:
-        self._rules, self._instances, self._again = rules, instances, again
+    def __init__(self, rules: Rules, n_instances: int) -> None:
+        self._rules, self._n_instances = rules, n_instances
         self._alike: list[RunRecord] = []
         self._over = False  # a round was different
 
     def reason(self, record: RunRecord) -> str | None:
         """Return why to abort after this round, or None."""
-        first = self._alike[0] if self._alike else record
-        self._over = self._over or _kind(record) is None or _kind(record) != _kind(first)
         if self._over:
             return None
         self._alike.append(record)
-        if len(self._alike) < _ABORT_ROUNDS:
+        first = self._alike[0]
+        counts = first.failure is not None and self._rules.failed != "skip"  # as a loss
+        self._over = counts or _kind(record) is None or _kind(record) != _kind(first)
+        few = len({each.instance for each in self._alike}) < min(_ABORT_INSTANCES, self._n_instances)
+        if self._over or few or len(self._alike) < _ABORT_ROUNDS:
             return None
-        self._over = True
-        if first.failure is not None and self._rules.failed != "skip":
-            return None
-        seen = {each.instance for each in self._alike}
-        others = [name for name in dict.fromkeys(self._instances) if printable(name) not in seen]
-        for name in others[: max(_ABORT_INSTANCES - len(seen), 0)]:
-            if _kind(self._again(record, name)) != _kind(first):
-                return None
         if first.failure is None:
             return f"the first {_ABORT_ROUNDS} losses were all {first.clipped}. Give a larger --high, or none"
         return f"the first {_ABORT_ROUNDS} rounds have failed in the same way: {first.failure}"
 
 
-def _kind(record: RunRecord | Outcome) -> list[str] | None:
+def _kind(record: RunRecord) -> list[str] | None:
     """Return the first words of a failure, such as "exit status 3"; the rest may depend on the instance."""
     if record.failure is not None:
         return record.failure.replace(":", " ").split()[:3]

@@ -18,12 +18,12 @@ import msgspec
 
 from semibandit import _validate
 from semibandit.learners import Trial
-from semibandit.learners.race import CHECK
+from semibandit.learners.race import CHECK, check_default
 from semibandit.spaces import Context, Interval, Knobs
 from semibandit.studies.log.stores import UnknownStudyError, open_store, public
 from semibandit.studies.settings import StudySettings, read_context
 from semibandit.studies.study import Study
-from semibandit.tuning.command import Command, Outcome, StoppedError
+from semibandit.tuning.command import Command, StoppedError
 from semibandit.tuning.features import features_of, infer_context
 from semibandit.tuning.jobs import play_rounds
 from semibandit.tuning.plans import online_plan, race_plan, release_dead
@@ -106,7 +106,7 @@ class Tuner:
     >>> with Tuner(command, Interval(0, 1), state + "2", race=True, runs=60) as tuner:
     ...     n = len(list(tuner.rounds([f"{i}.txt" for i in range(10)])))
     ...     print(n, tuner.learner.recommend().rho)
-    60 0.0
+    58 0.0
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Tuner:
         self.command, self.space, self.race = command, space, race
         self.maximize = _validate.boolean("maximize", maximize)
         self.seed = _validate.integer("seed", seed, low=0)
-        self.default = None if default is None else _checked_default(space, default)
+        self.default = None if default is None else check_default(space, default)
         self.rules = Rules(high, self.maximize, failed)
         self._runs = None if runs is None else _validate.integer("runs", runs, low=1)
         self._jobs = _validate.integer("jobs", jobs, low=1)
@@ -294,7 +294,7 @@ class Tuner:
         else:
             todo = self.todo(instances, again, retry_failed)
             plan = online_plan(self.study, todo, self._probes, self._contexts(todo))
-        abort = AbortRule(self.rules, instances, self._again)
+        abort = AbortRule(self.rules, len(set(instances)))
         with closing(play_rounds(self.study, plan, self._play, self._jobs)) as rounds:
             for record in rounds:
                 self._require_file()
@@ -311,10 +311,6 @@ class Tuner:
         if missing:
             raise ValueError(f"features must hold each instance, got none of {missing[0]!r}")
         return {name: features_of(self.context, name, self._features[name]) for name in instances}
-
-    def _again(self, record: RunRecord, instance: str) -> Outcome:
-        """Make a round again on another instance, outside of the study."""
-        return self.rules.judge(self.command.run(instance, record.values or record.rho))
 
     def _play(self, trial: Trial, instance: str) -> tuple[RunRecord, Any]:
         return self._player.play(trial, instance, self.rules)
@@ -357,9 +353,9 @@ class Tuner:
         best = self.learner.recommend()
         return of_rounds(self.finished, best, self._ends, self.largest_difference, self.maximize)
 
-    def runs_for(self, checks: int) -> int:
-        """Return the number of runs of a race whose check has this number of pairs."""
-        return math.ceil(2 * checks / CHECK)
+    def size_for(self, checks: int) -> tuple[int, int]:
+        """Return the numbers of runs and of instances of a race whose check has this number of pairs."""
+        return math.ceil(2 * checks / CHECK), 2 * checks
 
     @property
     def largest_difference(self) -> float:
@@ -391,14 +387,6 @@ def _has_learned_nothing(study: Study) -> bool:
     """Return whether no run has had a loss, and none is under way."""
     study.do(release_dead)
     return study.learner.n_told == 0 and not study.pending
-
-
-def _checked_default(space: Interval | Knobs, default: Any) -> Any:
-    if isinstance(space, Interval):
-        return space.check(default, "default")
-    if not isinstance(default, dict):
-        raise TypeError(f"default must be the values of all knobs by name, got {default!r}")
-    return space.check(**default)
 
 
 def _require_storable(name: str) -> None:

@@ -17,7 +17,6 @@ from semibandit.learners.recommendation import Recommendation
 from semibandit.tuning.record import RunRecord
 
 __all__ = [
-    "Comparison",
     "Summary",
     "Tried",
     "Verdict",
@@ -39,15 +38,6 @@ _ROWS = 12
 # -- counts and means ------------------------------------------------------------------------------
 
 
-class Comparison(NamedTuple):
-    """Mean losses of the learner and of the default on common instances; error of their difference."""
-
-    n: int
-    learner: float
-    default: float
-    error: float  # standard error; nan for n = 1
-
-
 @dataclass(frozen=True)
 class Summary:
     """Counts and means of finished rounds; a mean is nan if there is nothing to average."""
@@ -58,7 +48,6 @@ class Summary:
     n_skipped: int  # failed rounds without a loss
     clipped: Counter[str]  # rounds with the largest loss, by reason: "over" or "no end"
     mean_loss: float
-    comparison: Comparison | None
 
     @property
     def n_failed(self) -> int:
@@ -68,11 +57,6 @@ class Summary:
 
 def summarise(records: Sequence[RunRecord]) -> Summary:
     """Return the summary of finished rounds."""
-    pairs = _pairs(records)
-    comparison = None
-    if pairs:
-        learner, default = (math.fsum(column) / len(pairs) for column in zip(*pairs, strict=True))
-        comparison = Comparison(len(pairs), learner, default, _error_of_difference(pairs))
     return Summary(
         n_rounds=len(records),
         n_runs=sum(record.runs for record in records),
@@ -82,16 +66,11 @@ def summarise(records: Sequence[RunRecord]) -> Summary:
             "over" if record.clipped.startswith("over") else "no end" for record in records if record.clipped
         ),
         mean_loss=mean_and_error([record.loss for record in records if record.loss is not None])[0],
-        comparison=comparison,
     )
 
 
 def _pairs(records: Iterable[RunRecord]) -> list[tuple[float, float]]:
     return [(r.loss, r.default_loss) for r in records if r.loss is not None and r.default_loss is not None]
-
-
-def _error_of_difference(pairs: Sequence[tuple[float, float]]) -> float:
-    return mean_and_error([ours - theirs for ours, theirs in pairs])[1]
 
 
 class Tried(NamedTuple):

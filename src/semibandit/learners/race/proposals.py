@@ -13,7 +13,7 @@ import numpy as np
 
 from semibandit.spaces import Choice, Integer, Interval, Knobs, Real
 
-__all__ = ["Configuration", "Kinds", "candidates", "kinds_of", "space_filling"]
+__all__ = ["Configuration", "Kinds", "candidates", "check_default", "kinds_of", "space_filling"]
 
 Configuration = tuple[Any, ...]
 Kinds = dict[str, Real | Integer | Choice]
@@ -31,6 +31,16 @@ def kinds_of(space: Interval | Knobs, integer: bool = False) -> Kinds:
     if not integer:
         return {"rho": Real(space.lo, space.hi)}
     return {"rho": Integer(math.ceil(space.lo), math.floor(space.hi))}
+
+
+def check_default(space: Interval | Knobs, default: Any, integer: bool = False) -> Any:
+    """Return the default, a value or the values of all knobs by name, if it lies in the space."""
+    if isinstance(space, Interval):
+        value = space.check(default, "default")
+        return float(round(value)) if integer else value
+    if not isinstance(default, dict):
+        raise TypeError(f"default must be the values of all knobs by name, got {default!r}")
+    return space.check(**default)
 
 
 def space_filling(kinds: Kinds, n: int, seed: int) -> list[Configuration]:

@@ -13,7 +13,7 @@ import numpy as np
 from semibandit import _validate
 from semibandit.confidence import mean_and_error
 from semibandit.functions import PiecewiseConstant
-from semibandit.learners.race.proposals import Configuration, kinds_of
+from semibandit.learners.race.proposals import Configuration, check_default, kinds_of
 from semibandit.learners.race.stages import Stages
 from semibandit.learners.race.state import Pairs, RaceState, Run, Standing, mean_difference
 from semibandit.learners.recommendation import Recommendation
@@ -60,7 +60,7 @@ class Race:
     ...     trial = race.ask()
     ...     race.tell(trial, abs(trial.rho - 0.3) + 0.1 * (int(trial.instance) % 5))
     >>> race.recommend().rho
-    0.301
+    0.3
     """
 
     guarantee = "a race: no bound on the regret"
@@ -85,17 +85,9 @@ class Race:
         self.maximize = _validate.boolean("maximize", maximize)
         self.high = None if high is None else _validate.number("high", high, low=0.0, open=True)
         self._kinds = kinds_of(space, self.integer)
-        self.default = None if default is None else self._checked(default)
+        self.default = None if default is None else check_default(space, default, self.integer)
         self.seed = _validate.integer("seed", seed, low=0)
         self._state = RaceState(uuid.uuid4().hex, -1.0 if self.maximize else 1.0)
-
-    def _checked(self, default: Any) -> Any:
-        if isinstance(self.space, Interval):
-            value = self.space.check(default, "default")
-            return float(round(value)) if self.integer else value
-        if not isinstance(default, dict):
-            raise TypeError(f"default must be the values of all knobs by name, got {default!r}")
-        return self.space.check(**default)
 
     def extend(self, instances: Iterable[str] = (), runs: int = 1, retry_failed: bool = False) -> None:
         """Start the race, or continue it with further instances or runs.

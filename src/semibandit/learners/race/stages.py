@@ -84,6 +84,9 @@ class Stages:
             self.state.add(values, born=0)
         self.state.n_common = max(min(self._share(_DESIGN) // n, self._n_open), 1)
         self._run(range(len(self.state.configurations)), self.state.n_common)
+        place = {instance: i for i, instance in enumerate(self.state.order)}
+        # The first runs are of many configurations and instances, should one of them be broken.
+        self.state.waiting.sort(key=lambda run: (place[run[1]] - run[0]) % self.state.n_common)
         del self.state.waiting[self._left :]
         self.state.stage = "search"
 
