@@ -75,3 +75,8 @@ def test_word_that_is_rare_joins_its_like():
 def test_bad_contexts_are_refused(contexts, by, message):
     with pytest.raises((TypeError, ValueError), match=message):
         fit_groups(problems([0.5, 0.5]), contexts, by)
+
+
+def test_too_many_words_are_refused():
+    with pytest.raises(ValueError, match="at most 32 words, got 33"):
+        fit_groups(problems([0.5] * 33), [{"user": str(i)} for i in range(33)], "user")
