@@ -348,10 +348,15 @@ _REFUSALS: dict[str, type[Exception]] = {
 
 
 def encode_operations(operations: Sequence[Any]) -> str | None:
-    """Return operations as text for another process to run; None if some are functions."""
+    """Return operations as text for another process to run; None if that is not possible."""
     if not all(isinstance(each, Operation) for each in operations):
         return None
-    return msgspec.json.encode([(each.path, each) for each in operations]).decode()
+    try:
+        for each in operations:
+            each.check()
+        return msgspec.json.encode([(each.path, each) for each in operations]).decode()
+    except (ValueError, TypeError):  # wrong arguments, or values of numpy: this process answers itself
+        return None
 
 
 def decode_operations(text: str) -> list[Operation]:
