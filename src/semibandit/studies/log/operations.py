@@ -207,7 +207,8 @@ class TrialOperation(Operation, frozen=True):
         if number >= n_asked:
             raise ValueError(f"trial {number} is unknown: this study has asked {n_asked} so far")
         trial = replica.trials.get(number)
-        if trial is not None and self.position is not None and trial.position != self.position:
+        position = replica.finished.get(number) if trial is None else trial.position
+        if None not in (position, self.position) and position != self.position:
             raise ValueError(
                 f"trial {number} has another parameter than the one that was asked for: the store was "
                 "restored from a backup, or has lost its last rounds"
