@@ -2,6 +2,7 @@
 
 import threading
 
+import numpy as np
 import pytest
 
 import semibandit as sb
@@ -29,7 +30,8 @@ def study(database):
 def test_operations_and_outcomes_survive_as_text(study):
     given = [Ask("w", info={"a": 1.5}), Tell(3, seen=0.1 + 0.2), Change(note="x")]
     assert decode_operations(encode_operations(given)) == given
-    assert encode_operations([Ask("w"), lambda replica, turn: None]) is None
+    for other in (lambda replica, turn: None, Ask(""), Ask("w", values={"rho": np.int64(1)})):
+        assert encode_operations([Ask("w"), other]) is None
     trial = study.ask()
     text = encode_outcomes([trial, ForgottenError("gone"), True])
     again, error, done = decode_outcomes(text, given, type(trial))

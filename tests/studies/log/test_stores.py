@@ -1,12 +1,13 @@
 """One contract for SQLite and PostgreSQL; foreign databases are refused."""
 
+import os
 import sqlite3
 import threading
 from contextlib import suppress
 
 import pytest
 
-from semibandit.studies.log.stores import open_store
+from semibandit.studies.log.stores import open_store, sqlite
 
 
 @pytest.fixture
@@ -241,3 +242,21 @@ def test_a_busy_database_raises_timeout_error(tmp_path, monkeypatch):
         second.turn(study, 1),
     ):
         pass
+
+
+def test_a_process_that_has_waited_goes_first(tmp_path, monkeypatch):
+    pytest.importorskip("fcntl")
+    store, pauses = open_store(f"sqlite:///{tmp_path}/x.db"), []
+    waiting = sqlite._lock(tmp_path, "LOCK_EX")  # of a process that has waited for long
+    assert sqlite._lock(tmp_path, "LOCK_SH") is None
+
+    def pause(seconds):
+        assert store.find("a") is None  # nothing was written meanwhile
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            os.close(waiting)
+
+    monkeypatch.setattr(sqlite.time, "sleep", pause)
+    store.create("a", "first")
+    assert len(pauses) == 3
+    store.close()

@@ -138,7 +138,7 @@ BAD = [
     ("POST", "/api/studies", {"name": "a", "settings": {"seed": 1}}, 400, "missing required field `space`"),
     ("POST", "/api/studies", {"name": "a", "settings": UNIT | {"options": {"x": 1}}}, 400, "x"),
     ("POST", "/api/studies", {"name": "a", "settings": UNIT | {"learner": "os"}}, 400, "one of"),
-    ("POST", "/api/studies", {"name": "a", "settings": UNIT | LARGE}, 400, "at most 100000"),
+    ("POST", "/api/studies", {"name": "a", "settings": UNIT | LARGE}, 400, "at most 10000"),
     ("POST", "/api/studies", {"name": "knob", "settings": {"space": {"lo": 0, "hi": 2}}}, 400, "other set"),
     ("GET", "/api/studies/1/rounds?since=x", None, 400, "since must be a positive integer"),
     ("GET", f"/api/studies/1/log?since={'9' * 20}", None, 400, "since must be a positive integer"),
@@ -406,6 +406,9 @@ def test_a_tell_for_another_parameter_is_refused(server, study):
     with pytest.raises(ValueError, match="restored from a backup"):
         study.tell(other, 0.5)
     assert study.tell(trial, 0.5)
+    with pytest.raises(ValueError, match="restored from a backup"):
+        study.tell(other, 0.5)
+    assert not study.tell(trial, 0.5)
 
 
 def test_pages_load_nothing_from_other_hosts(server):

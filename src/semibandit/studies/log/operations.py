@@ -207,7 +207,8 @@ class TrialOperation(Operation, frozen=True):
         if number >= n_asked:
             raise ValueError(f"trial {number} is unknown: this study has asked {n_asked} so far")
         trial = replica.trials.get(number)
-        if trial is not None and self.position is not None and trial.position != self.position:
+        position = replica.finished.get(number) if trial is None else trial.position
+        if None not in (position, self.position) and position != self.position:
             raise ValueError(
                 f"trial {number} has another parameter than the one that was asked for: the store was "
                 "restored from a backup, or has lost its last rounds"
@@ -348,10 +349,15 @@ _REFUSALS: dict[str, type[Exception]] = {
 
 
 def encode_operations(operations: Sequence[Any]) -> str | None:
-    """Return operations as text for another process to run; None if some are functions."""
+    """Return operations as text for another process to run; None if that is not possible."""
     if not all(isinstance(each, Operation) for each in operations):
         return None
-    return msgspec.json.encode([(each.path, each) for each in operations]).decode()
+    try:
+        for each in operations:
+            each.check()
+        return msgspec.json.encode([(each.path, each) for each in operations]).decode()
+    except (ValueError, TypeError):  # wrong arguments, or values of numpy: this process answers itself
+        return None
 
 
 def decode_operations(text: str) -> list[Operation]:

@@ -15,6 +15,8 @@ from semibandit.studies.settings import StudySettings
 
 __all__ = ["Replica", "pending_in"]
 
+_REMEMBERED = 1000  # finished trials
+
 
 class _Snapshot(msgspec.Struct):
     """A saved replica."""
@@ -55,6 +57,7 @@ class Replica:
         self.leases = {lease.trial: lease for lease in saved.leases}
         self.keys = {lease.key: lease.trial for lease in saved.leases if lease.key is not None}
         self.trials: dict[int, Trial] = {trial.id: trial for trial in self.learner.pending}
+        self.finished: dict[int, float] = {}  # positions of the last finished trials
         self._next_end = -math.inf  # no lease ends before
 
     @classmethod
@@ -172,6 +175,9 @@ class Replica:
     def _release(self, trial: int) -> None:
         lease = self.leases.pop(trial)
         del self.trials[trial]
+        self.finished[trial] = lease.position
+        if len(self.finished) > _REMEMBERED:
+            del self.finished[next(iter(self.finished))]
         if lease.key is not None:
             del self.keys[lease.key]
 

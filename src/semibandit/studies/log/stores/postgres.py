@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
@@ -130,7 +130,7 @@ class PostgresStore(Store):
         Waiting for the lock of a busy study takes longer than an operation. So a process first leaves its
         request in a table; whoever gets the lock runs all requests that it finds there.
         """
-        number = random.getrandbits(62)
+        number = secrets.randbits(62)  # different also if all workers seed `random` alike
         with ExitStack() as stack:
             connection = stack.enter_context(self._connected())
             try:

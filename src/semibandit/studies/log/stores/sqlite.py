@@ -25,7 +25,7 @@ VERSION = 2
 APPLICATION = 0x73656D69  # "semi", in the header of the file
 _READ_TIMEOUT = 5.0  # seconds, in the rare moments in which SQLite lets readers wait
 _PAUSE = 0.002  # seconds between two attempts to begin a transaction, at most
-_MAX_WAIT = 0.05  # seconds after which a process that waits for others goes first
+_MAX_WAIT = 0.25  # seconds after which a process that waits for others goes first
 _CLOCK = "clock"  # kind of a snapshot of no study
 _CHECKPOINT = 4000  # pages of the write-ahead log before they move into the file, which waits for the disk
 
@@ -221,7 +221,7 @@ def _begin(connection: sqlite3.Connection, path: str) -> None:
     """Begin a transaction as soon as no other process has one.
 
     All processes try equally often, since SQLite's own waiting becomes rarer the longer it takes. Processes
-    that write one transaction after the other are quick, but a process that has waited for 50 ms goes first.
+    that write one transaction after the other are quick, but a process that has waited for 0.25 s goes first.
     """
     began, folder = time.monotonic(), Path(path).absolute().parent
     first = None
@@ -232,6 +232,8 @@ def _begin(connection: sqlite3.Connection, path: str) -> None:
             if first is None and waited > _MAX_WAIT:
                 first = _lock(folder, "LOCK_EX")
             turn = _lock(folder, "LOCK_SH") if first is None else first
+            if first is None and turn is not None:
+                os.close(turn)  # at once, so that others can claim to go first
             try:
                 if turn is not None:
                     connection.execute("BEGIN IMMEDIATE")
@@ -239,9 +241,6 @@ def _begin(connection: sqlite3.Connection, path: str) -> None:
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
                     raise TimeoutError(f"{path}: cannot be written to ({error})") from None
-            finally:
-                if first is None and turn is not None:
-                    os.close(turn)
             if waited > store.TIMEOUT:
                 raise TimeoutError(f"{path}: cannot be written to (database is locked)")
             time.sleep(_PAUSE * random.random())
