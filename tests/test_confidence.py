@@ -113,11 +113,16 @@ def test_skewness_is_corrected_by_halls_transformation():
         assert tuple(t_bounds(sample, skewness=share)) == pytest.approx(tuple(t_bounds(sample)))
 
 
-def test_corrected_bounds_of_skewed_numbers_are_wrong_less_often():
-    rng = np.random.default_rng(1)
-    samples = rng.lognormal(size=(400, 40))
-    wrong = [
-        sum(not low <= math.exp(0.5) <= high for low, high in (t_bounds(x, skewness=share) for x in samples))
+def wrong_bounds(samples, mean):
+    return [
+        sum(not low <= mean <= high for low, high in (t_bounds(x, skewness=share) for x in samples))
         for share in (0.0, 0.5, 1.0)
     ]
-    assert wrong[0] > wrong[1] > wrong[2]
+
+
+def test_correction_helps_skewed_numbers_and_half_of_it_is_safe_for_symmetric_ones():
+    rng = np.random.default_rng(1)
+    none, half, whole = wrong_bounds(rng.lognormal(size=(400, 40)), math.exp(0.5))
+    assert none > half > whole
+    none, half, whole = wrong_bounds(rng.lognormal(0, 1.5, (400, 40)) * rng.choice([-1, 1], (400, 40)), 0.0)
+    assert none < half <= 0.1 * 400 < whole

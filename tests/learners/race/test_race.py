@@ -128,6 +128,17 @@ def test_configurations_do_not_differ_in_knobs_without_effect_alone():
     assert race.n_values <= 10
 
 
+def test_the_model_has_a_part_of_many_configurations(monkeypatch):
+    monkeypatch.setattr("semibandit.learners.race.stages._MODELLED", 30)
+    knobs = sb.Knobs(x=sb.Real(0, 1), n=sb.Integer(1, 20), mode=sb.Choice("a", "b"))
+    race = start(1, 120, knobs)
+    play_knobs(race, lambda v, i: abs(v["x"] - 0.3) + abs(v["n"] - 7) / 10 + (v["mode"] == "b"))
+    best = race.recommend().values
+    assert race.n_values == 120
+    assert (best["n"], best["mode"]) == (7, "a")
+    assert best["x"] == pytest.approx(0.3, abs=0.05)
+
+
 def test_a_race_of_choices_alone_tries_each_of_them():
     knobs = sb.Knobs(a=sb.Choice(1, 2, 3), b=sb.Choice("x", "y"))
     race = start(60, 200, knobs, default={"a": 1, "b": "x"})
@@ -184,7 +195,7 @@ def test_it_finds_the_best_value_and_compares_the_others_with_it():
     assert race.density().mean() == pytest.approx(1.0)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 120))
 def test_order_forgetting_and_saving_do_not_change_a_race(seed, n, runs):
     """Also with failures: only the losses decide."""

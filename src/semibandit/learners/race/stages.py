@@ -24,6 +24,7 @@ _BEST = 10  # configurations that run on further instances
 _GROWTH = 1.5  # of the number of common instances
 _LEADERS = 8  # configurations from which new ones are made
 _FINALISTS = 4
+_MODELLED = 300  # configurations in the model of them: half are the best
 
 
 @dataclass(frozen=True)
@@ -130,8 +131,12 @@ class Stages:
         differences = found[1] if found else {}
         numbers = sorted(range(n), key=lambda number: (differences.get(number, math.inf), number))
         scores = ndtri((np.arange(n) + 0.5) / n)
-        runs = [float(max(len(state.losses[number]), 1)) for number in numbers]
-        return Surrogate(self.kinds, [state.configurations[i] for i in numbers], scores, np.array(runs))
+        half, kept = _MODELLED // 2, np.arange(n)
+        if n > _MODELLED:
+            kept = np.r_[:half, np.linspace(half, n - 1, half).astype(int)]
+        runs = [float(max(len(state.losses[numbers[i]]), 1)) for i in kept]
+        tried = [state.configurations[numbers[i]] for i in kept]
+        return Surrogate(self.kinds, tried, scores[kept], np.array(runs))
 
     def _finals(self) -> None:
         """Run the best configurations on further instances."""
