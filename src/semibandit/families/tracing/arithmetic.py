@@ -38,10 +38,6 @@ def _over(u: Any, v: Any) -> Any:
     return u if type(u) is float and u == 0.0 else u / v
 
 
-def _minus(u: Any) -> Any:
-    return u if type(u) is float and u == 0.0 else -u
-
-
 def _of(value: Any, parts: tuple[Any, ...], shape: Any) -> Traced:
     return Traced(value.tracer, parts, shape)
 
@@ -65,7 +61,7 @@ def _add(x: Any, y: Any) -> Any:
 def _negative(x: Any) -> Any:
     if x.affine:
         a, b = x.terms()
-        return Traced(x.tracer, (_minus(a), _minus(b)), x.shape)
+        return Traced(x.tracer, (-a, -b), x.shape)
     k, p, q, a, b = x.terms()
     return Traced(x.tracer, (-k, p, q, a, b), x.shape)
 
@@ -111,10 +107,10 @@ def _divide(x: Any, y: Any) -> Any:
         return x / y
     if not isinstance(x, Traced):
         x, (k, p, q, a, b) = number(x), y.terms()
-        return _of(y, (_over(x, k), q, p, _minus(a), _minus(b)), common_shape(y.shape, shape_of(x)))
+        return _of(y, (_over(x, k), q, p, -a, -b), common_shape(y.shape, shape_of(x)))
     x, y = unify(x, y)
     (k, p, q, a, b), (l, r, s, c, d) = x.terms(), y.terms()
-    quotient = (_over(k, l), _times(p, s), _times(q, r), _plus(a, _minus(c)), _plus(b, _minus(d)))
+    quotient = (_over(k, l), _times(p, s), _times(q, r), _plus(a, -c), _plus(b, -d))
     return _of(x, quotient, common_shape(x.shape, y.shape))
 
 

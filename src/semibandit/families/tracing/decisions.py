@@ -86,12 +86,8 @@ def select(chosen: Any, x: Any, y: Any) -> Any:
     return Traced(x.tracer, parts, common_shape(common_shape(x.shape, y.shape), np.shape(chosen)))
 
 
-def _minimum(x: Any, y: Any) -> Any:
-    return select(compare(x, y) <= 0.0, x, y)
-
-
-def _maximum(x: Any, y: Any) -> Any:
-    return select(compare(x, y) >= 0.0, x, y)
+def _better(test: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda x, y: select(test(compare(x, y), 0.0), x, y)
 
 
 def _absolute(x: Any) -> Any:
@@ -149,7 +145,8 @@ UFUNCS |= {
     np.less: _relation(operator.lt), np.less_equal: _relation(operator.le),
     np.greater: _relation(operator.gt), np.greater_equal: _relation(operator.ge),
     np.equal: _equality(operator.eq), np.not_equal: _equality(operator.ne),
-    np.minimum: _minimum, np.maximum: _maximum, np.fmin: _minimum, np.fmax: _maximum, np.clip: _clip,
+    np.minimum: _better(operator.le), np.maximum: _better(operator.ge),
+    np.fmin: _better(operator.le), np.fmax: _better(operator.ge), np.clip: _clip,
     np.absolute: _absolute, np.fabs: _absolute, np.sign: lambda x: compare(x, 0.0)[()],
     np.logical_not: lambda x: compare(x, 0.0) == 0.0,
     np.floor: _floor, np.ceil: lambda x: -_floor(-x), np.trunc: _trunc, np.rint: _rint,

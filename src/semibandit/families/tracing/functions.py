@@ -258,6 +258,7 @@ FUNCTIONS |= {
     np.zeros_like: partial(_like, 0.0), np.ones_like: partial(_like, 1.0), np.empty_like: partial(_like, 0.0),
     np.full_like: lambda x, value, *args, **options: _like(value, x, *args, **options), np.append: _append,
     np.compress: lambda condition, x, axis=None: np.take(x, np.flatnonzero(condition), axis),
+    np.sum: _sum, np.diff: _diff,
 }  # fmt: skip
 FUNCTIONS |= {
     f: _moved(f)
@@ -275,9 +276,8 @@ FUNCTIONS |= {
         np.kron, np.einsum, np.convolve, np.diag, np.tril, np.triu,
     )
 }  # fmt: skip
-FUNCTIONS |= {np.sum: _sum, np.diff: _diff}
-UFUNCS[np.matmul] = _linear(np.matmul)
 FUNCTIONS |= {f: _on_truth(f) for f in (np.any, np.all, np.nonzero, np.flatnonzero, np.count_nonzero)}
+UFUNCS[np.matmul] = _linear(np.matmul)
 
 
 # -- Python's operators ------------------------------------------------------------------------------

@@ -260,7 +260,7 @@ class TracedProblem:
         lo, hi = self.space.interval.span
         tracer = Tracer(min(float(value), math.nextafter(hi, -math.inf)), lo, hi)
         with not_swallowed():
-            returned = self._call(tracer.variable(), alpha)
+            returned = self._call(Traced(tracer, (0.0, 1.0), ()), alpha)
         lo, hi = tracer.close()
         loss, *output = returned if isinstance(returned, tuple) else (returned,)
         loss = plain(loss)

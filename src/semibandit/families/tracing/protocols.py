@@ -15,7 +15,7 @@ from semibandit.families.tracing.errors import TracingError
 __all__ = ["FUNCTIONS", "HELP", "UFUNCS", "call", "call_ufunc", "refuse", "require_float"]
 
 UFUNCS: dict[Any, Callable[..., Any]] = {}
-"""Rules of universal functions on traced values; `operations` fills the table."""
+"""Rules of universal functions on traced values, from `arithmetic` and `decisions`."""
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """Rules of numpy's other functions, from `functions`."""
 HELP = "take logarithms, multiply out, or use sb.BlackBox"

@@ -48,10 +48,6 @@ class Tracer:
             raise TracingError(_KEPT)
         raise AttributeError(name)
 
-    def variable(self) -> Traced:
-        """Return ρ as a traced number."""
-        return Traced(self, (0.0, 1.0), ())
-
 
 class Traced(Conversions):
     """A number or an array that depends on ρ.
