@@ -259,13 +259,13 @@ def test_cells_are_limited(monkeypatch):
     assert 1 <= len(learner.contexts()) <= 2
 
 
-def test_logged_instances_are_known_in_all_cells_and_unlearned_slowly():
+def test_logged_instances_are_known_in_all_cells_and_unlearned():
     rng = np.random.default_rng(0)
     learner = sb.Exp3Set(SPACE, context=two_reals(), seed=0)
     learner.learn_from([valley(0.1, rng) for _ in range(50)])
     assert learner.recommend(context={"x": 0.9}).rho < 0.3
     played(learner, stream(300, 1))
-    assert learner.recommend(context={"x": 0.9}).rho > 0.3
+    assert learner.recommend(context={"x": 0.9}).rho > 0.7
 
 
 def test_forgotten_labels_and_rounds_leave_the_future_exact(monkeypatch, tmp_path):
