@@ -286,3 +286,35 @@ def test_forgotten_labels_and_rounds_leave_the_future_exact(monkeypatch, tmp_pat
     rest = games(150, 2)
     assert played(learner, rest) == played(again, rest)
     assert repr(learner.contexts()) == repr(again.contexts())
+
+
+def test_thousands_of_contexts_need_bounded_memory(monkeypatch):
+    """With splits at no price, every label of 3,000 that is met twice tries to become a cell."""
+    monkeypatch.setattr(cells_module, "MOST_CELLS", 64)
+    monkeypatch.setattr(cells_module, "_PRICE", -1e9)
+    monkeypatch.setattr(cells_module, "_SURPRISE", -1e9)
+    context = sb.Context(x=sb.Real(0, 1), y=sb.Real(0, 1), who=sb.Label())
+    learner = sb.Exp3Set(SPACE, context=context, seed=0)
+    rng = np.random.default_rng(0)
+    sizes = []
+    for t, (features, function) in enumerate(stream(1200, 5)):
+        trial = learner.ask(context=features | {"who": int(rng.integers(3000))})
+        learner.tell(trial, around(function, trial.rho))
+        if t in (600, 1199):
+            sizes.append(len(learner.__reduce__()[1][0]))
+    assert 32 < len(learner.contexts()) <= 64
+    assert sizes[1] < 2.2 * sizes[0]
+
+
+def test_1024_cells_are_the_limit():
+    cells = cells_module.ContextCells(two_reals(), sb.Exp3Set(SPACE)._cells, sb.Exp3Set(SPACE)._epoch.weights)
+    made = [
+        cells_module.Cell(i, cells.start, cells_module.PlayStats(cells.line_cells), 1, i) for i in range(1100)
+    ]
+    node = made[0]
+    for i, cell in enumerate(made[1:]):
+        node = cells_module.Split(0, i / 1100, None, [node, cell])
+    cells.root = node
+    cells._fold()
+    assert len(cells.described()) == 1024
+    assert cells.find(cells.place((0.9, None))) is not None
