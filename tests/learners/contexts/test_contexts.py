@@ -311,10 +311,12 @@ def test_1024_cells_are_the_limit():
     made = [
         cells_module.Cell(i, cells.start, cells_module.PlayStats(cells.line_cells), 1, i) for i in range(1100)
     ]
-    node = made[0]
-    for i, cell in enumerate(made[1:]):
-        node = cells_module.Split(0, i / 1100, None, [node, cell])
-    cells.root = node
+    nodes = made
+    while len(nodes) > 1:
+        pairs = zip(nodes[::2], nodes[1::2], strict=False)
+        rest = nodes[len(nodes) // 2 * 2 :]
+        nodes = [cells_module.Split(0, 0.5, None, list(pair)) for pair in pairs] + rest
+    cells.root = nodes[0]
     cells._fold()
     assert len(cells.described()) == 1024
     assert cells.find(cells.place((0.9, None))) is not None

@@ -200,7 +200,7 @@ def curve_of(side: Any, variance: Any) -> Any:
 
 
 @inner
-def gain_of(curve: Any, common: int, errors: float) -> float:
+def gain_of(curve: Any, common: Any, errors: float) -> float:
     """Return the loss per round that a side would have saved by its own best group."""
     most = 0.0
     for j in range(curve.shape[1]):
