@@ -25,6 +25,7 @@ _ALIKE = 0.95  # share of the rounds that a leaf of a new tree must have in comm
 _REPLAYED = 512  # rounds that a new cell learns at most
 _ERRORS = 0.5  # standard errors by which a side of a split must gain
 _SURPRISE = 6.0  # evidence for a split, beyond the logarithm of the number of columns
+_SEARCHED = 4.0  # further evidence between labels, whose direction was chosen by the losses
 _PRICE = 4.0  # a split must save this many times the range of the losses
 
 Plan = Split | IntArray  # a tree whose leaves are the rounds of new cells
@@ -191,11 +192,11 @@ class ContextCells:
                 whole = direction.sums(by, sums)
                 others = whole[index] - direction.sums(w, totals)  # without the round itself
                 cut = looks.best_cut(direction.places(others)[0], _ERRORS, price)
-                if cut is None or cut.evidence <= best:
+                if cut is None or cut.evidence <= best + _SEARCHED:
                     continue
                 values = direction.places(whole)[0][index]
                 if min((values < cut.at).sum(), (values >= cut.at).sum()) >= FIRST_TEST // 2:
-                    best, found = cut.evidence, (Split(i, cut.at, direction, []), values)
+                    best, found = cut.evidence - _SEARCHED, (Split(i, cut.at, direction, []), values)
         return found
 
     def _grown(self, plan: Plan, known: dict[int, Cell], rule: Rule) -> Node:
