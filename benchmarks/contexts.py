@@ -4,7 +4,7 @@ Run: python benchmarks/contexts.py [PART ...]
 
 kinds: knapsacks of three kinds, 1,500 rounds. Two features tell the kinds apart (the correlation of values
 and sizes, and the spread of the sizes), and 0, 2 or 8 do not. Vowpal Wabbit, if it is installed (the extra
-`bench`), on the same streams of the first 6 seeds: SquareCB on 12 arms, the best of 8 settings, and CATS,
+`bench`), on the same streams of the first 4 seeds: SquareCB on 12 arms, the best of 8 settings, and CATS,
 the best of 6.
 useless: knapsacks of one kind with 2 and 10 features that do not matter.
 labels: 200 labels in three hidden groups, with 10 and 100 rounds each.
@@ -34,7 +34,7 @@ TRIPLES = (
     ("uncorrelated", "mixed", "inverse-strongly-correlated"),
     ("mixed", "circle", "weakly-correlated"),
 )
-RIVALS = 6  # seeds of the learners of Vowpal Wabbit, which are slow with all settings
+RIVALS = 4  # seeds of the learners of Vowpal Wabbit, which are slow with all settings
 ARMS = 12
 SQUARE_CB = tuple(
     f"--cb_explore {ARMS} --squarecb --gamma_scale {gamma} -l {rate} --interactions ::"
