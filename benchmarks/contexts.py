@@ -4,7 +4,8 @@ Run: python benchmarks/contexts.py [PART ...]
 
 kinds: knapsacks of three kinds, 1,500 rounds. Two features tell the kinds apart (the correlation of values
 and sizes, and the spread of the sizes), and 0, 2 or 8 do not. Vowpal Wabbit, if it is installed (the extra
-`bench`), on the same streams: SquareCB on 12 arms, the best of 8 settings, and CATS, the best of 6.
+`bench`), on the same streams of the first 4 seeds: SquareCB on 12 arms, the best of 8 settings, and CATS,
+the best of 6.
 useless: knapsacks of one kind with 2 and 10 features that do not matter.
 labels: 200 labels in three hidden groups, with 10 and 100 rounds each.
 moving: a best parameter that moves along a feature, 3,000 rounds.
@@ -33,6 +34,7 @@ TRIPLES = (
     ("uncorrelated", "mixed", "inverse-strongly-correlated"),
     ("mixed", "circle", "weakly-correlated"),
 )
+RIVALS = 4  # seeds of the learners of Vowpal Wabbit, which are slow with all settings
 ARMS = 12
 SQUARE_CB = tuple(
     f"--cb_explore {ARMS} --squarecb --gamma_scale {gamma} -l {rate} --interactions ::"
@@ -112,7 +114,7 @@ def kinds(seeds: int, rounds: int = 1500) -> None:
                 learner = sb.Exp3Set(UNIT, context=reals(list(contexts[0])), seed=seed)
                 regrets.setdefault(f"{useless}", []).append(paid(learner, problems, contexts) - best)
                 for name, settings in (("cb", SQUARE_CB), ("cats", CATS)):
-                    for setting in settings:
+                    for setting in settings if seed < RIVALS else ():
                         their = vowpal(problems, contexts, setting, seed)
                         regrets.setdefault(f"{name} {useless} {setting}", []).append(their - best)
             say(f"{triple} {seed}")
@@ -334,7 +336,7 @@ def time(seeds: int, rounds: int = 1500) -> None:
             plain = sb.play(sb.Exp3Set(UNIT, seed=0), problems).learner_seconds[100:].sum()
             learner = sb.Exp3Set(UNIT, context=reals(list(contexts[0])), seed=0)
             ratios.append(sb.play(learner, problems, contexts=contexts).learner_seconds[100:].sum() / plain)
-        note(f"{2 + useless} features: mean time of a round, relative", float(np.median(ratios)))
+        at_most(f"{2 + useless} features: mean time of a round, relative", float(np.median(ratios)), 2.0)
 
 
 if __name__ == "__main__":

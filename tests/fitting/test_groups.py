@@ -80,3 +80,39 @@ def test_bad_contexts_are_refused(contexts, by, message):
 def test_too_many_words_are_refused():
     with pytest.raises(ValueError, match="at most 32 words, got 33"):
         fit_groups(problems([0.5] * 33), [{"user": str(i)} for i in range(33)], "user")
+
+
+def by_age_and_kind(n, seed=0):
+    low, high = sb.PiecewiseConstant([0, 0.5, 1], [0, 1]), sb.PiecewiseConstant([0, 0.5, 1], [1, 0])
+    rng = np.random.default_rng(seed)
+    contexts = [
+        {"age": float(rng.random()), "kind": "ab"[i % 2], "noise": float(rng.random())} for i in range(n)
+    ]
+    return [high if c["age"] > 0.4 and c["kind"] == "a" else low for c in contexts], contexts
+
+
+def test_fit_divides_by_the_features_that_matter():
+    log, contexts = by_age_and_kind(400)
+    fitted = sb.fit(log, contexts=contexts)
+    assert fitted.count == sum(cell.fit.count for cell in fitted.cells) == 400
+    assert all("noise" not in cell.where for cell in fitted.cells)
+    old = [cell for cell in fitted.cells if cell.fit.rho == 0.75]
+    assert old
+    assert all(cell.where["kind"] == ("a",) and cell.where["age"][0] > 0.25 for cell in old)
+    assert all(cell.fit.rho == 0.25 for cell in fitted.cells if cell not in old)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_fit_keeps_one_cell_if_no_feature_matters(seed):
+    log, contexts = by_age_and_kind(200, seed)
+    order = np.random.default_rng(seed + 9).permutation(200)
+    fitted = sb.fit(log, contexts=[contexts[i] for i in order])
+    assert [cell.where for cell in fitted.cells] == [{}]
+    assert fitted.cells[0].fit.rho == fitted.rho
+
+
+def test_fit_needs_a_context_for_each_problem():
+    log, contexts = by_age_and_kind(20)
+    with pytest.raises(ValueError, match="one dict per problem, got 19 for 20"):
+        sb.fit(log, contexts=contexts[:-1])
+    assert sb.fit(log).cells == ()

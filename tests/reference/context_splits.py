@@ -71,8 +71,7 @@ class LooksByArrays:
             Curves(*(b - a for a, b in zip(*pair, strict=True))) for pair in zip(left, whole, strict=True)
         ]
         n = np.bincount(bins, minlength=cuts.size + 1)[:-1].cumsum().astype(np.float64)
-        gain = _gain(left[0], whole[0], n, errors) + _gain(right[0], whole[0], values.size - n, errors)
-        pays = gain > price
+        pays = _gain([(left[0], n), (right[0], values.size - n)], whole[0], errors) > price
         if not pays.any():
             return None
         evidence = np.minimum(
@@ -90,18 +89,28 @@ class LooksByArrays:
         return Curves(*parts[:4]), Curves(parts[4], parts[5], parts[6], parts[4])
 
 
-def _gain(side: Curves, whole: Curves, n: FloatArray, errors: float) -> FloatArray:
-    """Return for each cut the losses that a side would have saved by its own best group."""
-    mean, variance = whole.prior(_SHRINK)
-    best = int(np.argmin(mean))
-    own = (side.loss + _SHRINK * mean) / (side.weight + _SHRINK)
-    noise = np.maximum(side.square - 2.0 * own * side.loss + own * own * side.weight, 0.0)
-    noise = (noise + _SHRINK * variance) / (side.weight + _SHRINK)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        effective = np.where(side.weight > 0.0, side.weight**2 / side.doubled, 0.0)
-    uncertain = noise / (effective + _SHRINK)
-    advantage = own[:, [best]] - own - errors * np.sqrt(uncertain + uncertain[:, [best]])
-    return np.asarray(n * np.maximum(advantage.max(1), 0.0))
+def _gain(sides: list[tuple[Curves, FloatArray]], whole: Curves, errors: float) -> FloatArray:
+    """Return for each cut the losses that the sides would have saved with a group of their own."""
+    spread = whole.prior(_SHRINK)[1]
+    curves, variances = [], []
+    for side, _ in sides:
+        with np.errstate(invalid="ignore"):
+            level = side.loss.sum(1, keepdims=True) / side.weight.sum(1, keepdims=True)
+        own = (side.loss + _SHRINK * level) / (side.weight + _SHRINK)
+        noise = np.maximum(side.square - 2.0 * own * side.loss + own * own * side.weight, 0.0)
+        noise = (noise + _SHRINK * spread) / (side.weight + _SHRINK)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            effective = np.where(side.weight > 0.0, side.weight**2 / side.doubled, 0.0)
+        curves.append(own)
+        variances.append(noise / (effective + _SHRINK))
+    rounds = [n[:, None] for _, n in sides]
+    common = np.argmin(rounds[0] * curves[0] + rounds[1] * curves[1], axis=1)[:, None]
+    gain = np.zeros(common.size)
+    for own, uncertain, n in zip(curves, variances, rounds, strict=True):
+        error = np.sqrt(uncertain + np.take_along_axis(uncertain, common, 1))
+        advantage = np.take_along_axis(own, common, 1) - own - errors * error
+        gain += n[:, 0] * np.maximum(advantage.max(1), 0.0)
+    return gain
 
 
 def _evidence(side: Curves, whole: Curves) -> FloatArray:

@@ -2,8 +2,18 @@
 
 from semibandit.fitting.checking import Confidence, Estimate
 from semibandit.fitting.fits import Fit, fit
-from semibandit.fitting.groups import FitGroup, fit_groups
+from semibandit.fitting.groups import FitCell, FitGroup, fit_groups
 from semibandit.fitting.log import Unreadable
 from semibandit.fitting.partial import Partial
 
-__all__ = ["Confidence", "Estimate", "Fit", "FitGroup", "Partial", "Unreadable", "fit", "fit_groups"]
+__all__ = [
+    "Confidence",
+    "Estimate",
+    "Fit",
+    "FitCell",
+    "FitGroup",
+    "Partial",
+    "Unreadable",
+    "fit",
+    "fit_groups",
+]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sized
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass, fields, replace
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from semibandit import _validate
 from semibandit.fitting.best import Hindsight
@@ -16,6 +16,9 @@ from semibandit.fitting.log import ProblemLog, Reader, Unreadable
 from semibandit.fitting.partial import Adder, Checkpoint, Partial
 from semibandit.functions import Piecewise
 from semibandit.spaces import Parameters, Space
+
+if TYPE_CHECKING:
+    from semibandit.fitting.groups import FitCell
 
 __all__ = ["Fit", "fit"]
 
@@ -44,6 +47,8 @@ class Fit(Hindsight):
         Space of the parameters; None for bare functions.
     partial
         Exact sum, which can be added to that of another log.
+    cells
+        With `contexts`: the cells that the log supports, each with its own fit.
     """
 
     function: Piecewise
@@ -55,6 +60,7 @@ class Fit(Hindsight):
     maximize: bool
     space: Space | None
     partial: Partial
+    cells: tuple[FitCell, ...] = ()
 
     @classmethod
     def of(
@@ -108,6 +114,7 @@ def fit(
     unreadable: str = "raise",
     progress: bool = False,
     checkpoint: str | PathLike[str] | None = None,
+    contexts: Sequence[Mapping[str, Any]] | None = None,
 ) -> Fit:
     """Return the parameter with the smallest mean loss over a log of problems, with confidence bounds.
 
@@ -146,6 +153,10 @@ def fit(
     checkpoint
         File for the sum of the finished chunks, from which the same call continues after a stop. It is a
         pickle: use only your own files. Not with `client`.
+    contexts
+        Features of each problem by name. The log is divided into cells where it supports a difference (see
+        `fit_groups`), and each cell gets the exact best parameter of its problems; `Fit.cells` has them. Loss
+        functions are computed a second time for this, in this process, and kept in memory.
 
     Examples
     --------
@@ -178,7 +189,13 @@ def fit(
         if not held_out.losses:
             raise ValueError(f"holdout must leave a problem to check on, got {holdout!r}")
     bounds = confidence_of(partial, held_out, default=parameters, level=level, high=high)
-    return _fit(partial, bounds, held_out)
+    found = _fit(partial, bounds, held_out)
+    if contexts is None:
+        return found
+    from semibandit.fitting.groups import fit_cells
+
+    options = {"default": default, "level": level, "high": high, "maximize": maximize}
+    return replace(found, cells=fit_cells(problems, contexts, **options))
 
 
 def _checked(level: float, high: float | None, default: Any) -> tuple[float, float | None, Parameters | None]:

@@ -18,7 +18,7 @@ from semibandit.fitting.losses import whole_losses
 from semibandit.fitting.partial import Partial
 from semibandit.functions import Piecewise
 
-__all__ = ["FitGroup", "fit_groups"]
+__all__ = ["FitCell", "FitGroup", "fit_cells", "fit_groups"]
 
 _BINS = 8  # of a number with more values
 _MOST = 32  # words
@@ -82,34 +82,108 @@ def fit_groups(
     """
     level = _validate.number("level", level, low=0.0, high=1.0, open=True)
     rows = list(whole_losses(enumerate(problems)))
+    _require_contexts(contexts, rows)
+    if all(context.get(by) is None for context in contexts):
+        raise ValueError(f"by must be the name of a feature, got {by!r}, which no context has")
+    return [
+        FitGroup(where, Fit.of(partial, default=default, level=level, high=high))
+        for where, _, partial in _supported(rows, contexts, by, level, maximize)
+    ]
+
+
+def _require_contexts(contexts: Any, rows: Rows) -> None:
     if len(contexts) != len(rows) or not rows:
         raise ValueError(f"contexts must have one dict per problem, got {len(contexts)} for {len(rows)}")
+
+
+def _supported(
+    rows: Rows, contexts: Sequence[Mapping[str, Any]], by: str, level: float, maximize: bool | None
+) -> list[tuple[tuple[Any, ...], list[int], Partial]]:
+    """Return the groups of the values of a feature: condition, problems, and their sum."""
     values = [_value(context, by, i) for i, context in enumerate(contexts)]
-    if all(value is None for value in values):
-        raise ValueError(f"by must be the name of a feature, got {by!r}, which no context has")
     ordered = all(isinstance(value, float) for value in values)
     split = _ranges(np.array(values, np.float64)) if ordered else _words(values)
-    groups = [_Group(where, [rows[i] for i in members], maximize) for where, members in split]
+    groups = [_Group(where, members, rows, maximize) for where, members in split]
     n_pairs = max(len(groups) - 1 if ordered else math.comb(len(groups), 2), 1)
-    groups = _merged(groups, pairwise if ordered else _all_pairs, 1.0 - (1.0 - level) / n_pairs, ordered)
-    return [
-        FitGroup(group.where, Fit.of(group.partial, default=default, level=level, high=high))
-        for group in groups
-    ]
+    merged = _merged(groups, pairwise if ordered else _all_pairs, 1.0 - (1.0 - level) / n_pairs, ordered)
+    return [(group.where, group.members, group.partial) for group in merged]
+
+
+class FitCell(NamedTuple):
+    """Problems of a cell of contexts.
+
+    Parameters
+    ----------
+    where
+        Condition on each feature that matters, as in `FitGroup`.
+    fit
+        The exact best parameter of these problems, with its confidence and count. The bounds hold for a cell
+        that was fixed in advance.
+    """
+
+    where: dict[str, tuple[Any, ...]]
+    fit: Fit
+
+
+def fit_cells(
+    problems: Iterable[Any],
+    contexts: Sequence[Mapping[str, Any]],
+    *,
+    level: float = 0.95,
+    maximize: bool | None = None,
+    **options: Any,
+) -> tuple[FitCell, ...]:
+    """Return the best parameter for each cell of contexts; one cell if the log supports no difference.
+
+    The log is divided by the feature whose groups (`fit_groups`) lower the best losses most, then each group
+    by the other features. The level of the tests is corrected for the number of features.
+
+    >>> import semibandit as sb
+    >>> low, high = sb.PiecewiseConstant([0, 0.5, 1], [0, 1]), sb.PiecewiseConstant([0, 0.5, 1], [1, 0])
+    >>> log = [high if i % 2 else low for i in range(60)]
+    >>> cells = fit_cells(log, [{"kind": "ab"[i % 2], "day": i} for i in range(60)])
+    >>> [(cell.where, cell.fit.rho) for cell in cells]
+    [({'kind': ('a',)}, 0.25), ({'kind': ('b',)}, 0.75)]
+    """
+    rows = list(whole_losses(enumerate(problems)))
+    _require_contexts(contexts, rows)
+    names = sorted({name for context in contexts for name in context})
+    tested = 1.0 - (1.0 - level) / max(len(names), 1)
+
+    def divided(members: list[int], where: dict[str, tuple[Any, ...]], left: list[str]) -> list[FitCell]:
+        found: list[tuple[float, str, list[tuple[tuple[Any, ...], list[int]]]]] = []
+        for by in left:
+            inside = [rows[i] for i in members], [contexts[i] for i in members]
+            parts = _supported(*inside, by, tested, maximize)
+            if len(parts) > 1:
+                losses = sum(part.best.mean_loss * part.count for _, _, part in parts)
+                sign = -1.0 if parts[0][2].maximize else 1.0
+                groups = [(condition, [members[i] for i in indices]) for condition, indices, _ in parts]
+                found.append((sign * losses, by, groups))
+        if not found:
+            partial = Partial.of([rows[i] for i in members], maximize=maximize)
+            return [FitCell(where, Fit.of(partial, level=level, **options))]
+        _, by, groups = min(found)
+        rest = [name for name in left if name != by]
+        cells = [divided(indices, {**where, by: condition}, rest) for condition, indices in groups]
+        return [cell for each in cells for cell in each]
+
+    return tuple(divided(list(range(len(rows))), {}, names))
 
 
 class _Group:
     """Problems of a group in two halves, each with the sum of its loss functions."""
 
-    def __init__(self, where: tuple[Any, ...], rows: Rows, maximize: bool | None) -> None:
-        self.where = where
-        self.halves = rows[::2], rows[1::2]
+    def __init__(self, where: tuple[Any, ...], members: list[int], rows: Rows, maximize: bool | None) -> None:
+        self.where, self.members = where, members
+        self.halves = [rows[i] for i in members[::2]], [rows[i] for i in members[1::2]]
         self.sums = tuple(Partial.of(half, maximize=maximize) for half in self.halves)
 
     def merge(self, other: _Group, ordered: bool) -> _Group:
         """Return both groups as one."""
         found = object.__new__(_Group)
         found.where = (self.where[0], other.where[1]) if ordered else self.where + other.where
+        found.members = self.members + other.members
         found.halves = self.halves[0] + other.halves[0], self.halves[1] + other.halves[1]
         found.sums = tuple(a + b for a, b in zip(self.sums, other.sums, strict=True))
         return found

@@ -557,6 +557,9 @@ class Exp3Set(CertifiedLearner):
     def learn_from(self, functions: Iterable[Piecewise], weight: float = 1.0) -> None:
         """Learn from logged instances before the first round: their whole loss functions. O(N log N).
 
+        With contexts, the density of all contexts learns from them. A new cell does not: it begins because
+        its contexts differ.
+
         Parameters
         ----------
         functions
@@ -579,8 +582,6 @@ class Exp3Set(CertifiedLearner):
         )
         self._epoch = Epoch(self._epoch.weights.with_history(total, len(laid), weight, rule))
         self.n_logged += len(laid)
-        if self._contexts is not None:
-            self._contexts.start = self._epoch.weights.detached()
         self.head_start += weight * (float(np.maximum(*total.ends).max()) - total.min())
 
     # -- results -----------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ import pytest
 from reference.context_splits import LooksByArrays
 from semibandit.learners.contexts.splits import Looks, cuts_of
 
+PRICE = 3.6  # four times the range of the losses of `rounds`, as the learner has it
+
 
 def rounds(n, difference, level, seed=0, groups=32):
     """Return a feature and losses; each round observes a few groups next to each other."""
@@ -31,9 +33,9 @@ def test_cut_is_where_the_curves_differ():
 def test_useless_column_and_mere_level_have_little_evidence(seed):
     x, losses = rounds(300, 0.4, 0.0, seed)
     noise = np.random.default_rng(seed + 50).random(300)
-    useless = Looks(losses, np.ones(300)).best_cut(noise, 0.5, 0.25)
+    useless = Looks(losses, np.ones(300)).best_cut(noise, 0.5, PRICE)
     x, losses = rounds(300, 0.0, 0.1, seed)
-    harder = Looks(losses, np.ones(300)).best_cut(x, 0.5, 0.25)
+    harder = Looks(losses, np.ones(300)).best_cut(x, 0.5, PRICE)
     for cut in (useless, harder):
         assert cut is None or cut.evidence < 8.0
 
@@ -76,3 +78,16 @@ def test_cut_is_that_of_the_array_formulas(seed):
         if cut is not None:
             assert cut.at == expected.at
             assert cut.evidence == pytest.approx(expected.evidence, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_cut_pays_still_when_each_side_plays_only_its_own_best(seed):
+    rng = np.random.default_rng(seed)
+    x, losses = rng.random(400), np.full((400, 32), np.nan)
+    for i in range(400):
+        best = 4 if x[i] < 0.5 else 28
+        seen = rng.integers(32) if i < 40 else np.clip(best + rng.integers(-2, 3), 0, 31)
+        losses[i, seen] = abs(seen - best) / 32 + 0.05 * rng.normal()
+    for n in (120, 400):
+        cut = Looks(losses[:n], np.ones(n)).best_cut(x[:n], 0.5, 4.0)
+        assert cut.at == pytest.approx(0.5, abs=0.1)

@@ -20,10 +20,12 @@ from semibandit.weights import Beside, Cells, Feedback, Rule, Weights
 __all__ = ["ContextAtAsk", "ContextCells"]
 
 MOST_CELLS = 1024
+_DEEPEST = 48  # splits on a path
 _ALIKE = 0.95  # share of the rounds that a leaf of a new tree must have in common with a cell to keep it
 _REPLAYED = 512  # rounds that a new cell learns at most
 _ERRORS = 0.5  # standard errors by which a side of a split must gain
 _SURPRISE = 6.0  # evidence for a split, beyond the logarithm of the number of columns
+_SEARCHED = 4.0  # further evidence between labels, whose direction was chosen by the losses
 _PRICE = 4.0  # a split must save this many times the range of the losses
 
 Plan = Split | IntArray  # a tree whose leaves are the rounds of new cells
@@ -121,7 +123,8 @@ class ContextCells:
             self._rebuild(rule)
         elif cell is not None and cell.n >= cell.next_test:
             cell.next_test = next_test(cell.n)
-            plan = self._plan(records.of(cell.number), rule)
+            depth = next(len(path) for each, path in leaves(self.root) if each is cell)
+            plan = self._plan(records.of(cell.number), rule, depth)
             if isinstance(plan, Split):
                 self._replace(cell, self._grown(plan, {}, rule))
                 self._fold()
@@ -151,14 +154,16 @@ class ContextCells:
         else:
             self.records.cell[places] = -1
 
-    def _plan(self, places: IntArray, rule: Rule) -> Plan:
+    def _plan(self, places: IntArray, rule: Rule, depth: int = 0) -> Plan:
         """Return the tree for these rounds; its leaves are the rounds."""
-        found = self._best_split(places, rule) if places.size >= FIRST_TEST else None
+        few = places.size < FIRST_TEST or depth == _DEEPEST
+        found = None if few else self._best_split(places, rule)
         if found is None:
             return places
         split, values = found
         below = values < split.at
-        split.sides = [self._plan(part, rule) for part in (places[below], places[~below])]  # type: ignore[misc]
+        sides: list[Any] = [self._plan(part, rule, depth + 1) for part in (places[below], places[~below])]
+        split.sides = sides
         return split
 
     def _best_split(self, places: IntArray, rule: Rule) -> tuple[Split, FloatArray] | None:
@@ -187,11 +192,11 @@ class ContextCells:
                 whole = direction.sums(by, sums)
                 others = whole[index] - direction.sums(w, totals)  # without the round itself
                 cut = looks.best_cut(direction.places(others)[0], _ERRORS, price)
-                if cut is None or cut.evidence <= best:
+                if cut is None or cut.evidence <= best + _SEARCHED:
                     continue
                 values = direction.places(whole)[0][index]
                 if min((values < cut.at).sum(), (values >= cut.at).sum()) >= FIRST_TEST // 2:
-                    best, found = cut.evidence, (Split(i, cut.at, direction, []), values)
+                    best, found = cut.evidence - _SEARCHED, (Split(i, cut.at, direction, []), values)
         return found
 
     def _grown(self, plan: Plan, known: dict[int, Cell], rule: Rule) -> Node:

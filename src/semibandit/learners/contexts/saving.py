@@ -66,7 +66,7 @@ def saved(contexts: ContextCells) -> SavedContexts:
         shape = each.direction
         direction = None
         if shape is not None:
-            direction = (pack(shape.mean), pack(shape.shape), shape.noise, shape.level)
+            direction = (pack(shape.mean), pack(shape.shape), float(shape.noise), shape.level)
         return SavedSplit(each.column, each.at, direction, [node(side) for side in each.sides])
 
     index(contexts.start)

@@ -142,7 +142,7 @@ def sums_of(values: Any, cuts: Any, losses: Any, weights: Any, span: Any) -> Any
 def strongest(sums: Any, whole: Any, rounds: int, errors: float, price: float) -> tuple[float, int]:
     """Return the most evidence of a cut that pays, and its index; -1 if none pays."""
     groups = whole.shape[1]
-    mean, variance = prior_of(whole[_WEIGHT], whole[_LOSS], whole[_SQUARE], _SHRINK)
+    _, variance = prior_of(whole[_WEIGHT], whole[_LOSS], whole[_SQUARE], _SHRINK)
     centre, noise = prior_of(whole[_ONE], whole[_ONE_LOSS], whole[_ONE_SQUARE], 1.0)
     least = max(1e-12 * max(noise.max(), 1e-300), 0.0)
     if not noise.min() > 0.0:
@@ -155,7 +155,10 @@ def strongest(sums: Any, whole: Any, rounds: int, errors: float, price: float) -
             for j in range(groups):
                 right[row, j] = whole[row, j] - left[row, j]
         n = left[_ROWS, 0]
-        gain = gain_of(left, mean, variance, n, errors) + gain_of(right, mean, variance, rounds - n, errors)
+        of_left, of_right = curve_of(left, variance), curve_of(right, variance)
+        # The mean over all rounds would not do: where each side plays its own best, it is low at both.
+        common = np.argmin(n * of_left[0] + (rounds - n) * of_right[0])
+        gain = n * gain_of(of_left, common, errors) + (rounds - n) * gain_of(of_right, common, errors)
         if not gain > price:
             continue
         evidence = 0.0
@@ -179,22 +182,31 @@ def prior_of(weight: Any, loss: Any, square: Any, shrink: float) -> tuple[Any, A
 
 
 @inner
-def gain_of(side: Any, mean: Any, variance: Any, n: float, errors: float) -> float:
-    """Return the losses that a side of a cut would have saved by its own best group."""
-    groups = mean.size
-    own, uncertain = np.empty(groups), np.empty(groups)
-    for j in range(groups):
+def curve_of(side: Any, variance: Any) -> Any:
+    """Return the mean loss of a side in each group, shrunk to its mean loss, and the variance of this.
+
+    Not shrunk to the curve of the whole cell: groups that one side has left are observed by the other only.
+    """
+    curve = np.empty((2, variance.size))
+    level = side[_LOSS].sum() / side[_WEIGHT].sum()
+    for j in range(variance.size):
         w, loss = side[_WEIGHT, j], side[_LOSS, j]
-        x = (loss + _SHRINK * mean[j]) / (w + _SHRINK)
+        x = (loss + _SHRINK * level) / (w + _SHRINK)
         noise = max(side[_SQUARE, j] - 2.0 * x * loss + x * x * w, 0.0)
         noise = (noise + _SHRINK * variance[j]) / (w + _SHRINK)
         effective = w * w / side[_DOUBLED, j] if w > 0.0 else 0.0
-        own[j], uncertain[j] = x, noise / (effective + _SHRINK)
-    best = np.argmin(mean)
+        curve[0, j], curve[1, j] = x, noise / (effective + _SHRINK)
+    return curve
+
+
+@inner
+def gain_of(curve: Any, common: Any, errors: float) -> float:
+    """Return the loss per round that a side would have saved by its own best group."""
     most = 0.0
-    for j in range(groups):
-        most = max(most, own[best] - own[j] - errors * math.sqrt(uncertain[j] + uncertain[best]))
-    return n * most
+    for j in range(curve.shape[1]):
+        error = math.sqrt(curve[1, j] + curve[1, common])
+        most = max(most, curve[0, common] - curve[0, j] - errors * error)
+    return most
 
 
 @inner
