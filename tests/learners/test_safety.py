@@ -21,7 +21,7 @@ def test_a_noisy_better_place_is_found(kind, rounds, mean, swapped):
     Only the mean is limited: one game of "bernoulli" with exchanged places stays at the worse place.
     """
     regrets = []
-    for seed in range(10):
+    for seed in range(20):
         places = two_places(kind, rounds, seed)
         regrets.append(play_places(sb.Exp3Set(UNIT, seed=seed), places[::-1] if swapped else places))
     assert np.mean(regrets) <= mean

@@ -246,7 +246,7 @@ class FlatLocal:
                 if name in leaves:
                     if node.improved(loss, seen, guess, paid, reach, now):
                         self.forget(name)
-                    rising = rising or node.change > 0
+                    rising = rising or node.change > 1
                 if not rising:
                     node.last = now
 
@@ -278,7 +278,8 @@ class FlatLocal:
         t, mean = len(self.paid), fmean(losses)
         quarter = path[min(2, len(path) - 1)]
         kept = self.nodes[quarter].last / t if quarter in self.nodes else 0.0
-        faded = kept * mean + (1 - kept) * low + 3.0 * reach / math.sqrt(t)
+        least = min(low, expects - reach / 2)
+        faded = kept * mean + (1 - kept) * least + 3.0 * reach / math.sqrt(t)
         excess = max(min(mean, faded) - expects, 0.0)
         variance = fmean((x - mean) ** 2 for x in losses)
         return 2.0 * len(losses) * excess**2 / (variance + reach * excess) if excess else 0.0

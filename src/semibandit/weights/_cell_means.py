@@ -116,7 +116,7 @@ def remember(
                 if node >= leaves:
                     if has_improved(tree, node, loss, seen, guess, expected.paid, reach, now):
                         forget(a, node, state)
-                    rising = rising or tree[CHANGE, node] > 0.0
+                    rising = rising or tree[CHANGE, node] > 1.0
                 if not rising:
                     tree[LAST, node] = now
                 width[node >> 1] += width[node]

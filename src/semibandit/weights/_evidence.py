@@ -27,10 +27,12 @@ def evidence_against(paid: float, state: State, config: Config) -> Any:
 
     A node with n looks, mean m and variance v has sure·n·g²/(v + range·g) (Maillard sampling), where g is the
     excess of m over the loss that the learner expects to pay. It fades when the quarter of the space around
-    the node has not been looked at for long: then g is the excess that the node would have if it had cost
-    `low` since, plus patience·range/√t.
+    the node has not been looked at for long: then g is the excess that the node would have if it had cost the
+    least since, plus patience·range/√t. The least is the lower end of the range, and at least half of the
+    range below the expected loss.
     """
-    tree, now, low, reach = state.tree, state.sums[TOLD], config.low, config.high - config.low
+    tree, now, reach = state.tree, state.sums[TOLD], config.high - config.low
+    low = min(config.low, paid - 0.5 * reach)
     slack = config.constants.patience * reach / math.sqrt(now) - paid
     evidence, kept = np.zeros(tree.shape[1]), np.zeros(tree.shape[1])
     for c in range(min(QUARTERS, tree.shape[1] >> 1), tree.shape[1]):
