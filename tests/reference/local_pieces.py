@@ -21,20 +21,21 @@ class Node:
     losses: list
     plain: list  # losses, for the evidence
     last: int = 0  # round of the last look that spoke for no improvement
-    change: float = 0.0  # statistic of the test for an improvement
+    change: float = 0.0  # statistic of the test for a change; negative: for the worse
     since: list = ()  # losses since it was last 0
 
-    def improved(self, loss, seen, guess, paid, reach, now):
+    def changed(self, loss, seen, guess, paid, reach, now):
+        spread = sum((x - fmean(self.plain)) ** 2 for x in self.plain)
+        sign, other = 1, paid
+        variance = (spread + reach**2 / 16) / (len(self.plain) + 1)
         if guess - paid <= 1e-9 * reach:
-            self.change = 0.0
-        else:
-            spread = sum((x - fmean(self.plain)) ** 2 for x in self.plain)
-            variance = (spread + reach**2 / 16) / (len(self.plain) + 1)
-            # log of N(seen; paid, variance) / N(seen; guess, variance)
-            self.change += ((seen - guess) ** 2 - (seen - paid) ** 2) / (2 * variance)
-            self.change = max(self.change, 0.0)
-        self.since = [*self.since, loss] if self.change else []
-        return self.change > math.log(now + 1)
+            sign, other, variance = -1, guess + reach / 4, reach**2 / 4
+        # log of N(seen; other, variance) / N(seen; guess, variance)
+        ratio = ((seen - guess) ** 2 - (seen - other) ** 2) / (2 * variance)
+        change = max(max(sign * self.change, 0.0) + ratio, 0.0)
+        self.change = sign * change
+        self.since = [*self.since, loss] if change else []
+        return change > math.log(now + 1)
 
     def forget(self):
         weight = sum(self.weights) * len(self.since) / len(self.plain)
@@ -244,7 +245,7 @@ class FlatLocal:
                 node.losses.append(loss)
                 node.plain.append(loss)
                 if name in leaves:
-                    if node.improved(loss, seen, guess, paid, reach, now):
+                    if node.changed(loss, seen, guess, paid, reach, now):
                         self.forget(name)
                     rising = rising or node.change > 1
                 if not rising:

@@ -95,14 +95,17 @@ def test_rounds_against_the_flat_version(space, draws, single):
         assert_equal(weights, slow)
 
 
-def test_places_that_improve_against_the_flat_version():
-    """The right half costs 0.7 for 30 rounds and 0.2 afterwards; the left one costs 0.5 with some noise."""
+@pytest.mark.parametrize(("first", "then"), [(0.7, 0.2), (0.2, 1.0)])
+def test_places_that_change_against_the_flat_version(first, then):
+    """The right half costs `first` for 30 rounds and `then` afterwards; the left one about 0.5."""
     rng = np.random.default_rng(9)
     weights = fresh(SPACES[0])
     slow = flat(weights)
-    for t in range(42):
-        lo = 0.5 * (t % 3 == 0)
-        loss = (0.7 if t < 30 else 0.2) if lo else float(rng.uniform(0.4, 0.6))
+    for t in range(60):
+        lo = 0.5 * (t % 3 == 0 if first > 0.5 else t % 10 > 0)
+        if first > 0.5 and t == 42:
+            break
+        loss = (first if t < 30 else then) if lo else float(rng.uniform(0.4, 0.6))
         weights.learn(Feedback.step(lo, lo + 0.5, loss, lo), RULE)
         slow.tell([[(lo, lo + 0.5, loss)]], loss)
         assert_equal(weights, slow)

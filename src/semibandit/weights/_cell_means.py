@@ -114,7 +114,7 @@ def remember(
                 loss = total[node] / width[node]
                 add_look(tree, node, weight, loss)
                 if node >= leaves:
-                    if has_improved(tree, node, loss, seen, guess, expected.paid, reach, now):
+                    if has_changed(tree, node, loss, seen, guess, expected.paid, reach, now):
                         forget(a, node, state)
                     rising = rising or tree[CHANGE, node] > 1.0
                 if not rising:
@@ -135,29 +135,33 @@ def add_look(tree: Any, node: int, weight: float, loss: float) -> None:
 
 
 @inner
-def has_improved(
+def has_changed(
     tree: Any, node: int, loss: float, seen: float, guess: float, paid: float, reach: float, now: float
 ) -> bool:
-    """Page's test of whether a leaf has become as good as what is played.
+    """Page's test of whether a leaf has become as good as what is played, or is played and has become worse.
 
     It sums the logarithm of a likelihood ratio, and begins anew below 0. One hypothesis is that the set costs
-    what the fast learner expects to pay, the other that it costs its baseline.
+    its baseline. The other one is that it costs what the fast learner expects to pay; or, if the baseline is
+    no more than that, a quarter of the range more than the baseline, with the largest variance that losses in
+    the range can have. CHANGE is the sum, with a minus in the second case.
     """
-    if guess - paid <= 1e-9 * reach:  # it is no worse, or only by rounding
-        tree[CHANGE, node] = 0.0
+    looks = tree[LOOKS, node]
+    squares = tree[PLAIN_SQUARES, node] - tree[PLAIN, node] * tree[PLAIN, node] / looks
+    variance = (max(squares, 0.0) + reach * reach / 16.0) / (looks + 1.0)
+    if guess - paid > 1e-9 * reach:  # by more than rounding
+        sign, other = 1.0, paid
     else:
-        looks = tree[LOOKS, node]
-        squares = tree[PLAIN_SQUARES, node] - tree[PLAIN, node] * tree[PLAIN, node] / looks
-        variance = (max(squares, 0.0) + reach * reach / 16.0) / (looks + 1.0)
-        ratio = (guess - paid) * (0.5 * (guess + paid) - seen) / variance
-        tree[CHANGE, node] = max(tree[CHANGE, node] + ratio, 0.0)
-    if tree[CHANGE, node] == 0.0:
+        sign, other, variance = -1.0, guess + 0.25 * reach, 0.25 * reach * reach
+    ratio = (other - guess) * (seen - 0.5 * (guess + other)) / variance
+    change = max(max(sign * tree[CHANGE, node], 0.0) + ratio, 0.0)
+    tree[CHANGE, node] = sign * change
+    if change == 0.0:
         tree[SINCE, node] = tree[SINCE_TOTAL, node] = tree[SINCE_SQUARES, node] = 0.0
         return False
     tree[SINCE, node] += 1.0
     tree[SINCE_TOTAL, node] += loss
     tree[SINCE_SQUARES, node] += loss * loss
-    return bool(tree[CHANGE, node] > math.log(now + 1.0))
+    return bool(change > math.log(now + 1.0))
 
 
 @inner

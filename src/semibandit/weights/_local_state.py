@@ -22,7 +22,7 @@ KNOWN = 3.0  # stage in which the range of the losses is known
 FORGOTTEN = (TOLD, SQUARES, PRODUCTS, OTHERS, SURPRISE, PAIRED)
 
 # Rows of the tree: weighted looks and losses; number, sum and squares of unweighted looks; the round of the
-# last look that spoke for no improvement. Only of leaves: the statistic of the test for an improvement, and
+# last look that did not speak for an improvement. Only of leaves: the statistic of the test for a change, and
 # number, sum and squares of the looks since it was last 0.
 WEIGHT, TOTAL, LOOKS, PLAIN, PLAIN_SQUARES, LAST, CHANGE, SINCE, SINCE_TOTAL, SINCE_SQUARES = range(10)
 TREE_ROWS = 10
