@@ -220,8 +220,9 @@ KNOBS = ("--knob", "x=0:1", "--knob", "mode=a,b", "--default", "x=0.9,mode=b")
 
 
 def tune_knobs(*options):
-    (options_, command) = (["--state", "knobs.db", "--runs", "60"], "/bin/sh knobs.sh {x} {mode} {instance}")
-    return CliRunner().invoke(app, ["tune", *KNOBS, *options_, *options, command, "inst"])
+    runs = [] if "--online" in options else ["--runs", "60"]
+    words = ["--state", "knobs.db", *runs, *options, "/bin/sh knobs.sh {x} {mode} {instance}", "inst"]
+    return CliRunner().invoke(app, ["tune", *KNOBS, *words])
 
 
 def test_several_knobs_are_raced(folder):
@@ -239,6 +240,20 @@ def test_several_knobs_are_raced(folder):
     rows = list(csv.DictReader(io.StringIO(tune_knobs("--csv").stdout)))
     assert [float(row["x"]) for row in rows] == [row["x"] for row in data["table"]]
     assert "give --json or --csv, not both" in str(tune_knobs("--csv", "--json").exception)
+
+
+def test_several_knobs_online_have_a_table_and_a_picture(folder):
+    (folder / "knobs.sh").write_text("case $2 in a) echo $1;; *) echo 3;; esac")
+    result = tune_knobs("--online", "--png", "knobs.png")
+    assert result.exit_code == 0, result.output
+    assert re.search(r"x +mode +mean loss +± error +runs", result.output)
+    assert re.search(r" 0\.9 +b +3 +0 +\d+ +default", result.output)
+    assert (folder / "knobs.png").stat().st_size > 10_000
+    table = json.loads(tune_knobs("--online", "--json").stdout)["table"]
+    assert [row["note"] for row in table].count("default") == 1
+    assert ("best" in table[0]["note"], table[0]["mode"]) == (True, "a")
+    rows = list(csv.DictReader(io.StringIO(tune_knobs("--online", "--csv").stdout)))
+    assert [row["x"] for row in rows] == [str(row["x"]) for row in table]
 
 
 def test_options_choose_between_race_and_online(folder):

@@ -561,20 +561,25 @@ def test_gaps_of_a_batch_of_late_tells_are_bounded():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("feedback", ["full", "semi-bandit"])
-@pytest.mark.parametrize("drift", ["auto", 0.002])
-def test_drift_follows_a_jump(feedback, drift):
+@pytest.mark.parametrize(
+    ("feedback", "drift"),
+    [
+        ("full", "auto"),
+        ("full", 0.002),
+        ("semi-bandit", None),
+        ("semi-bandit", "auto"),
+        ("semi-bandit", 0.002),
+    ],
+)
+def test_jumps_are_followed(feedback, drift):
+    """With partial feedback the default finds them without drift, too."""
     played = functions(800, at=0.2) + functions(800, seed=1, at=0.8)
-    still, moving = (
-        np.mean(
-            [
-                sb.play(Exp3Set(UNIT, drift=d, seed=s), map(sb.Explicit, played), feedback).loss.sum()
-                for s in range(2)
-            ]
-        )
-        for d in (None, drift)
-    )
-    assert moving < still - 20
+    paid = [
+        sb.play(Exp3Set(UNIT, drift=drift, seed=s), map(sb.Explicit, played), feedback).loss.sum()
+        for s in range(2)
+    ]
+    best_fixed = sb.PiecewiseConstant.sum(played).values.min()
+    assert np.mean(paid) < 0.65 * best_fixed
 
 
 @pytest.mark.parametrize("kind", ["part", "single"])

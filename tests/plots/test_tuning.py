@@ -36,13 +36,17 @@ def test_the_picture_of_a_race_has_the_means_of_its_table(tmp_path):
     assert (tmp_path / "race.png").stat().st_size > 5_000
 
 
-def test_each_knob_of_a_race_has_its_panel(tmp_path):
+@pytest.mark.parametrize("race", [True, False])
+def test_each_knob_has_its_panel(tmp_path, race):
     knobs = Knobs(x=Real(0.01, 1, log=True), n=Integer(1, 5), mode=Choice("a", "b"), y=Real(0, 1))
     command = Command(
         "echo {x} {n} {mode} {y} {instance} | awk '{print $1 + $2}'", shell=True, names=knobs.names
     )
-    with Tuner(command, knobs, tmp_path / "race.db", race=True, runs=40) as racer:
+    with Tuner(command, knobs, tmp_path / "race.db", race=race, runs=40 if race else None) as racer:
         picture(racer, tmp_path / "none.png")
         list(racer.rounds(["a", "b", "c", "d"]))
+        ax = effect(racer, "n", new_figure().subplots())
+        drawn = sorted((bar[0].get_xdata()[0], bar[0].get_ydata()[0]) for bar in ax.containers)
+        assert drawn == sorted((row.values["n"], row.mean) for row in racer.standings() if row.runs)
         picture(racer, tmp_path / "race.png")
     assert (tmp_path / "race.png").stat().st_size > 10_000

@@ -147,7 +147,6 @@ def test_knobs_are_tuned_from_the_command_line(template, tmp_path):
     for more, message in (
         (["--space", "0:1"], "either --space"),
         (["--integer"], "--integer goes with --space"),
-        (["--online", "--png", f"{tmp_path}/p.png"], "--png draws several knobs of a race only"),
     ):
         result = CliRunner().invoke(app, [*common, *options, *more])
         assert message in str(result.exception)

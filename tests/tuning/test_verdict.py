@@ -10,7 +10,7 @@ from semibandit import Choice, Interval, Knobs, Real
 from semibandit.confidence import t_bounds
 from semibandit.learners.recommendation import Recommendation
 from semibandit.tuning import Race, RunRecord
-from semibandit.tuning.verdict import Tried, of_default, of_race, of_rounds, summarise, tried
+from semibandit.tuning.verdict import of_race, of_rounds, summarise, tried
 
 ENDS = (0.0, 1.0)
 
@@ -140,6 +140,11 @@ def test_a_race_decides_seldom_without_and_mostly_with_a_better_value(space):
     assert sum(each.better for each in found) >= 15
 
 
+def rows_of(finished, rho=0.2, default=None, **options):
+    default = None if default is None else {"rho": default}
+    return tried(finished, {"rho": rho}, default, "rho", lambda x: x, **options)
+
+
 def test_rows_of_values_and_of_stretches():
     finished = [
         played(0.2, 0.1),
@@ -147,18 +152,40 @@ def test_rows_of_values_and_of_stretches():
         played(0.7, 0.5, 0.4),
         RunRecord("a", 0.2, None, failure="x"),
     ]
-    few = tried(finished, ENDS)
-    assert few == [
-        Tried(0.2, 0.2, pytest.approx(0.2), pytest.approx(0.1), 2, 1),
-        Tried(0.7, 0.7, 0.5, pytest.approx(math.nan, nan_ok=True), 1),
-    ]
-    assert of_default(finished, 0.9).mean == 0.4
-    assert of_default(finished[:2], 0.9) is None
-    many = tried([played(x, x) for x in np.linspace(0, 1, 101)], ENDS, rows=4)
-    assert [(row.lo, row.hi) for row in many] == [(0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1)]
+    best, default, other = rows_of(finished, default=0.9)
+    assert (default.mean, default.runs, default.default) == (0.4, 1, True)
+    assert (best.values, best.mean, best.runs, best.failed) == ({"rho": 0.2}, pytest.approx(0.2), 2, 1)
+    assert (best.error, best.best, best.racing) == (pytest.approx(0.1), True, True)
+    assert (other.values, other.mean, other.runs, other.racing) == ({"rho": 0.7}, 0.5, 1, False)
+    (never,) = [row for row in rows_of(finished[:2], default=0.9) if row.default]
+    assert (math.isnan(never.mean), never.runs) == (True, 0)
+    many = rows_of([played(x, x) for x in np.linspace(0, 1, 101)], rho=0.3, rows=4)
+    assert [row.stretch for row in many] == [(0.25, 0.49), (0, 0.24), (0.5, 0.74), (0.75, 1)]
     assert [row.runs for row in many] == [25, 25, 25, 26]
-    (lost,) = tried([RunRecord("a", 0.2, None, failure="x")], ENDS)
+    assert [row.values["rho"] for row in many] == [0.3, 0.12, 0.62, 0.875]
+    (lost,) = rows_of([RunRecord("a", 0.2, None, failure="x")])
     assert (math.isnan(lost.mean), lost.runs, lost.failed) == (True, 0, 1)
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_rows_of_several_knobs(maximize):
+    def run(x, mode, loss, beside=None):
+        return RunRecord("a", x, loss, values={"x": x, "mode": mode}, default_loss=beside)
+
+    finished = [run(i % 3, mode, i % 3 + (mode == "b"), 7.0) for i in range(6) for mode in "ab"]
+    finished += [run(2, "c", 9.0 if maximize else -9.0)]
+    best, default = {"x": 1, "mode": "a"}, {"x": 2, "mode": "b"}
+    rows = tried(finished, best, default, "x", lambda x: x / 2, maximize=maximize)
+    assert [row.best for row in rows] == [True] + [False] * 6
+    assert rows[0].values == best
+    assert rows[-1].values == {"x": 2, "mode": "c"}, "one run comes last"
+    means = [row.mean for row in rows[1:-1]]
+    assert means == sorted(means, reverse=maximize)
+    (beside,) = [row for row in rows if row.default]
+    assert (beside.values, beside.runs) == (default, 14), "runs beside others and of its own"
+    assert beside.mean == pytest.approx((12 * 7.0 + 2 * 3.0) / 14)
+    never = tried(finished, {"x": 0, "mode": "c"}, None, "x", lambda x: x / 2, maximize=maximize)
+    assert (never[0].best, never[0].runs) == (True, 0)
 
 
 def test_summary_counts_rounds():

@@ -209,10 +209,7 @@ class Options:
         }
         storage: Any = self.state or self.storage
         command = self.runner(space.names)
-        races = self.races()
-        if self.png is not None and space.names and not races:
-            raise ValueError("--png draws several knobs of a race only")
-        if races:
+        if self.races():
             return Tuner(command, space, storage, self.study, race=True, runs=self.runs, **shared)
         if self.runs is not None:
             raise ValueError("--runs goes with a race: online each instance is run once")

@@ -174,26 +174,20 @@ def _ends(tuner: Tuner, lo: float, hi: float) -> tuple[float, float]:
 
 
 def _rows(tuner: Tuner) -> Iterator[Row]:
-    """Yield the configurations of a race, the best first, or online the values tried; the default always."""
+    """Yield the configurations, the best first; the default always."""
     if tuner.learner.n_told == 0:
         return
-    if tuner.race:
-        for row in tuner.learner.standings():
-            notes = (("best", row.best), ("default", row.default))
-            yield {
-                **_converted(tuner, row.values), "mean": row.mean, "difference": row.difference,
-                "error": row.error, "runs": row.runs, "failed": row.failed,
-                "note": ", ".join(note for note, holds in notes if holds),
-            }  # fmt: skip
-    elif not tuner.space.names:
-        default = tuner.default_row()
-        for row in [*tuner.values_tried(), *([] if default is None else [default])]:
-            lo, hi = _ends(tuner, row.lo, row.hi)
-            yield {
-                "ρ": lo if lo == hi else f"{lo:.4g} to {hi:.4g}", "mean": row.mean,
-                "error": row.error, "runs": row.runs, "failed": row.failed,
-                "note": "default" if row is default else "",
-            }  # fmt: skip
+    for row in tuner.standings():
+        values = _converted(tuner, row.values)
+        if row.stretch is not None:
+            lo, hi = row.stretch
+            values = values | {next(iter(values)): lo if lo == hi else f"{lo:.4g} to {hi:.4g}"}
+        notes = (("best", row.best), ("default", row.default))
+        yield {
+            **values, "mean": row.mean, **({"difference": row.difference} if tuner.race else {}),
+            "error": row.error, "runs": row.runs, "failed": row.failed,
+            "note": ", ".join(note for note, holds in notes if holds),
+        }  # fmt: skip
 
 
 def _columns(rows: Sequence[Row], word: str) -> Any:

@@ -19,10 +19,10 @@ _COLUMNS = 3
 def picture(tuner: Any, path: str | PathLike[str]) -> None:
     """Write a PNG of a `Tuner`.
 
-    Race: the means of its configurations over each knob. Online: the loss over the parameter with its band,
-    the runs, the default, and the density of the next draw.
+    Race, or several knobs: the means of the configurations over each knob. Online with one parameter: the
+    loss over it with its band, the runs, the default, and the density of the next draw.
     """
-    if tuner.race:
+    if tuner.race or tuner.space.names:
         names = tuner.space.names or ("rho",)
         rows, columns = -(-len(names) // _COLUMNS), min(len(names), _COLUMNS)
         size = (9, 5) if len(names) == 1 else (4.2 * columns, 3.8 * rows)
@@ -48,19 +48,21 @@ def picture(tuner: Any, path: str | PathLike[str]) -> None:
 
 
 def effect(tuner: Any, name: str, ax: Any) -> Any:
-    """Draw the configurations of a race over one knob: the means of its table, with two standard errors.
+    """Draw the configurations over one knob: the means of the report's table, with two standard errors.
 
-    The errors are those of the difference to the best configuration.
+    The errors of a race are those of the difference to the best configuration. Configurations that have left
+    the race, or have run only once online, are pale.
     """
     kind: Any = tuner.space.knobs[name] if tuner.space.names else None
     ordered = kind is None or kind.ordered
-    rows = [row for row in tuner.learner.standings() if math.isfinite(row.mean)]
-    label = "difference to the best, ± 2 standard errors"
+    rows = [row for row in tuner.standings() if math.isfinite(row.mean)]
+    label = f"{'difference to the best,' if tuner.race else 'mean'} ± 2 standard errors"
     for row in reversed(rows):
         x = row.values[name] if ordered else kind.values.index(row.values[name])
         color = GREEN if row.best else ORANGE if row.default else BLUE
         text = "best found" if row.best else "default" if row.default else label
-        style = {"ms": 7 if row.best or row.default else 4, "alpha": 1.0 if row.racing else 0.4}
+        marked = row.best or row.default
+        style = {"ms": 7 if marked else 4, "alpha": 1.0 if row.racing or marked else 0.4}
         error = 0.0 if math.isnan(row.error) else 2.0 * row.error
         ax.errorbar([x], [row.mean], [error], fmt="o", color=color, lw=1.0, label=text, **style)
         label = label if text != label else "_"
@@ -83,9 +85,11 @@ def knob(tuner: Any, ax: Any) -> Any:
     if runs:
         ax.plot(*zip(*runs, strict=True), ".", ms=4, alpha=0.25, color="0.4", label="runs", zorder=1)
     n_values = len({rho for rho, _ in runs})
-    rows = tuner.values_tried(n_values) if n_values <= _MAX_VALUES else tuner.values_tried()
+    found = tuner.standings(n_values) if 0 < n_values <= _MAX_VALUES else tuner.standings()
+    found = [row for row in found if row.runs]
+    rows = sorted((row for row in found if not row.default), key=lambda row: row.values["rho"])
     if rows:
-        x = np.array([0.5 * (row.lo + row.hi) for row in rows])
+        x = np.array([row.values["rho"] for row in rows])
         mean, error = np.array([row.mean for row in rows]), np.nan_to_num([row.error for row in rows])
         ax.fill_between(
             x, mean - 2 * error, mean + 2 * error, color=BLUE, alpha=0.2, lw=0, label="± 2 standard errors"
@@ -95,9 +99,9 @@ def knob(tuner: Any, ax: Any) -> Any:
     ax.axvline(best.rho, color=GREEN, lw=1.2, label=f"recommended, {best.rho:.4g}")
     if tuner.default is not None:
         ax.axvline(tuner.default, color=ORANGE, lw=1.2, ls="--", label=f"default, {tuner.default:.4g}")
-        if (row := tuner.default_row()) is not None:
+        for row in (row for row in found if row.default):
             band = 2.0 * np.nan_to_num([row.error])
-            ax.errorbar([row.lo], [row.mean], band, fmt="s", color=ORANGE, ms=5, capsize=3)
+            ax.errorbar([tuner.default], [row.mean], band, fmt="s", color=ORANGE, ms=5, capsize=3)
     ax.set(title=f"{len(records)} rounds", ylabel=word)
     ax.legend(frameon=False, fontsize="small")
     return ax

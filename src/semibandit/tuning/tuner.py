@@ -18,8 +18,8 @@ import msgspec
 
 from semibandit import _validate
 from semibandit.learners import Trial
-from semibandit.learners.race import CHECK, check_default
-from semibandit.spaces import Context, Interval, Knobs
+from semibandit.learners.race import CHECK, Standing, check_default
+from semibandit.spaces import Context, Interval, Knobs, Real
 from semibandit.studies.log.stores import UnknownStudyError, open_store, public
 from semibandit.studies.settings import StudySettings, read_context
 from semibandit.studies.study import Study
@@ -30,16 +30,7 @@ from semibandit.tuning.plans import online_plan, race_plan, release_dead
 from semibandit.tuning.player import RoundPlayer
 from semibandit.tuning.record import MAX_TEXT, RunRecord, printable
 from semibandit.tuning.rules import AbortRule, Rules
-from semibandit.tuning.verdict import (
-    Summary,
-    Tried,
-    Verdict,
-    of_default,
-    of_race,
-    of_rounds,
-    summarise,
-    tried,
-)
+from semibandit.tuning.verdict import ROWS, Summary, Verdict, of_race, of_rounds, summarise, tried
 
 __all__ = ["MIN_RUNS", "STUDY", "Tuner", "learner_of", "storage_of"]
 
@@ -332,13 +323,23 @@ class Tuner:
         """Return counts and means of all rounds."""
         return summarise(self.finished)
 
-    def values_tried(self, rows: int = 12) -> list[Tried]:
-        """Return a row for each value tried, or for `rows` equal parts of the space if there are more."""
-        return tried(self.finished, self._ends, rows)
+    def standings(self, rows: int = ROWS) -> list[Standing]:
+        """Return all configurations, the recommended one first; online with the default, even if never run.
 
-    def default_row(self) -> Tried | None:
-        """Return the row of the default, from its runs beside other values."""
-        return None if self.default is None else of_default(self.finished, self.default)
+        Online, values of one parameter are grouped in `rows` equal parts if there are more; see `tried`.
+        """
+        if self.race:
+            found: list[Standing] = self.learner.standings()
+            return found
+        best, names, default = self.learner.recommend(), self.space.names, self.default
+        values, along = best.values, best.along or ""
+        kind: Any = self.space.knobs.get(along) if isinstance(self.space, Knobs) else Real(*self._ends)
+        if not names:
+            values = {"rho": self.command.value(best.rho)}
+        if default is not None:
+            default = {name: default[name] for name in names} if names else {"rho": default}
+        coordinate = kind.coordinate if along else float
+        return tried(self.finished, values, default, along, coordinate, rows, self.maximize)
 
     @property
     def _ends(self) -> tuple[float, float]:

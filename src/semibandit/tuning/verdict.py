@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from semibandit._validate import FloatArray
 from semibandit.confidence import Bounds, betting_bounds, mean_and_error, t_bounds
-from semibandit.learners.race import Race
+from semibandit.learners.race import Race, Standing
 from semibandit.learners.recommendation import Recommendation
 from semibandit.tuning.record import RunRecord
 
 __all__ = [
+    "ROWS",
     "Summary",
-    "Tried",
     "Verdict",
-    "of_default",
     "of_race",
     "of_rounds",
     "summarise",
@@ -32,7 +31,9 @@ _HALVINGS = 6  # the finest stretch that is compared with the default is a 64th 
 _MIN_PAIRS = 20  # a stretch with fewer pairs is widened
 _MIN_CHECKED = 6  # equal signs of fewer differences would not be rare enough
 _SKEWNESS = 0.5  # share that the t-test corrects for; see `t_bounds`
-_ROWS = 12
+ROWS = 12  # parts of the parameter along the rows, in a table
+
+Values = dict[str, Any]
 
 
 # -- counts and means ------------------------------------------------------------------------------
@@ -73,39 +74,63 @@ def _pairs(records: Iterable[RunRecord]) -> list[tuple[float, float]]:
     return [(r.loss, r.default_loss) for r in records if r.loss is not None and r.default_loss is not None]
 
 
-class Tried(NamedTuple):
-    """Runs with values from lo to hi: mean loss, its standard error, runs with a loss, and failed runs."""
+def tried(
+    records: Sequence[RunRecord],
+    best: Values,
+    default: Values | None,
+    along: str,
+    coordinate: Callable[[Any], float],
+    rows: int = ROWS,
+    maximize: bool = False,
+) -> list[Standing]:
+    """Return the configurations that were run online, the recommended one first, then by their means.
 
-    lo: float
-    hi: float
-    mean: float  # nan without a loss
-    error: float  # nan for fewer than two losses
-    runs: int
-    failed: int = 0
+    Configurations with fewer than two losses come last. The recommended one and the default have a row even
+    if they were never run.
 
+    Parameters
+    ----------
+    records
+        All rounds.
+    best, default
+        Values of the recommended configuration and of the default, in the order of `RunRecord.values`.
+    along, coordinate
+        The parameter along the rows ("" if there is none), and its coordinate in [0, 1]. If it had more than
+        `rows` values, those in the same of `rows` equal parts count as one.
+    rows, maximize
+        Number of parts, and whether higher values are better.
+    """
+    few = not along or len({record.rho for record in records}) <= rows
+    groups: dict[Any, list[tuple[Values, float | None, str | None]]] = defaultdict(list)
 
-def tried(records: Sequence[RunRecord], ends: tuple[float, float], rows: int = _ROWS) -> list[Tried]:
-    """Return a row for each value tried, or for equal parts of the space if there are more than `rows`."""
-    lo, hi = ends
-    few = len({record.rho for record in records}) <= rows
-    groups: dict[float, list[RunRecord]] = defaultdict(list)
+    def key(values: Values, exact: bool = few) -> tuple[Any, ...]:
+        part = {} if exact else {along: min(int(rows * coordinate(values[along])), rows - 1)}
+        return exact, *(values | part).values()
+
+    groups[key(best)].append((best, None, None))
+    if default is not None:
+        groups[key(default, exact=True)].append((default, None, None))
     for record in records:
-        part = min(int(rows * ((record.rho - lo) / (hi - lo))), rows - 1)
-        groups[record.rho if few else part].append(record)
+        values = record.values or {"rho": record.rho}
+        groups[key(values)].append((values, record.loss, record.failure))
+        if default is not None:
+            beside = default, record.default_loss, record.default_failure
+            groups[key(default, exact=True)].append(beside)
     found = []
-    for key, group in sorted(groups.items()):
-        losses = [record.loss for record in group if record.loss is not None]
-        failed = sum(record.failure is not None for record in group)
-        left, right = (key, key) if few else (lo + (hi - lo) * (i / rows) for i in (key, key + 1))
-        found.append(Tried(left, right, *mean_and_error(losses), len(losses), failed))
-    return found
-
-
-def of_default(records: Sequence[RunRecord], default: float) -> Tried | None:
-    """Return the row of the default, from its runs beside other values."""
-    losses = [record.default_loss for record in records if record.default_loss is not None]
-    failed = sum(record.default_failure is not None for record in records)
-    return Tried(default, default, *mean_and_error(losses), len(losses), failed) if losses else None
+    for at, group in groups.items():
+        losses = [loss for _, loss, _ in group if loss is not None]
+        failed = sum(failure is not None for *_, failure in group)
+        values, stretch, is_best = group[0][0], None, at == key(best)
+        if not at[0]:
+            played = [values[along] for values, *_ in group]
+            stretch = min(played), max(played)
+            middle = 0.5 * stretch[0] + 0.5 * stretch[1]
+            values = best if is_best else values | {along: middle}
+        mean, error = mean_and_error(losses)
+        flags = len(losses) > 1, is_best, default is not None and at == key(default, exact=True)
+        found.append(Standing(values, mean, math.nan, error, len(losses), failed, *flags, stretch))
+    sign = -1.0 if maximize else 1.0
+    return sorted(found, key=lambda row: (not row.best, not row.racing, not row.runs, sign * row.mean))
 
 
 # -- the default -----------------------------------------------------------------------------------

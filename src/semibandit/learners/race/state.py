@@ -28,6 +28,10 @@ class Standing:
     `mean` is the mean loss of the recommended configuration plus `difference`, the mean difference to it on
     the common instances; `error` is its standard error. They are not finite without enough common instances.
     `runs` counts the runs that did not fail; `best` is the recommended one.
+
+    Online, configurations run on different instances: `mean` and `error` are those of its own runs, the
+    difference is unknown (nan), and `racing` means that it has run twice. If neighbouring values of rho, or
+    of the knob along the rows, count as one, `stretch` has the lowest and the highest of them.
     """
 
     values: dict[str, Any]
@@ -39,6 +43,7 @@ class Standing:
     racing: bool
     best: bool
     default: bool
+    stretch: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
