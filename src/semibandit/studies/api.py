@@ -20,6 +20,7 @@ __all__ = [
     "MAX_ROWS",
     "Archive",
     "Begin",
+    "ContextInfo",
     "Delete",
     "Endpoint",
     "Fold",
@@ -117,6 +118,14 @@ class Recommended(msgspec.Struct, frozen=True):
         mean, error = (math.nan if x is None else x for x in (self.mean, self.error))
         evidence = Evidence(mean, error, self.rounds)
         return Recommendation(self.rho, self.interval, alpha, tuple(self.names), evidence=evidence)
+
+
+class ContextInfo(msgspec.Struct, frozen=True):
+    """A cell of contexts, see `learners.contexts.ContextCell`."""
+
+    where: dict[str, Any]
+    recommended: Recommended
+    rounds: int
 
 
 class RequestError(msgspec.Struct, frozen=True):

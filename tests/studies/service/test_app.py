@@ -74,6 +74,24 @@ def test_a_round_can_be_played_in_json(server, study):
     assert study.history()[0].worker == "curl"
 
 
+def test_cells_of_contexts_are_served(server, study, storage):
+    context = sb.Context(kind=sb.Choice("a", "b"))
+    with sb.Study(storage, "two kinds", space=SPACE, context=context, seed=0) as other:
+        for i in range(300):
+            trial = other.ask(context={"kind": "ab"[i % 2]})
+            other.tell(trial, 0.1 + 0.8 * abs(trial.rho - (0.1, 0.9)[i % 2]))
+        cells = other.learner.contexts()
+    assert len(cells) > 1
+    status, found = send(server, "GET", "/api/studies/2/contexts")
+    assert status == 200
+    assert [cell["where"]["kind"] for cell in found] == [list(cell.where["kind"]) for cell in cells]
+    assert [cell["recommended"]["rho"] for cell in found] == [cell.recommendation.rho for cell in cells]
+    assert sum(cell["rounds"] for cell in found) == 300
+    assert send(server, "GET", "/api/studies/2/contexts?limit=1")[1] == found[:1]
+    status, answer = send(server, "GET", "/api/studies/1/contexts")
+    assert (status, "context" in answer["error"]) == (400, True)
+
+
 def test_the_openapi_document_describes_every_path(server):
     status, document = send(server, "GET", "/api/openapi.json")
     assert status == 200

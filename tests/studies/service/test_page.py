@@ -268,3 +268,50 @@ def test_a_study_is_begun_paused_and_archived_in_the_browser(serve, tmp_path, op
     page.click("#archive")
     wait_for(page, "#archive", "Undo archive")
     assert client.studies() == []
+
+
+@pytest.fixture
+def contexts(tmp_path):
+    """A study whose best value depends on the size; labels contain HTML."""
+    context = sb.Context(
+        size=sb.Real(1, 1000, log=True),
+        kind=sb.Choice("a", LINK),
+        customer=sb.Label(),
+        seats=sb.Integer(1, 9),
+    )
+    random_ = random.Random(0)
+    with sb.Study(f"sqlite:///{tmp_path}/studies.db", "sizes", space=SPACE, context=context, seed=0) as study:
+        for _ in range(300):
+            size = 1000 ** random_.random()
+            trial = study.ask(context={"size": size, "customer": f"<i>{random_.randrange(3)}</i>"})
+            study.tell(trial, 0.1 + 0.8 * abs(trial.rho - (0.1 if size < 30 else 0.9)))
+        assert len(study.learner.contexts()) > 1
+        yield study
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_a_context_is_chosen_on_the_page(serve, contexts, open_page, width, scheme):
+    page = open_page(f"{serve(contexts.storage).url}/studies/1", width, scheme)
+    for size in (2, 900):
+        page.fill("#context input", str(size))
+        wait_for(page, "#chosen", f"ρ = {contexts.recommend(context={'size': size}).rho:.4g}"[:9])
+    page.select_option("#context select", label=LINK)
+    page.fill("#context input[type=text]", "<i>1</i>")
+    given = {"size": 900, "kind": LINK, "customer": "<i>1</i>"}
+    wait_for(page, "#chosen", f"ρ = {contexts.recommend(context=given).rho:.4g}"[:9])
+    rows = page.locator("#contexts tbody tr").all_inner_texts()
+    assert len(rows) == len(contexts.learner.contexts())
+    assert rows[0].startswith("size from ")
+    # A tell leaves the chosen context as it is.
+    contexts.tell(contexts.ask(), 0.5)
+    wait_for(page, "#tiles", "301")
+    assert page.input_value("#context input") == "900"
+    assert page.query_selector("#contexts i, #context a") is None  # labels and choices are text
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    keep(page, f"contexts-{width}-{scheme}")
+
+
+def test_a_study_without_contexts_shows_none(serve, study, open_page):
+    page = open_page(f"{serve(study.storage).url}/studies/1")
+    wait_for(page, "#status", "live")
+    assert not page.is_visible("#contexts")

@@ -33,6 +33,11 @@ function element(tag, text, attributes = {}) {
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   return made;
 }
+// Cells of a row whose first cell is given; narrow screens show the label of a cell beside it.
+function labelled(table, first, texts) {
+  const labels = [...table.tHead.rows[0].cells].map((th) => th.textContent);
+  return [first, ...texts.map((text, i) => element("td", text, { "data-label": labels[i + 1] }))];
+}
 function fill(body, rows, none) {
   const made = rows.map((cells) => {
     const row = element("tr");
@@ -69,7 +74,6 @@ async function showList() {
   try {
     const search = $("search").value;
     const studies = await get("api/studies?limit=200&search=" + encodeURIComponent(search));
-    const labels = [...document.querySelectorAll("#studies thead th")].map((th) => th.textContent);
     fill($("studies").tBodies[0], studies.map((study) => {
       const name = element("th", undefined, { scope: "row" });
       name.append(element("a", study.name, { href: "studies/" + study.id }));
@@ -78,7 +82,7 @@ async function showList() {
         study.told.toLocaleString("en"), study.failed.toLocaleString("en"), number(study.mean, 4),
         values.join(", ") || "–", ago(Date.now() / 1000 - study.at) + " ago",
       ];
-      return [name, ...cells.map((cell, i) => element("td", cell, { "data-label": labels[i + 1] }))];
+      return labelled($("studies"), name, cells);
     }));
     $("empty").hidden = studies.length > 0 || search !== "";
     $("studies").hidden = studies.length === 0;
@@ -269,13 +273,17 @@ function showTiles(column) {
     tile("Failed", String(view.summary.counts.failed), view.forgotten + " forgotten"),
   );
 }
-// A row for each knob: its range, or its values.
-function spaceRows(space) {
-  const range = ({ lo, hi, margin, log, step }) => number(lo) + " to " + number(hi) + (log ? ", logarithmic" : "") +
+// Range of a knob or a feature, or its values.
+function rangeText({ kind, values, lo, hi, margin, log, step }) {
+  if (kind === "label") return "any label";
+  if (values) return values.join(", ");
+  return number(lo) + " to " + number(hi) + (log ? ", logarithmic" : "") +
     (step ? ", steps of " + number(step) : "") + (margin ? ", margin " + number(margin) : "");
-  if (space.knobs) return space.knobs.map((knob) => [knob.name, knob.values ? knob.values.join(", ") : range(knob)]);
-  if (space.interval) return [["ρ", range(space.interval)], ["rows", [].concat(space.n_rows).join(" × ")]];
-  return [[rhoName(), range(space)]];
+}
+function spaceRows(space) {
+  if (space.knobs) return space.knobs.map((knob) => [knob.name, rangeText(knob)]);
+  if (space.interval) return [["ρ", rangeText(space.interval)], ["rows", [].concat(space.n_rows).join(" × ")]];
+  return [[rhoName(), rangeText(space)]];
 }
 function showWorkers() {
   const workers = new Map();
@@ -327,12 +335,74 @@ function showTables() {
   reveal("failures", failures.length > 0);
   $("certificate").textContent = view.certificate;
   reveal("certificate", view.summary.counts.told > 0);
-  const { space, learner, seed, options } = view.settings;
+  const { space, learner, seed, options: { context, ...options } } = view.settings;
   const settings = [["learner", learner], ...spaceRows(space), ["seed", String(seed)]];
+  settings.push(...Object.entries(context ?? {}).map(([name, feature]) => ["context: " + name, rangeText(feature)]));
   settings.push(...Object.entries(options).map(([name, value]) => [name, typeof value === "object" ? shortened(JSON.stringify(value)) : String(value)]));
   settings.push(["lease", ago(view.summary.counts.lease)]);
   settings.push(["created", new Date(1000 * began).toLocaleString()], ["events", view.summary.event.toLocaleString("en")]);
   fill($("settings").tBodies[0], settings.map(([name, value]) => [element("th", name, { scope: "row" }), value]));
+}
+
+// Contexts: features of the chosen one, [name, kind, input] each; an empty input is unknown.
+let features = [];
+let wanted = 0; // number of requested contexts: late answers are dropped
+const intervalText = ({ interval, alpha }) => (hasInterval(alpha) ? interval.map((x) => number(x)).join(" to ") : "–");
+
+function startContexts() {
+  features = Object.entries(view.settings.options.context).map(([name, kind]) => {
+    if (!kind.values) {
+      const hint = kind.kind === "label" ? "unknown" : number(kind.lo) + " to " + number(kind.hi);
+      return [name, kind, element("input", undefined, { type: kind.kind === "label" ? "text" : "number", step: "any", placeholder: hint, autocomplete: "off" })];
+    }
+    const input = element("select");
+    input.append(element("option", "unknown", { value: "" }), ...kind.values.map((value, i) => element("option", String(value), { value: i })));
+    return [name, kind, input];
+  });
+  $("context").replaceChildren(...features.map(([name, , input]) => {
+    const label = element("label", name + " ");
+    label.append(input);
+    return label;
+  }));
+  reveal("context", true);
+}
+async function showChosen() {
+  const ticket = ++wanted;
+  const context = {};
+  for (const [name, kind, { value }] of features) {
+    if (value !== "") context[name] = kind.values ? kind.values[value] : kind.kind === "label" ? value : Number(value);
+  }
+  let [text, problem] = ["–", ""];
+  try {
+    const best = await get(api + "/recommend?context=" + encodeURIComponent(JSON.stringify(context)));
+    const loss = best.mean === null ? "" : ", " + $("losses-title").textContent.toLowerCase() + " " + number(best.mean, 3);
+    text = (view.names.length ? "" : "ρ = ") + valuesText(best, view.names) + " (" + intervalText(best) + loss + ")";
+  } catch (error) {
+    problem = error.message;
+  }
+  if (ticket !== wanted) return;
+  $("chosen").textContent = text;
+  $("wrong").textContent = problem;
+}
+// Conditions of a cell: a range, values or labels, or null if the feature is unknown there.
+function whereText(where) {
+  const conditions = Object.entries(where).map(([name, given]) => {
+    const kind = view.settings.options.context[name];
+    if (given === null) return name + " unknown";
+    if (!kind.values && kind.kind !== "label") return name + " from " + number(given[0]) + " to " + number(given[1]);
+    const more = given.length - 8;
+    return name + ": " + given.slice(0, 8).map((value) => shortened(String(value ?? "unknown"))).join(", ") + (more > 0 ? " and " + more + " more" : "");
+  });
+  return conditions.join("; ") || "everywhere";
+}
+async function showContexts() {
+  if (view.settings.options.context == null) return;
+  if (!features.length) startContexts();
+  const [cells] = await Promise.all([get(api + "/contexts?limit=50"), showChosen()]);
+  fill($("contexts").tBodies[0], cells.map(({ where, recommended, rounds }) => labelled(
+    $("contexts"), element("th", whereText(where), { scope: "row" }),
+    [valuesText(recommended, view.names), intervalText(recommended), rounds.toLocaleString("en")],
+  )));
 }
 function show() {
   if (view === null) return;
@@ -372,6 +442,7 @@ async function update() {
   saved = saved.concat(more);
   recent = recent.concat(rounds).slice(-1000);
   show();
+  await showContexts();
 }
 // Every second: update the page if there are new events, and every 5 seconds if there are leases to count down.
 async function watch(tick) {
@@ -419,6 +490,8 @@ function startStudy() {
     if (!$("refusal").textContent) archived = !archived;
     $("archive").textContent = archived ? "Undo archive" : "Archive";
   });
+  $("context").addEventListener("input", showChosen);
+  $("context").addEventListener("submit", (event) => event.preventDefault());
   for (const filter of ["by-worker", "by-info", "by-failed"]) $(filter).addEventListener("input", showRounds);
   let waiting = null;
   $("slider").addEventListener("input", () => {
