@@ -256,6 +256,17 @@ def test_several_knobs_online_have_a_table_and_a_picture(folder):
     assert [row["x"] for row in rows] == [str(row["x"]) for row in table]
 
 
+def test_choices_alone_online_have_no_interval_of_values(folder):
+    words = ["tune", "--online", "--state", "knob.db", "--knob", "mode=a,b", "--default", "mode=b"]
+    (folder / "mode.sh").write_text("case $1 in a) echo 1;; *) echo 3;; esac")
+    result = CliRunner().invoke(
+        app, [*words, "--png", "mode.png", "/bin/sh mode.sh {mode} {instance}", "inst"]
+    )
+    assert result.exit_code == 0, result.output
+    assert "1 at mode = a, 3 at mode = b" in " ".join(result.output.split())
+    assert (folder / "mode.png").stat().st_size > 5_000
+
+
 def test_options_choose_between_race_and_online(folder):
     def begun(*options):
         if os.path.exists("knob.db"):

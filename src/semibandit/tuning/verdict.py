@@ -238,8 +238,9 @@ def of_rounds(
     share = _ALPHA / (2 ** (_HALVINGS + 1) - 1)
     gain = float(differences.mean()) * (1.0 if maximize else -1.0)
     return _verdict(
-        dict(best.values), stretch, pairs, differences, differences, share, high, False, gain <= 0.0, maximize
-    )
+        dict(best.values), stretch if best.along else None, pairs, differences, differences, share, high,
+        False, gain <= 0.0, maximize,
+    )  # fmt: skip
 
 
 def _verdict(
