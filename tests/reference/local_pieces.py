@@ -70,7 +70,7 @@ class FlatLocal:
                 for p, x in zip(self.pieces, sums, strict=True)
             ]
             out.append([mass / sum(masses) for mass in masses])
-        q = 0.025 / math.sqrt(len(self.paid) + 1)
+        q = 0.1 / math.sqrt(len(self.paid) + 1)
         return [(1 - q) * f + q * s for f, s in zip(*out, strict=True)], *out
 
     def cut(self, x):

@@ -47,7 +47,7 @@ class Constants(NamedTuple):
     shrink: float = 4.0  # looks: weight of the parent's mean
     optimism: float = 0.3  # standard deviations by which the baseline of an unobserved piece is lowered
     coarse: float = 1.0  # cells with a share above coarse · t^(-1/3) are refined before averaging
-    share: float = 0.025  # the safe learner plays a share of share/√t
+    share: float = 0.1  # the safe learner plays a share of share/√t
     floor: float = 1.0  # the fast learner's density is at least exp(-floor - evidence) times the prior
     sure: float = 2.0  # factor of the evidence
     patience: float = 3.0  # evidence fades where a regret of patience·range·√t may have gone unnoticed
