@@ -336,7 +336,15 @@ def process(*arguments, encoding="utf-8"):
 def start(command):
     """Tune online in a separate process."""
     words = ["tune", "--online", "--space", "0:1", "--state", "knob.db", command, "inst"]
-    return subprocess.Popen([*MAIN, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [*MAIN, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(
+            signal.SIGINT, signal.default_int_handler
+        ),  # ignored in the background
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

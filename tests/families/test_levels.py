@@ -146,7 +146,7 @@ FAMILIES = [
 @pytest.mark.parametrize("make", FAMILIES)
 def test_families_join_outputs_of_equal_loss(make):
     joined = 0
-    for seed in range(12):
+    for seed in range(40):
         pieces = make(seed).losses()
         assert_reveals_the_pieces_of(
             make(seed, partition="loss"), pieces.compress(), np.random.default_rng(seed)

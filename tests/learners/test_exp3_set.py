@@ -453,7 +453,7 @@ def test_regret_is_well_below_that_of_the_scalar_baseline():
         problems = list(stream)
         space = problems[0].space
         totals = [
-            np.mean([sb.play(Exp3Set(space, baseline=b, seed=s), problems).regret()[-1] for s in range(3)])
+            np.mean([sb.play(Exp3Set(space, baseline=b, seed=s), problems).regret()[-1] for s in range(8)])
             for b in ("local", "low")
         ]
         ratios.append(totals[0] / totals[1])

@@ -240,7 +240,7 @@ class When:
     When(Real(lo=1.0, hi=9.0, log=False, step=None), mode=('good',))
     """
 
-    def __init__(self, kind: Kind, /, **condition: Any) -> None:
+    def __init__(self, kind: Kind | None = None, /, **condition: Any) -> None:
         if not isinstance(kind, Kind):
             raise TypeError(f"kind must be a Real, an Integer or a Choice, got {kind!r}")
         if len(condition) != 1:

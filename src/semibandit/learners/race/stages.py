@@ -129,7 +129,8 @@ class Stages:
         state, n = self.state, len(self.state.configurations)
         found = state.compare(range(n))
         differences = found[1] if found else {}
-        numbers = sorted(range(n), key=lambda number: (differences.get(number, math.inf), number))
+        # Rounded: means of the same losses in another order are ties.
+        numbers = sorted(range(n), key=lambda number: (round(differences.get(number, math.inf), 9), number))
         scores = ndtri((np.arange(n) + 0.5) / n)
         half, kept = _MODELLED // 2, np.arange(n)
         if n > _MODELLED:
