@@ -95,16 +95,18 @@ def test_rounds_against_the_flat_version(space, draws, single):
         assert_equal(weights, slow)
 
 
-@pytest.mark.parametrize(("first", "then"), [(0.7, 0.2), (0.2, 1.0)])
-def test_places_that_change_against_the_flat_version(first, then):
+@pytest.mark.parametrize(
+    ("first", "then", "is_right", "rounds"),
+    [(0.7, 0.2, lambda t: t % 3 == 0, 42), (0.2, 1.0, lambda t: t % 10 > 0, 60)],
+    ids=["better", "worse"],
+)
+def test_places_that_change_against_the_flat_version(first, then, is_right, rounds):
     """The right half costs `first` for 30 rounds and `then` afterwards; the left one about 0.5."""
     rng = np.random.default_rng(9)
     weights = fresh(SPACES[0])
     slow = flat(weights)
-    for t in range(60):
-        lo = 0.5 * (t % 3 == 0 if first > 0.5 else t % 10 > 0)
-        if first > 0.5 and t == 42:
-            break
+    for t in range(rounds):
+        lo = 0.5 * is_right(t)
         loss = (first if t < 30 else then) if lo else float(rng.uniform(0.4, 0.6))
         weights.learn(Feedback.step(lo, lo + 0.5, loss, lo), RULE)
         slow.tell([[(lo, lo + 0.5, loss)]], loss)

@@ -1,4 +1,4 @@
-"""Kernels for the statistics of losses on pieces and on the tree of cells, and for the baseline."""
+"""Kernels for the statistics of losses on pieces and cells, for the baseline, and for the test of changes."""
 
 import math
 from typing import Any, NamedTuple
