@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 
 from semibandit._jit import inner
+from semibandit.weights._cell_means import looks_at
 from semibandit.weights._local_state import (
     FAST_RATE,
     LAST,
-    LOOKS,
-    PLAIN,
-    PLAIN_SQUARES,
     TOLD,
+    WEIGHT,
     Config,
     State,
 )
@@ -42,12 +41,10 @@ def evidence_against(paid: float, state: State, config: Config) -> Any:
             kept[c], evidence[c] = kept[c >> 1], evidence[c >> 1]
         node = c
         while node == c or (c < 2 * QUARTERS and node >= 1):
-            looks = tree[LOOKS, node]
-            if looks > 0.0:
-                mean = tree[PLAIN, node] / looks
+            if tree[WEIGHT, node] > 0.0:
+                looks, mean, variance = looks_at(tree, node)
                 excess = min(mean - paid, low + (mean - low) * kept[c] + slack)
                 if excess > 0.0:
-                    variance = max(tree[PLAIN_SQUARES, node] / looks - mean * mean, 0.0)
                     found = config.constants.sure * looks * excess * excess / (variance + reach * excess)
                     evidence[c] = max(found, evidence[c])
             node >>= 1

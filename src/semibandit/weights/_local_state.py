@@ -21,11 +21,11 @@ SUMS = 17
 KNOWN = 3.0  # stage in which the range of the losses is known
 FORGOTTEN = (TOLD, SQUARES, PRODUCTS, OTHERS, SURPRISE, PAIRED)
 
-# Rows of the tree: weighted looks and losses; number, sum and squares of unweighted looks; the round of the
-# last look that did not speak for an improvement. Only of leaves: the statistic of the test for a change, and
-# number, sum and squares of the looks since it was last 0.
-WEIGHT, TOTAL, LOOKS, PLAIN, PLAIN_SQUARES, LAST, CHANGE, SINCE, SINCE_TOTAL, SINCE_SQUARES = range(10)
-TREE_ROWS = 10
+# Rows of the tree: sums of the weights of looks, of weight · loss, weight · loss² and weight²; the round of
+# the last look that did not speak for an improvement. Only of leaves: the statistic of the test for a change,
+# and the four sums over the looks since it was last 0.
+WEIGHT, TOTAL, TOTAL_SQUARES, WEIGHT_SQUARES, LAST, CHANGE, SINCE = range(7)
+TREE_ROWS = SINCE + 4
 
 PLAYED, BY_FAST, BY_SAFE = range(3)  # rows of `asked`
 
@@ -38,6 +38,16 @@ class State(NamedTuple):
     sums: npt.NDArray[np.float64]
     cell_edges: npt.NDArray[np.float64]
     leaf: npt.NDArray[np.int64]
+
+
+class Told(NamedTuple):
+    """What a round reveals (see `Feedback`)."""
+
+    edges: npt.NDArray[np.float64]
+    losses: npt.NDArray[np.float64]
+    sets: npt.NDArray[np.int64]
+    looks: npt.NDArray[np.int64]
+    p: npt.NDArray[np.float64]  # probabilities of the sets
 
 
 class Constants(NamedTuple):
