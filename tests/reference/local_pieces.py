@@ -285,7 +285,7 @@ class FlatLocal:
         least = min(low, expects - reach / 2)
         faded = kept * mean + (1 - kept) * least + 3.0 * reach / math.sqrt(t)
         excess = max(min(mean, faded) - expects, 0.0)
-        return 2.0 * looks * excess**2 / (variance + reach * excess) if excess else 0.0
+        return looks * excess**2 / (2 * variance + 2 / 3 * reach * excess) if excess else 0.0
 
 
 def gap(shares, estimates, rate):

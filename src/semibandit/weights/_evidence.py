@@ -24,8 +24,9 @@ QUARTERS = 4  # number of the first of the four nodes that are quarters of the s
 def evidence_against(paid: float, state: State, config: Config) -> Any:
     """Return the evidence against each node, the largest on its path.
 
-    A node with n looks, mean m and variance v has sure·n·g²/(v + range·g) (Maillard sampling), where g is the
-    excess of m over the loss that the learner expects to pay. It fades when the quarter of the space around
+    A node with n looks, mean m and variance v has n·g²/(2v + ⅔·range·g), where g is the excess of m over the
+    loss that the learner expects to pay: by Bernstein's inequality, a place as good as that has such looks
+    with a probability of at most exp(-evidence). It fades when the quarter of the space around
     the node has not been looked at for long: then g is the excess that the node would have if it had cost the
     least since, plus patience·range/√t. The least is the lower end of the range, and at least half of the
     range below the expected loss.
@@ -45,7 +46,7 @@ def evidence_against(paid: float, state: State, config: Config) -> Any:
                 looks, mean, variance = looks_at(tree, node)
                 excess = min(mean - paid, low + (mean - low) * kept[c] + slack)
                 if excess > 0.0:
-                    found = config.constants.sure * looks * excess * excess / (variance + reach * excess)
+                    found = looks * excess * excess / (2.0 * variance + reach * excess / 1.5)
                     evidence[c] = max(found, evidence[c])
             node >>= 1
     return evidence

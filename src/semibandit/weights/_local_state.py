@@ -59,7 +59,6 @@ class Constants(NamedTuple):
     coarse: float = 1.0  # cells with a share above coarse · t^(-1/3) are refined before averaging
     share: float = 0.1  # the safe learner plays a share of share/√t
     floor: float = 1.0  # the fast learner's density is at least exp(-floor - evidence) times the prior
-    sure: float = 2.0  # factor of the evidence
     patience: float = 3.0  # evidence fades where a regret of patience·range·√t may have gone unnoticed
 
 
