@@ -23,6 +23,7 @@ from semibandit.studies.log.operations import (
 )
 from semibandit.studies.log.replica import Replica
 from semibandit.studies.log.stores import (
+    MAX_LAG,
     DamagedStudyError,
     Store,
     Turn,
@@ -40,6 +41,7 @@ T = TypeVar("T")
 
 _CHUNK = 20_000  # events that are read at once
 _PATIENCE = 10.0  # seconds
+_FOLLOW = 0.03  # seconds to wait for the process that has run our last request
 _MIN_STRIDE = 32  # events between two summaries, at least
 _MAX_SNAPSHOTS = 32
 _MAX_SNAPSHOT_BYTES = 256_000_000
@@ -68,6 +70,7 @@ class LocalBackend:
         self._replica: Replica | None = None
         self._compiled = False
         self._shared = False  # other processes have written since our last turn
+        self._followed = False  # another process has run our last request
         self._store = self._open(create=given is not None)
         try:
             self.id = self._find_or_create(given)
@@ -142,11 +145,17 @@ class LocalBackend:
                     replica.compile()
                     self._compiled = True
                 before = replica.event
-                with suppress(_OtherRequestError), self._store.turn(self.id, before, request) as turn:
+                patience = _FOLLOW if self._followed else 0.0
+                with (
+                    suppress(_OtherRequestError),
+                    self._store.turn(self.id, before, request, patience) as turn,
+                ):
+                    self._followed = turn.answer is not None
                     if turn.answer is not None:
                         self._replica = replica
+                    if turn.answer:
                         return decode_outcomes(turn.answer, operations, replica.settings.kind.trial)
-                    if replica.follows(turn.rows):
+                    if replica.follows(turn.rows) and len(turn.rows) < MAX_LAG:
                         self._shared = len(turn.rows) > 1
                         self._apply(replica, turn.rows[1:])
                         before = replica.event

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from semibandit.studies.log.stores import store
-from semibandit.studies.log.stores.store import DamagedStudyError, Store, Turn
+from semibandit.studies.log.stores.store import MAX_LAG, DamagedStudyError, Store, Turn
 
 try:
     import fcntl
@@ -142,9 +142,11 @@ class SQLiteStore(Store):
             writing.release()
 
     @contextmanager
-    def turn(self, study: int, since: int, request: str | None = None) -> Iterator[Turn]:
+    def turn(
+        self, study: int, since: int, request: str | None = None, patience: float = 0.0
+    ) -> Iterator[Turn]:
         with self._transaction(study):
-            turn = Turn(time.time(), self._log(study, since), self._started + _elapsed())
+            turn = Turn(time.time(), self._log(study, since, MAX_LAG), self._started + _elapsed())
             yield turn
             for row in turn.new_rows(study):
                 self._run("INSERT INTO events VALUES (?, ?, ?, ?)", *row)
