@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from semibandit.studies.log.replica import Replica
     from semibandit.studies.log.stores import Store
     from semibandit.studies.log.summary import StudySummary
     from semibandit.studies.study import Study
@@ -142,22 +143,29 @@ def copy(
 
 def _load(store: Store, name: str, lines: Iterator[str]) -> None:
     """Create a study from its events and replay it; nothing stays if that fails."""
-    from semibandit.studies.log.replica import Replica
     from semibandit.studies.settings import check_name
 
     text = list(lines)
     if not text:
         raise ValueError("the log is empty")
-    replica = Replica.created_by(text[0])
-    first = replica.event
-    for number, line in enumerate(text[1:], first + 1):
+    last = _replayed(text).event
+    store.load(check_name(name), text, last - len(text) + 1)
+    store.close()
+    print(f"{len(text)} events")
+
+
+def _replayed(lines: Sequence[str]) -> Replica:
+    """Return the replica after all events of a log."""
+    from semibandit.studies.log.replica import Replica
+    from semibandit.studies.log.stores import DamagedStudyError
+
+    replica = Replica.created_by(lines[0])
+    for line in lines[1:]:
         try:
             replica.apply(line)
         except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
-            raise ValueError(f"event {number} cannot be read: {error}") from None
-    store.load(check_name(name), text, first)
-    store.close()
-    print(f"{len(text)} events")
+            raise DamagedStudyError(f"event {replica.event + 1} cannot be read: {error}") from None
+    return replica
 
 
 @app.command()
@@ -203,10 +211,11 @@ def doctor(storage: Storage) -> None:
     for name in store.studies().values():
         try:
             study = Study(storage, name)
-            n, best = study.n_events, study.recommend()
-            if study.at(n).recommend() != best:
-                raise DamagedStudyError("a replay of the log recommends another value than the snapshot")
-            print(f"{name}: {len(study.events())} events, whole")
+            lines = [line for _, line in study.events()]
+            replica = _replayed(lines)
+            if replica.dumps() != study.snapshot(replica.event):
+                raise DamagedStudyError("a replay of the log differs from the snapshot")
+            print(f"{name}: {len(lines)} events, whole")
         except DamagedStudyError as error:
             damaged += 1
             print(f"{name}: {error}")

@@ -261,6 +261,7 @@ def _received(connection: Connection, patience: float) -> str | None:
 def _transaction(connection: Connection, study: int) -> Iterator[None]:
     """Commit all or nothing; no other process writes to the study meanwhile."""
     with _errors(connection), connection.transaction():
+        connection.execute("SET LOCAL synchronous_commit = on")  # new studies, and other rare changes
         connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (_LOCKS, study))
         yield
 

@@ -36,7 +36,7 @@ function element(tag, text, attributes = {}) {
 // Cells of a row whose first cell is given; narrow screens show the label of a cell beside it.
 function labelled(table, first, texts) {
   const labels = [...table.tHead.rows[0].cells].map((th) => th.textContent);
-  return [first, ...texts.map((text, i) => element("td", text, { "data-label": labels[i + 1] }))];
+  return [first, ...texts.map((text, i) => element("td", text, { "data-label": labels[i + 1], class: text.length > 16 ? "" : "short" }))];
 }
 function fill(body, rows, none) {
   const made = rows.map((cells) => {
@@ -73,7 +73,8 @@ async function get(path, sent) {
 async function showList() {
   try {
     const search = $("search").value;
-    const studies = await get("api/studies?limit=200&search=" + encodeURIComponent(search));
+    const away = $("archived").checked ? "archived&" : "";
+    const studies = await get("api/studies?limit=200&" + away + "search=" + encodeURIComponent(search));
     fill($("studies").tBodies[0], studies.map((study) => {
       const name = element("th", undefined, { scope: "row" });
       name.append(element("a", study.name, { href: "studies/" + study.id }));
@@ -84,7 +85,7 @@ async function showList() {
       ];
       return labelled($("studies"), name, cells);
     }));
-    $("empty").hidden = studies.length > 0 || search !== "";
+    $("empty").hidden = studies.length > 0 || search !== "" || away !== "";
     $("studies").hidden = studies.length === 0;
     const most = studies.length === 200 ? "the first " : "";
     status(most + studies.length + (studies.length === 1 ? " study" : " studies"), true);
@@ -114,6 +115,7 @@ function startList() {
 
 const id = location.pathname.split("/").pop();
 const api = "../api/studies/" + id;
+let first = 1; // event of the log: those before it were folded
 let view = null; // state of the study, last answer of the service
 let saved = []; // saved summaries, oldest first
 let recent = []; // last rounds
@@ -425,6 +427,7 @@ function show() {
   drawWidths(all);
   drawFailed();
   const slider = $("slider");
+  slider.min = first;
   slider.max = events;
   slider.step = Math.ceil(events / 500); // a key press moves it visibly
   if (moment === null) slider.value = events;
@@ -435,6 +438,7 @@ function show() {
 
 async function update() {
   const next = saved.length ? saved[saved.length - 1].event + 1 : 1;
+  if (view === null) first = (await get(api + "/log?limit=1"))[0][0];
   view = await get(api);
   const known = recent.length ? recent[recent.length - 1].event + 1 : 1;
   const since = Math.max(known, view.summary.event - 2000);
@@ -485,6 +489,10 @@ function startStudy() {
   $("export").href = api + "/export";
   $("pause").addEventListener("click", () => act("/change", { paused: !view.summary.counts.paused }));
   let archived = false;
+  get("../api/studies?archived&limit=1" + (id > 1 ? "&after=" + (id - 1) : "")).then(([found]) => {
+    archived = found?.id === Number(id);
+    $("archive").textContent = archived ? "Undo archive" : "Archive";
+  });
   $("archive").addEventListener("click", async () => {
     await act("/archive", { archived: !archived });
     if (!$("refusal").textContent) archived = !archived;
