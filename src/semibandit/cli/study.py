@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from semibandit.studies.study import Study
 
 _ALL = 2**31
+_MAX_REFRESHED = 10  # studies that are opened for one list, because their saved summaries are old
 app = typer.Typer(
     help="List, show, export, copy, rename, archive, fold, check and delete studies.", no_args_is_help=True
 )
@@ -36,11 +37,11 @@ def list_all(
     from semibandit.studies.log.stores import open_store
     from semibandit.studies.study import Study
 
-    store = open_store(storage, create=False)
+    store, fresh = open_store(storage, create=False), iter(range(_MAX_REFRESHED))
 
     def summary(number: int, stale: bool) -> StudySummary | None:
-        young = stale and store.last_snapshot(number, "summary") is None
-        return Study(storage, store.name(number)).summary() if young else None
+        opened = stale and (store.last_snapshot(number, "summary") is None or next(fresh, None) is not None)
+        return Study(storage, store.name(number)).summary() if opened else None
 
     rows: list[tuple[str, ...]] = [("study", "rounds", "failed", "mean loss", "to deploy", "last event")]
     for entry in list_studies(store, summary, search, limit=_ALL, archived=archived):
