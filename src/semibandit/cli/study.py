@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from semibandit.studies.log.replica import Replica
     from semibandit.studies.log.stores import Store
     from semibandit.studies.log.summary import StudySummary
     from semibandit.studies.study import Study
@@ -144,29 +143,16 @@ def copy(
 
 def _load(store: Store, name: str, lines: Iterator[str]) -> None:
     """Create a study from its events and replay it; nothing stays if that fails."""
+    from semibandit.studies.log.replica import Replica
     from semibandit.studies.settings import check_name
 
     text = list(lines)
     if not text:
         raise ValueError("the log is empty")
-    last = _replayed(text).event
+    last = Replica.after(text).event
     store.load(check_name(name), text, last - len(text) + 1)
     store.close()
     print(f"{len(text)} events")
-
-
-def _replayed(lines: Sequence[str]) -> Replica:
-    """Return the replica after all events of a log."""
-    from semibandit.studies.log.replica import Replica
-    from semibandit.studies.log.stores import DamagedStudyError
-
-    replica = Replica.created_by(lines[0])
-    for line in lines[1:]:
-        try:
-            replica.apply(line)
-        except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
-            raise DamagedStudyError(f"event {replica.event + 1} cannot be read: {error}") from None
-    return replica
 
 
 @app.command()
@@ -205,7 +191,8 @@ def fold(
 @app.command()
 def doctor(storage: Storage) -> None:
     """Read every event of every study, compare checksums, and replay the logs."""
-    from semibandit.studies.log.stores import DamagedStudyError, open_store
+    from semibandit.studies.log.replica import Replica
+    from semibandit.studies.log.stores import open_store
     from semibandit.studies.study import Study
 
     store, damaged = open_store(storage, create=False), 0
@@ -213,11 +200,11 @@ def doctor(storage: Storage) -> None:
         try:
             study = Study(storage, name)
             lines = [line for _, line in study.events()]
-            replica = _replayed(lines)
+            replica = Replica.after(lines)
             if replica.dumps() != study.snapshot(replica.event):
-                raise DamagedStudyError("a replay of the log differs from the snapshot")
+                raise ValueError("a replay of the log differs from the snapshot")
             print(f"{name}: {len(lines)} events, whole")
-        except DamagedStudyError as error:
+        except ValueError as error:
             damaged += 1
             print(f"{name}: {error}")
     store.close()

@@ -90,7 +90,8 @@ def test_who_is_not_answered_goes_on_alone(study, monkeypatch):
     monkeypatch.setattr(postgres, "MAX_LAG", 10)
     other = sb.Study(study.storage, "knob")
     play(study, 20, 0)
-    other._backend._shared = other._backend._followed = True
+    other._backend._shared = True
+    other._backend._store._followed.add(other.id)
     assert other.tell(other.ask(), 0.5)  # far behind: it reads the log before it writes
     assert bits(other.learner) == bits(study.learner)
 

@@ -41,7 +41,6 @@ T = TypeVar("T")
 
 _CHUNK = 20_000  # events that are read at once
 _PATIENCE = 10.0  # seconds
-_FOLLOW = 0.03  # seconds to wait for the process that has run our last request
 _MIN_STRIDE = 32  # events between two summaries, at least
 _MAX_SNAPSHOTS = 32
 _MAX_SNAPSHOT_BYTES = 256_000_000
@@ -70,7 +69,6 @@ class LocalBackend:
         self._replica: Replica | None = None
         self._compiled = False
         self._shared = False  # other processes have written since our last turn
-        self._followed = False  # another process has run our last request
         self._store = self._open(create=given is not None)
         try:
             self.id = self._find_or_create(given)
@@ -145,12 +143,7 @@ class LocalBackend:
                     replica.compile()
                     self._compiled = True
                 before = replica.event
-                patience = _FOLLOW if self._followed else 0.0
-                with (
-                    suppress(_OtherRequestError),
-                    self._store.turn(self.id, before, request, patience) as turn,
-                ):
-                    self._followed = turn.answer is not None
+                with suppress(_OtherRequestError), self._store.turn(self.id, before, request) as turn:
                     if turn.answer is not None:
                         self._replica = replica
                     if turn.answer:

@@ -62,6 +62,7 @@ class PostgresStore(Store):
     def __init__(self, address: str, synchronous: str) -> None:
         self._address, self._synchronous = address, synchronous
         self.place = public(address)
+        self._followed: set[int] = set()  # studies whose last request was run by another process
         self._mailboxes: WeakKeyDictionary[Connection, int] = WeakKeyDictionary()
         super().__init__()
 
@@ -125,26 +126,27 @@ class PostgresStore(Store):
     shares = True
 
     @contextmanager
-    def turn(
-        self, study: int, since: int, request: str | None = None, patience: float = 0.0
-    ) -> Iterator[Turn]:
+    def turn(self, study: int, since: int, request: str | None = None) -> Iterator[Turn]:
         """Two round trips: lock and read; write and unlock. One if another process runs the request.
 
         Waiting for the lock of a busy study takes longer than an operation. So a process first leaves its
         request in a table; whoever gets the lock runs all requests that it finds there, and notifies the
-        processes of the answers.
+        processes of the answers. Who was answered waits for the next answer before it locks. So one process
+        stays in charge, and the others need not read its events.
         """
         with ExitStack() as stack:
             connection = stack.enter_context(self._connected())
             try:
-                turn, number = self._locked(connection, study, since, request, patience)
+                turn, number = self._begun(connection, study, since, request)
             except ConnectionError:  # the server closed it while it was idle: try once more
                 stack.close()
                 connection = stack.enter_context(self._connected())
-                turn, number = self._locked(connection, study, since, request, patience)
+                turn, number = self._begun(connection, study, since, request)
             if turn.answer is not None:
+                self._followed.add(study)
                 yield turn
                 return
+            self._followed.discard(study)
             try:
                 yield turn
             except BaseException:
@@ -158,55 +160,45 @@ class PostgresStore(Store):
                 rows = ", ".join(["(%s, %s, %s, %s)"] * len(values))
                 statements.append(f"INSERT INTO semibandit.events VALUES {rows}")
                 arguments += [value for row in values for value in row]
-            if done := [*turn.answers, *([number] if number else [])]:
+            if number or turn.answers:
                 statements.append("UPDATE semibandit.requests SET body = NULL WHERE id = ANY(%s)")
-                arguments.append(done)
+                arguments.append([number, *turn.answers])
             for each, answer in turn.answers.items():
-                parts = [answer[i : i + _PART] for i in range(0, len(answer), _PART)]
-                for left, part in zip(reversed(range(len(parts))), parts, strict=True):
+                for part in _parts(answer):
                     statements.append("SELECT pg_notify(%s, %s)")
-                    arguments += [f"{_CHANNEL}{each}", f"{left} {part}"]
+                    arguments += [f"{_CHANNEL}{each}", part]
             statements.append("COMMIT; SELECT pg_advisory_unlock(%s, %s)")
             with _errors(connection), _closed_on_error(connection):
                 self._send(connection, "; ".join(statements), *arguments, _LOCKS, study)
 
-    def _locked(
-        self, connection: Connection, study: int, since: int, request: str | None, patience: float
-    ) -> tuple[Turn, int]:
-        """Wait for an answer, or take the lock of the study and read events and requests.
+    def _begun(self, connection: Connection, study: int, since: int, request: str | None) -> tuple[Turn, int]:
+        """Return an answer, or take the lock of the study and read events and requests.
 
         Returns the number of our request, too, or 0.
         """
-        number, answer = 0, None
-        left: tuple[Any, ...] = ()
-        found: list[list[Any]] = []
+        turn, number, leave = Turn(0.0, Log("", 1, [])), 0, ""
+        given: tuple[Any, ...] = ()
         with _errors(connection), _closed_on_error(connection):
             if request is not None:
                 number = self._mailbox(connection)
-                left = (number, study, request)
-            if left and patience:
-                self._send(connection, _LEAVE, *left)
-                left, answer = (), _received(connection, patience)
-            if answer is None:
+                leave, given = _LEAVE, (number, study, request)
+            if request is not None and study in self._followed:
+                self._send(connection, leave, *given)
+                leave, given = "", ()
+                turn.answer = _received(connection, _FOLLOW)
+            if turn.answer is None:
                 # Each statement sees the commits that were made while we waited for the lock.
                 cursor = self._send(
-                    connection, (_LEAVE if left else "") + _LOCK_AND_READ, *left, _LOCKS, study,
+                    connection, leave + _LOCK_AND_READ, *given, _LOCKS, study,
                     _LOCKS, study, number, study, since - 1, number, MAX_LAG + 1, study, number,
                 )  # fmt: skip
-                while True:
-                    if cursor.description:
-                        found.append(cursor.fetchall())
-                    if not cursor.nextset():
-                        break
-                if found[1]:
-                    answer = _received(connection, TIMEOUT) or ""
-        if answer is not None:
-            turn = Turn(0.0, Log("", 1, []))
-            turn.answer = answer
-        else:
-            (((_, now),), _, rows, requests) = found
-            turn = Turn(now, Log(f"{self.place}, study {study}", since, rows))
-            turn.requests = requests
+                found = [result.fetchall() for result in cursor.results() if result.description]
+                (((_, now),), answered, rows, requests) = found
+                if answered:
+                    turn.answer = _received(connection, TIMEOUT) or ""
+                else:
+                    turn = Turn(now, Log(f"{self.place}, study {study}", since, rows))
+                    turn.requests = requests
         return turn, number
 
     def _mailbox(self, connection: Connection) -> int:
@@ -222,6 +214,7 @@ class PostgresStore(Store):
         return psycopg.ClientCursor(connection).execute(statements, values)
 
 
+_FOLLOW = 0.03  # seconds to wait for the process that has run our last request
 _CHANNEL = "semibandit_"  # with the number of a mailbox
 _PART = 1900  # characters of an answer in one notification, which has at most 8,000 bytes
 _LEAVE = """
@@ -242,6 +235,12 @@ WITH given_back AS (
 ) SELECT pg_notify('{_CHANNEL}' || id, '0 ') FROM given_back WHERE id <> %s;
 SELECT pg_advisory_unlock(%s, %s)
 """
+
+
+def _parts(answer: str) -> list[str]:
+    """Return the notifications of an answer; each begins with the number of those that follow."""
+    parts = [answer[i : i + _PART] for i in range(0, len(answer), _PART)]
+    return [f"{left} {part}" for left, part in zip(reversed(range(len(parts))), parts, strict=True)]
 
 
 def _received(connection: Connection, patience: float) -> str | None:

@@ -142,9 +142,7 @@ class SQLiteStore(Store):
             writing.release()
 
     @contextmanager
-    def turn(
-        self, study: int, since: int, request: str | None = None, patience: float = 0.0
-    ) -> Iterator[Turn]:
+    def turn(self, study: int, since: int, request: str | None = None) -> Iterator[Turn]:
         with self._transaction(study):
             turn = Turn(time.time(), self._log(study, since, MAX_LAG), self._started + _elapsed())
             yield turn

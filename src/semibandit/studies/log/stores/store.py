@@ -190,13 +190,11 @@ class Store:
 
     shares = False  # whether a process may run the requests of those that wait
 
-    def turn(
-        self, study: int, since: int, request: str | None = None, patience: float = 0.0
-    ) -> AbstractContextManager[Turn]:
+    def turn(self, study: int, since: int, request: str | None = None) -> AbstractContextManager[Turn]:
         """Wait for other writers, and begin a transaction that has read the events from `since` on.
 
         At most `MAX_LAG` of them are read. If the store `shares`, the process that writes meanwhile may run
-        a request and answer it; only if it has not done so after `patience` seconds, we wait to write.
+        a request and answer it.
         """
         raise NotImplementedError
 
