@@ -158,7 +158,8 @@ class LocalBackend:
                         outcomes = found
                 request = None  # if anything went wrong
             self._replica = replica
-            self._save_snapshots(replica, before)
+            with suppress(OSError):  # the events are written; the next snapshots come later
+                self._save_snapshots(replica, before)
             return outcomes
 
     def _save_snapshots(self, replica: Replica, before: int) -> None:

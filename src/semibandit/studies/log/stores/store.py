@@ -253,7 +253,8 @@ class Store:
 
     def archive(self, study: int, archived: bool) -> None:
         """Leave a study out of lists, or show it again."""
-        self._run("UPDATE studies SET archived = ? WHERE id = ?", archived, study)
+        with self._transaction(0):
+            self._run("UPDATE studies SET archived = ? WHERE id = ?", archived, study)
 
     def delete(self, study: int) -> None:
         """Delete a study with all its events."""
