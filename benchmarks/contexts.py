@@ -4,12 +4,13 @@ Run: python benchmarks/contexts.py [PART ...]
 
 kinds: knapsacks of three kinds, 1,500 rounds. Two features tell the kinds apart (the correlation of values
 and sizes, and the spread of the sizes), and 0, 2 or 8 do not. Vowpal Wabbit, if it is installed (the extra
-`bench`), on the same streams of the first 4 seeds: SquareCB on 12 arms, the best of 8 settings, and CATS,
-the best of 6.
+`bench`), on the same streams: SquareCB on 12 arms, the best of 8 settings, and CATS, the best of 6.
 useless: knapsacks of one kind with 2 and 10 features that do not matter.
 labels: 200 labels in three hidden groups, with 10 and 100 rounds each.
 moving: a best parameter that moves along a feature, 3,000 rounds.
-families: job dispatching by tightness, clusterings by number of classes, rankings by number of documents.
+families: knapsacks by correlation, job dispatching by tightness, clusterings by number of classes, rankings
+by number of documents, and branching in SCIP for auctions and facility locations (extra `scip`), 600 rounds.
+The feature has a value for each kind, so that a learner for each value is one per kind.
 attack: streams made to mislead the splits; the worst ratio to one learner for all.
 time: seconds of a round over those without contexts.
 
@@ -25,7 +26,7 @@ from typing import Any
 
 import numpy as np
 from measure import at_most, note, number, run_parts, say, table
-from playing import on_unit_interval
+from playing import KEPT, Recipe, load, on_unit_interval
 
 import semibandit as sb
 
@@ -34,7 +35,14 @@ TRIPLES = (
     ("uncorrelated", "mixed", "inverse-strongly-correlated"),
     ("mixed", "circle", "weakly-correlated"),
 )
-RIVALS = 4  # seeds of the learners of Vowpal Wabbit, which are slow with all settings
+SOLVER = "branching in SCIP by kind"
+FAMILIES = (
+    "knapsacks by correlation",
+    "dispatching by tightness",
+    "clusterings by classes",
+    "rankings by documents",
+    SOLVER,
+)
 ARMS = 12
 SQUARE_CB = tuple(
     f"--cb_explore {ARMS} --squarecb --gamma_scale {gamma} -l {rate} --interactions ::"
@@ -113,28 +121,33 @@ def kinds(seeds: int, rounds: int = 1500) -> None:
                 contexts = with_useless(features, useless, seed)
                 learner = sb.Exp3Set(UNIT, context=reals(list(contexts[0])), seed=seed)
                 regrets.setdefault(f"{useless}", []).append(paid(learner, problems, contexts) - best)
-                for name, settings in (("cb", SQUARE_CB), ("cats", CATS)):
-                    for setting in settings if seed < RIVALS else ():
-                        their = vowpal(problems, contexts, setting, seed)
-                        regrets.setdefault(f"{name} {useless} {setting}", []).append(their - best)
+                regrets.setdefault(f"rivals {useless}", []).append(rivals(problems, contexts, seed) - best)
             say(f"{triple} {seed}")
-        mean = {name: float(np.mean(values)) for name, values in regrets.items()}
-        best_of = {
-            (name, n): min(x for key, x in mean.items() if key.startswith(f"{name} {n} "))
-            for name in ("cb", "cats")
-            for n in (0, 2, 8)
-        }
-        ours = [mean[key] for key in ("all", "oracle", "0", "2", "8")]
-        rows.append([", ".join(triple), *map(number, ours), *map(number, best_of.values())])
+        mean = {key: float(np.mean(regrets[key])) for key in ("all", "oracle", "0", "2", "8")}
+        theirs = {n: best_settings(regrets[f"rivals {n}"]) for n in (0, 2, 8)}
+        rows.append(
+            [", ".join(triple), *map(number, (*mean.values(), *np.transpose([*theirs.values()]).flat))]
+        )
         for n, target in ((0, 1.8), (2, 2.2), (8, 3.0)):
             what = f"{triple[0]}, ..., {n} useless: over"
             at_most(f"{what} one learner per kind", mean[str(n)] / mean["oracle"], target)
-            if not math.isnan(best_of["cb", n]):
-                at_most(f"{what} SquareCB", mean[str(n)] / best_of["cb", n], 1.0)
-                at_most(f"{what} CATS", mean[str(n)] / best_of["cats", n], 1.0)
+            for name, other in zip(("SquareCB", "CATS"), theirs[n], strict=True):
+                if not math.isnan(other):
+                    at_most(f"{what} {name}", mean[str(n)] / other, 1.0)
     head = ["kinds", "one for all", "one per kind", "0 useless", "2 useless", "8 useless"]
-    theirs = [f"{name}, {n}" for name in ("SquareCB", "CATS") for n in (0, 2, 8)]
-    table("contexts-kinds", [*head, *theirs], rows)
+    head += [f"{name}, {n}" for name in ("SquareCB", "CATS") for n in (0, 2, 8)]
+    table("contexts-kinds", head, rows)
+
+
+def rivals(problems: Sequence[Any], contexts: Features, seed: int) -> Any:
+    """Return the losses paid by Vowpal Wabbit with each setting."""
+    return np.array([vowpal(problems, contexts, setting, seed) for setting in (*SQUARE_CB, *CATS)])
+
+
+def best_settings(regrets: list[Any]) -> tuple[float, float]:
+    """Return the mean regrets of the best setting of SquareCB and of CATS."""
+    mean = np.mean(regrets, axis=0)
+    return mean[: len(SQUARE_CB)].min(), mean[len(SQUARE_CB) :].min()
 
 
 def vowpal(problems: Sequence[Any], contexts: Features, setting: str, seed: int) -> float:
@@ -237,9 +250,10 @@ def moving(seeds: int, rounds: int = 3000) -> None:
     at_most("a best parameter that moves along a feature: over one for all", ours / alone, 0.5)
 
 
-def family(name: str, rounds: int, seed: int) -> tuple[list[Any], Any, Any]:
-    """Return problems, one feature and kinds."""
+def family(name: str, seed: int, rounds: int = 600) -> tuple[list[Any], Any, Any]:
+    """Return problems of three kinds, one feature, and kinds. Streams are kept in a folder."""
     streams: dict[str, Any] = {
+        "knapsacks by correlation": lambda k: sb.streams.knapsack(TRIPLES[0][k], rounds, 50, 300 + seed),
         "dispatching by tightness": lambda k: sb.streams.dispatch(
             rounds=rounds, tardy=(0.3, 0.6, 0.9)[k], seed=seed
         ),
@@ -250,29 +264,57 @@ def family(name: str, rounds: int, seed: int) -> tuple[list[Any], Any, Any]:
             rounds=rounds, documents=(15, 60, 240)[k], seed=seed
         ),
     }
+    if name == SOLVER:
+        return solver_runs(seed, rounds)
     which = np.random.default_rng([seed, 16]).integers(3, size=rounds)
-    made = [streams[name](k) for k in range(3)]
-    return [scaled(made[k][t]) for t, k in enumerate(which)], which / 2.0, which
+    feature = which / 2.0
+
+    def make(rounds: int) -> list[Any]:
+        made = [streams[name](k) for k in range(3)]
+        return [made[k][t] for t, k in enumerate(which)]
+
+    return stored(f"{name}-{seed}", make, rounds), feature, which
 
 
-def families(seeds: int, rounds: int = 600) -> None:
+def solver_runs(seed: int, rounds: int) -> tuple[list[Any], Any, Any]:
+    """Return 600 draws from 240 programs of two kinds, whose trees SCIP has searched for every parameter."""
+    kinds = ("auction", 24), ("facility", 32)
+
+    def make(rounds: int) -> list[Any]:
+        made = [sb.streams.branching(kind, 120, size=n, node_limit=200, seed=2) for kind, n in kinds]
+        return [*made[0], *made[1]]
+
+    problems = stored(SOLVER, make, 240)
+    drawn = np.random.default_rng([seed, 18]).integers(240, size=rounds)
+    return [problems[i] for i in drawn], 1.0 * (drawn >= 120), drawn >= 120
+
+
+def stored(name: str, make: Any, rounds: int) -> list[Any]:
+    """Return the problems from the folder of streams, or make them and keep them there."""
+    return load(name.replace(" ", "-"), Recipe(make, rounds), KEPT.with_name("contexts")).problems
+
+
+def families(seeds: int) -> None:
     rows = []
-    for name in ("dispatching by tightness", "clusterings by classes", "rankings by documents"):
-        regrets = []
-        for seed in range(max(1, seeds // 2)):
-            problems, feature, which = family(name, rounds, seed)
-            best = least(problems, which)
+    for name in FAMILIES:
+        ours, others = [], []
+        for seed in range(seeds):
+            problems, feature, which = family(name, seed)
             contexts = [{"x": float(x)} for x in feature]
-            regrets.append(
-                (
+            best = least(problems, which)
+            learner = sb.Exp3Set(UNIT, context=reals(["x"]), seed=seed)
+            ours.append(
+                [
                     paid(sb.Exp3Set(UNIT, seed=seed), problems) - best,
                     separate(problems, which, seed) - best,
-                    paid(sb.Exp3Set(UNIT, context=reals(["x"]), seed=seed), problems, contexts) - best,
-                )
+                    paid(learner, problems, contexts) - best,
+                ]
             )
-            say(f"{name} {seed}")
-        rows.append([name, *map(number, np.mean(regrets, axis=0))])
-    table("contexts-families", ["family", "one for all", "one per kind", "contexts"], rows)
+            others.append(rivals(problems, contexts, seed) - best)
+            say(f"{name} {seed} {ours[-1]}")
+        rows.append([name, *map(number, (*np.mean(ours, axis=0), *best_settings(others)))])
+    head = ["family", "one for all", "one per kind", "contexts", "SquareCB", "CATS"]
+    table("contexts-families", head, rows)
 
 
 def attacked(name: str, rounds: int, seed: int) -> tuple[list[Any], Features, sb.Context]:
