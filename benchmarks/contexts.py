@@ -9,7 +9,8 @@ useless: knapsacks of one kind with 2 and 10 features that do not matter.
 labels: 200 labels in three hidden groups, with 10 and 100 rounds each.
 moving: a best parameter that moves along a feature, 3,000 rounds.
 families: knapsacks by correlation, job dispatching by tightness, clusterings by number of classes, rankings
-by number of documents, and branching in SCIP for auctions and facility locations (extra `scip`), 600 rounds.
+by number of documents, and branching in SCIP for auctions and facility locations (extra `scip`): 600 draws
+from 600 problems, for SCIP from 240.
 The feature has a value for each kind, so that a learner for each value is one per kind.
 attack: streams made to mislead the splits; the worst ratio to one learner for all.
 time: seconds of a round over those without contexts.
@@ -20,8 +21,9 @@ Regret is against the best parameter of each kind in hindsight ("moving": of eac
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,7 @@ from playing import KEPT, Recipe, load, on_unit_interval
 import semibandit as sb
 
 UNIT = sb.Interval(0, 1)
+FOLDER = KEPT.with_name("contexts")
 TRIPLES = (
     ("uncorrelated", "mixed", "inverse-strongly-correlated"),
     ("mixed", "circle", "weakly-correlated"),
@@ -121,17 +124,18 @@ def kinds(seeds: int, rounds: int = 1500) -> None:
                 contexts = with_useless(features, useless, seed)
                 learner = sb.Exp3Set(UNIT, context=reals(list(contexts[0])), seed=seed)
                 regrets.setdefault(f"{useless}", []).append(paid(learner, problems, contexts) - best)
-                regrets.setdefault(f"rivals {useless}", []).append(rivals(problems, contexts, seed) - best)
+                theirs = rivals(f"{triple[0]} {useless}", problems, contexts, seed)
+                regrets.setdefault(f"rivals {useless}", []).append(theirs - best)
             say(f"{triple} {seed}")
         mean = {key: float(np.mean(regrets[key])) for key in ("all", "oracle", "0", "2", "8")}
-        theirs = {n: best_settings(regrets[f"rivals {n}"]) for n in (0, 2, 8)}
+        best_of = {n: best_settings(regrets[f"rivals {n}"]) for n in (0, 2, 8)}
         rows.append(
-            [", ".join(triple), *map(number, (*mean.values(), *np.transpose([*theirs.values()]).flat))]
+            [", ".join(triple), *map(number, (*mean.values(), *np.transpose([*best_of.values()]).flat))]
         )
         for n, target in ((0, 1.8), (2, 2.2), (8, 3.0)):
             what = f"{triple[0]}, ..., {n} useless: over"
             at_most(f"{what} one learner per kind", mean[str(n)] / mean["oracle"], target)
-            for name, other in zip(("SquareCB", "CATS"), theirs[n], strict=True):
+            for name, other in zip(("SquareCB", "CATS"), best_of[n], strict=True):
                 if not math.isnan(other):
                     at_most(f"{what} {name}", mean[str(n)] / other, 1.0)
     head = ["kinds", "one for all", "one per kind", "0 useless", "2 useless", "8 useless"]
@@ -139,9 +143,13 @@ def kinds(seeds: int, rounds: int = 1500) -> None:
     table("contexts-kinds", head, rows)
 
 
-def rivals(problems: Sequence[Any], contexts: Features, seed: int) -> Any:
-    """Return the losses paid by Vowpal Wabbit with each setting."""
-    return np.array([vowpal(problems, contexts, setting, seed) for setting in (*SQUARE_CB, *CATS)])
+def rivals(name: str, problems: Sequence[Any], contexts: Features, seed: int) -> Any:
+    """Return the losses paid by Vowpal Wabbit with each setting; they are kept in the folder of streams."""
+    path = FOLDER / f"rivals-{name.replace(' ', '-')}-{seed}.npy"
+    if not path.exists() and find_spec("vowpalwabbit"):
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        np.save(path, [vowpal(problems, contexts, setting, seed) for setting in (*SQUARE_CB, *CATS)])
+    return np.load(path) if path.exists() else np.full(len(SQUARE_CB) + len(CATS), math.nan)
 
 
 def best_settings(regrets: list[Any]) -> tuple[float, float]:
@@ -151,11 +159,9 @@ def best_settings(regrets: list[Any]) -> tuple[float, float]:
 
 
 def vowpal(problems: Sequence[Any], contexts: Features, setting: str, seed: int) -> float:
-    """Return the losses paid by a learner of Vowpal Wabbit; nan if it is not installed."""
-    try:
-        from vowpalwabbit import Workspace
-    except ImportError:
-        return math.nan
+    """Return the losses paid by a learner of Vowpal Wabbit."""
+    from vowpalwabbit import Workspace
+
     vw = Workspace(f"{setting} --quiet --random_seed {seed + 1}")
     rng, total = np.random.default_rng([seed, 13]), 0.0
     for problem, context in zip(problems, contexts, strict=True):
@@ -250,48 +256,34 @@ def moving(seeds: int, rounds: int = 3000) -> None:
     at_most("a best parameter that moves along a feature: over one for all", ours / alone, 0.5)
 
 
-def family(name: str, seed: int, rounds: int = 600) -> tuple[list[Any], Any, Any]:
-    """Return problems of three kinds, one feature, and kinds. Streams are kept in a folder."""
-    streams: dict[str, Any] = {
-        "knapsacks by correlation": lambda k: sb.streams.knapsack(TRIPLES[0][k], rounds, 50, 300 + seed),
-        "dispatching by tightness": lambda k: sb.streams.dispatch(
-            rounds=rounds, tardy=(0.3, 0.6, 0.9)[k], seed=seed
-        ),
-        "clusterings by classes": lambda k: sb.streams.clustering(
-            "elongated", rounds, n_classes=(2, 4, 6)[k], per_class=(30, 15, 10)[k], seed=seed
-        ),
-        "rankings by documents": lambda k: sb.streams.rank_mix(
-            rounds=rounds, documents=(15, 60, 240)[k], seed=seed
-        ),
+def family(name: str, seed: int, rounds: int = 600) -> tuple[list[Any], Any]:
+    """Return draws from problems of several kinds, and the kinds. The problems are kept in a folder."""
+    makers: dict[str, Callable[[int], list[Any]]] = {
+        "knapsacks by correlation": lambda n: [sb.streams.knapsack(k, n, 50, 300) for k in TRIPLES[0]],
+        "dispatching by tightness": lambda n: [
+            sb.streams.dispatch(rounds=n, tardy=tardy, seed=0) for tardy in (0.3, 0.6, 0.9)
+        ],
+        "clusterings by classes": lambda n: [
+            sb.streams.clustering("elongated", n, n_classes=k, per_class=each, seed=0)
+            for k, each in ((2, 30), (4, 15), (6, 10))
+        ],
+        "rankings by documents": lambda n: [
+            sb.streams.rank_mix(rounds=n, documents=documents, seed=0) for documents in (15, 60, 240)
+        ],
+        SOLVER: lambda n: [
+            sb.streams.branching(kind, n, size=size, node_limit=200, seed=2)
+            for kind, size in (("auction", 24), ("facility", 32))
+        ],
     }
-    if name == SOLVER:
-        return solver_runs(seed, rounds)
-    which = np.random.default_rng([seed, 16]).integers(3, size=rounds)
-    feature = which / 2.0
+    kinds, each = (2, 120) if name == SOLVER else (3, 200)
 
     def make(rounds: int) -> list[Any]:
-        made = [streams[name](k) for k in range(3)]
-        return [made[k][t] for t, k in enumerate(which)]
+        return [problem for stream in makers[name](each) for problem in stream]
 
-    return stored(f"{name}-{seed}", make, rounds), feature, which
-
-
-def solver_runs(seed: int, rounds: int) -> tuple[list[Any], Any, Any]:
-    """Return 600 draws from 240 programs of two kinds, whose trees SCIP has searched for every parameter."""
-    kinds = ("auction", 24), ("facility", 32)
-
-    def make(rounds: int) -> list[Any]:
-        made = [sb.streams.branching(kind, 120, size=n, node_limit=200, seed=2) for kind, n in kinds]
-        return [*made[0], *made[1]]
-
-    problems = stored(SOLVER, make, 240)
-    drawn = np.random.default_rng([seed, 18]).integers(240, size=rounds)
-    return [problems[i] for i in drawn], 1.0 * (drawn >= 120), drawn >= 120
-
-
-def stored(name: str, make: Any, rounds: int) -> list[Any]:
-    """Return the problems from the folder of streams, or make them and keep them there."""
-    return load(name.replace(" ", "-"), Recipe(make, rounds), KEPT.with_name("contexts")).problems
+    recipe = Recipe(make, kinds * each)
+    problems = load(name.replace(" ", "-"), recipe, FOLDER).problems
+    drawn = np.random.default_rng([seed, 16]).integers(len(problems), size=rounds)
+    return [problems[i] for i in drawn], drawn // each
 
 
 def families(seeds: int) -> None:
@@ -299,8 +291,8 @@ def families(seeds: int) -> None:
     for name in FAMILIES:
         ours, others = [], []
         for seed in range(seeds):
-            problems, feature, which = family(name, seed)
-            contexts = [{"x": float(x)} for x in feature]
+            problems, which = family(name, seed)
+            contexts = [{"x": 0.5 * float(kind)} for kind in which]
             best = least(problems, which)
             learner = sb.Exp3Set(UNIT, context=reals(["x"]), seed=seed)
             ours.append(
@@ -310,7 +302,7 @@ def families(seeds: int) -> None:
                     paid(learner, problems, contexts) - best,
                 ]
             )
-            others.append(rivals(problems, contexts, seed) - best)
+            others.append(rivals(name, problems, contexts, seed) - best)
             say(f"{name} {seed} {ours[-1]}")
         rows.append([name, *map(number, (*np.mean(ours, axis=0), *best_settings(others)))])
     head = ["family", "one for all", "one per kind", "contexts", "SquareCB", "CATS"]
