@@ -640,7 +640,7 @@ class Exp3Set(CertifiedLearner):
     def _chosen(self, cell: Cell | None = None) -> tuple[int, float, Recommendation]:
         """Return the row and the place in it of the best drawn parameter, and its recommendation."""
         choose = by_mass if self.n_partial else at_the_minimum
-        weights, stats = (self._epoch.weights, self._stats) if cell is None else cell.known
+        weights, stats = (self._epoch.weights, self._stats) if cell is None else (cell.weights, cell.stats)
         row, x, (lo, hi) = choose(weights, self._line, stats)
         shift, space = self._line.shift(row), self.space
         rho, interval = space.line.stretch(self._rho(lo), self._rho(hi))

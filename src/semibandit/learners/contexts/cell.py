@@ -35,11 +35,6 @@ class Cell:
         self.next_test = next_test(n)
         self.ahead = self.squares = 0.0
 
-    @property
-    def known(self) -> tuple[Weights, PlayStats]:
-        """The weights and the losses paid."""
-        return self.weights, self.stats
-
     def share(self, reach: float) -> float:
         """Return the share of the own density in the play, by a Hedge of two."""
         least = min(0.5 * _GUARD, _GUARD / math.sqrt(self.n + 1.0))
@@ -60,7 +55,7 @@ class Cell:
         self.stats.add(feedback.position, feedback.paid)
 
     def compare(self, lead: FloatArray, feedback: Feedback, level: float) -> None:
-        """Add the estimate of the difference of the losses of two densities; `lead` is that of their shares."""
+        """Add an estimate of the difference of the losses of two densities; `lead` is that of shares."""
         ahead = advantage(lead, feedback.losses, feedback.sets, feedback.looks, feedback.recorded, level)
         self.ahead += ahead
         self.squares += ahead * ahead

@@ -85,13 +85,13 @@ class ContextCells:
 
     def place(self, point: Point) -> Place:
         """Return a context with its coordinates."""
-        return Place(point, self.context.coordinates(point), self.context.keys(point))
+        return Place.of(self.context, point)
 
     def find(self, place: Place) -> Cell | None:
         """Return the cell of a context; None while there are no splits."""
         node = self.root
         while isinstance(node, Split):
-            node = node.side(place, self.curves)
+            node = node.sides[0 if node.is_below(place, self.curves) else 1]
         return node
 
     def described(self) -> list[tuple[dict[str, Any], Cell]]:
