@@ -13,8 +13,9 @@ import msgspec
 
 from semibandit import _validate
 from semibandit.functions import PiecewiseConstant
-from semibandit.learners import Learner, Recommendation, Trial
+from semibandit.learners import Exp3Set, Learner, Recommendation, Trial
 from semibandit.learners.certificates import Certificate
+from semibandit.learners.contexts import ContextCell
 from semibandit.spaces import Space, as_space
 from semibandit.studies.log import events
 from semibandit.studies.log.events import Asked, Event, Folded, Info
@@ -332,6 +333,13 @@ class Study:
     def recommend(self, *, context: dict[str, Any] | None = None) -> Recommendation:
         """Return the value to deploy: for a context if one is given, else for all."""
         return self.learner.recommend() if context is None else self.learner.recommend(context=context)
+
+    def contexts(self) -> list[ContextCell]:
+        """Return the cells of contexts, that with the most rounds first; a single one if none differ."""
+        learner = self.learner
+        if not isinstance(learner, Exp3Set):
+            raise ValueError(f"only an Exp3Set has contexts, got {self.settings.learner}")
+        return learner.contexts()
 
     def certificate(self) -> Certificate:
         """Return the learner's bound on its expected regret."""
