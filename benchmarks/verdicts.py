@@ -3,9 +3,10 @@
 Run: python benchmarks/verdicts.py [--runs 400] [--seeds 65] [--nulls 400] [--cases minisat]
 
 minisat: two thirds of the recorded instances are for tuning, the others show whether the value is truly
-better. The nulls have no better configuration: the losses of an instance have the same distribution for all
-of them. The table has the share of races that say "deploy", and, for programs, the shares in which the best
-configuration found is truly better and in which a configuration that is truly worse is deployed.
+better. The nulls have no better configuration: on an instance, all have the same distribution of losses, or
+the same mean, which is always the loss of a steady default. The table has the share of races that say
+"deploy", and, for programs, the shares in which the best configuration found is truly better and in which a
+configuration that is truly worse is deployed.
 """
 
 from __future__ import annotations
@@ -62,9 +63,14 @@ def normal(rng: np.random.Generator, instance: int) -> float:
     return float(rng.standard_normal())
 
 
-def heavy(rng: np.random.Generator, instance: int) -> float:
-    """Return a positive number whose standard deviation is 1.3 times its mean."""
-    return float(rng.lognormal(0, 1))
+def skewed(rng: np.random.Generator, instance: int) -> float:
+    """Return a positive number with mean 1 and standard deviation 1.3."""
+    return float(rng.lognormal(-0.5, 1))
+
+
+def setback(rng: np.random.Generator, instance: int) -> float:
+    """Return a number with mean 0: mostly a small gain, in one of ten cases a large loss."""
+    return float((rng.random() < 0.1) - 0.1 + 0.1 * rng.standard_normal())
 
 
 def shuffled(rng: np.random.Generator, instance: int) -> float:
@@ -78,9 +84,14 @@ def minisat() -> Table:
     return Table.of("minisat")
 
 
+# The loss of a configuration on an instance; the loss of a steady default.
+DRAWS: dict[str, tuple[Callable[..., float], float | None]] = {
+    "normal": (normal, None), "heavy tails": (skewed, None), "minisat's losses": (shuffled, None),
+    "heavy tails, steady default": (skewed, 1.0), "rare setbacks, steady default": (setback, 0.0),
+}  # fmt: skip
 NULLS = {
-    f"{what}, {count}": (knobs, draw)
-    for what, draw in (("normal", normal), ("heavy tails", heavy), ("minisat's losses", shuffled))
+    f"{what}, {count}": (knobs, *draw)
+    for what, draw in DRAWS.items()
     for count, knobs in (("one knob", ONE), ("three knobs", THREE))
 }
 PROGRAMS = ["minisat", "minisat.first", "minisat.decay"]
@@ -88,14 +99,16 @@ PROGRAMS = ["minisat", "minisat.first", "minisat.decay"]
 
 def play_null(name: str, runs: int, seed: int) -> bool:
     """Return whether the race says "deploy" on losses that do not depend on the configuration."""
-    knobs, draw = NULLS[name]
+    knobs, draw, steady = NULLS[name]
+    default = {key: DEFAULT[key] for key in knobs.names}
 
     def loss(values: dict[str, Any], i: int) -> float:
         numbers = [round(1e6 * values["x"]), values.get("n", 0), ord(values.get("mode", "a"))]
         level = 5.0 * np.random.default_rng([seed, i]).random()
+        if steady is not None and values == default:
+            return level + steady
         return level + draw(np.random.default_rng([seed, i, *numbers]), i)
 
-    default = {key: DEFAULT[key] for key in knobs.names}
     return verdict(knobs, default, loss, INSTANCES, runs, seed).better
 
 

@@ -77,7 +77,7 @@ def test_an_online_verdict_rests_on_the_interval_that_is_valid_at_any_time(diffe
     assert not found.ended
     assert found.n_pairs == found.n_paired == len(pairs) == 200
     assert found.difference == pytest.approx(np.mean(pairs))
-    assert found.paired == t_bounds(pairs, skewness=0.5)
+    assert found.paired == t_bounds(pairs, skewed=True)
     assert found.anytime.low < found.paired.low < found.paired.high < found.anytime.high
     assert found.stretch == (rho, rho + 1 / 64)
     assert not of_rounds(finished, recommended(rho), ENDS, 1.0, True).better or not better

@@ -29,8 +29,7 @@ __all__ = [
 _ALPHA = 0.05  # of two-sided intervals: half of it for a wrong "deploy"
 _HALVINGS = 6  # the finest stretch that is compared with the default is a 64th of the space
 _MIN_PAIRS = 20  # a stretch with fewer pairs is widened
-_MIN_CHECKED = 6  # equal signs of fewer differences would not be rare enough
-_SKEWNESS = 0.5  # share that the t-test corrects for; see `t_bounds`
+_MIN_CHECKED = 10  # fewer differences miss rare large ones too often
 ROWS = 12  # parts of the parameter along the rows, in a table
 
 Values = dict[str, Any]
@@ -256,7 +255,7 @@ def _verdict(
     ours, theirs = (math.fsum(column) / len(pairs) for column in zip(*pairs, strict=True))
     anytime = betting_bounds(np.clip(fresh, -high, high), -high, high, alpha=share)
     difference = float(sample.mean()) if sample.size else math.nan
-    paired = t_bounds(sample, alpha=_ALPHA, skewness=_SKEWNESS)
+    paired = t_bounds(sample, alpha=_ALPHA, skewed=True)
     return Verdict(
         values, stretch, len(pairs), (ours, theirs), sample.size, difference, paired, anytime, *flags
     )
