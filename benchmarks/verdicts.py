@@ -69,8 +69,8 @@ def skewed(rng: np.random.Generator, instance: int) -> float:
 
 
 def setback(rng: np.random.Generator, instance: int) -> float:
-    """Return a number with mean 0: mostly a small gain, in one of ten cases a large loss."""
-    return float((rng.random() < 0.1) - 0.1 + 0.1 * rng.standard_normal())
+    """Return a number with mean 0: mostly a small gain, in one of twenty cases a large loss."""
+    return float((rng.random() < 0.05) - 0.05 + 0.1 * rng.standard_normal())
 
 
 def shuffled(rng: np.random.Generator, instance: int) -> float:

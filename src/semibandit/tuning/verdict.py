@@ -17,7 +17,6 @@ from semibandit.learners.recommendation import Recommendation
 from semibandit.tuning.record import RunRecord
 
 __all__ = [
-    "ROWS",
     "Summary",
     "Verdict",
     "of_race",
@@ -30,7 +29,7 @@ _ALPHA = 0.05  # of two-sided intervals: half of it for a wrong "deploy"
 _HALVINGS = 6  # the finest stretch that is compared with the default is a 64th of the space
 _MIN_PAIRS = 20  # a stretch with fewer pairs is widened
 _MIN_CHECKED = 10  # fewer differences miss rare large ones too often
-ROWS = 12  # parts of the parameter along the rows, in a table
+_ROWS = 12  # parts of the parameter along the rows, in a table
 
 Values = dict[str, Any]
 
@@ -79,7 +78,7 @@ def tried(
     default: Values | None,
     along: str,
     coordinate: Callable[[Any], float],
-    rows: int = ROWS,
+    rows: int = _ROWS,
     maximize: bool = False,
 ) -> list[Standing]:
     """Return the configurations that were run online, the recommended one first, then by their means.
