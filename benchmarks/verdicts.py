@@ -6,7 +6,8 @@ minisat: two thirds of the recorded instances are for tuning, the others show wh
 better. The nulls have no better configuration: on an instance, all have the same distribution of losses, or
 the same mean, which is always the loss of a steady default. The table has the share of races that say
 "deploy", and, for programs, the shares in which the best configuration found is truly better and in which a
-configuration that is truly worse is deployed.
+configuration that is truly worse is deployed. The second table has the share of wrong "deploy" for a check
+with n pairs whose differences have the mean 0 and a given distribution.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from measure import at_least, at_most, finish, options, say, table
 from programs import Table
 
 import semibandit as sb
+from semibandit.confidence import t_bounds
 from semibandit.tuning import Race, Verdict
 from semibandit.tuning.verdict import of_race
 
@@ -112,6 +114,25 @@ def play_null(name: str, runs: int, seed: int) -> bool:
     return verdict(knobs, default, loss, INSTANCES, runs, seed).better
 
 
+DIFFERENCES: dict[str, tuple[Callable[..., np.ndarray], float]] = {  # draw, mean
+    "normal": (lambda rng, size: rng.standard_normal(size), 0.0),
+    "Student's t, 2.5 degrees of freedom": (lambda rng, size: rng.standard_t(2.5, size), 0.0),
+    "gamma, skewness 3.7": (lambda rng, size: rng.gamma(0.3, size=size), 0.3),
+    "Weibull, skewness 6.6": (lambda rng, size: rng.weibull(0.5, size), 2.0),
+    "log-normal, skewness 33": (lambda rng, size: rng.lognormal(-1.125, 1.5, size), 1.0),
+    "F(2, 6), infinite skewness": (lambda rng, size: rng.f(2, 6, size), 1.5),
+    "a loss in one of twenty cases": (lambda rng, size: (rng.random(size) < 0.05) * 1.0, 0.05),
+}
+SIZES = [10, 20, 40, 80, 160]
+
+
+def share_below(name: str, n: int) -> float:
+    """Return how often the whole interval of n differences is below their mean."""
+    draw, mean = DIFFERENCES[name]
+    samples = draw(np.random.default_rng(n), (4000, n))
+    return float(np.mean([t_bounds(sample, skewed=True).high < mean for sample in samples]))
+
+
 def main() -> None:
     given = options(__doc__, runs=400, seeds=65, nulls=400, cases=[*PROGRAMS, *NULLS])
     rows = []
@@ -128,6 +149,8 @@ def main() -> None:
                 at_least(f"{name}: share of races that decide", float((deployed & better).mean()), 0.5)
         say("  ".join(rows[-1]))
     table("verdicts", ("", "deploy", "truly better", "deploy, but worse"), rows)
+    lines = [[name, *(f"{share_below(name, n):.1%}" for n in SIZES)] for name in DIFFERENCES]
+    table("sizes", ("", *(f"{n} pairs" for n in SIZES)), lines)
     finish()
 
 

@@ -98,34 +98,33 @@ def tried(
     rows, maximize
         Number of parts, and whether higher values are better.
     """
-    few = not along or len({record.rho for record in records}) <= rows
-    groups: dict[Any, list[tuple[Values, float | None, str | None]]] = defaultdict(list)
+    exact = not along or len({record.rho for record in records}) <= rows
 
-    def key(values: Values, exact: bool = few) -> tuple[Any, ...]:
+    def group_of(values: Values, exact: bool = exact) -> tuple[Any, ...]:
         part = {} if exact else {along: min(int(rows * coordinate(values[along])), rows - 1)}
         return exact, *(values | part).values()
 
-    groups[key(best)].append((best, None, None))
+    groups: dict[Any, list[tuple[Values, float | None, str | None]]] = defaultdict(list)
+    best_group, default_group = group_of(best), default and group_of(default, exact=True)
+    groups[best_group].append((best, None, None))
     if default is not None:
-        groups[key(default, exact=True)].append((default, None, None))
+        groups[default_group].append((default, None, None))
     for record in records:
         values = record.values or {"rho": record.rho}
-        groups[key(values)].append((values, record.loss, record.failure))
+        groups[group_of(values)].append((values, record.loss, record.failure))
         if default is not None:
-            beside = default, record.default_loss, record.default_failure
-            groups[key(default, exact=True)].append(beside)
+            groups[default_group].append((default, record.default_loss, record.default_failure))
     found = []
     for at, group in groups.items():
         losses = [loss for _, loss, _ in group if loss is not None]
         failed = sum(failure is not None for *_, failure in group)
-        values, stretch, is_best = group[0][0], None, at == key(best)
+        values, stretch = group[0][0], None
         if not at[0]:
             played = [values[along] for values, *_ in group]
             stretch = min(played), max(played)
-            middle = 0.5 * stretch[0] + 0.5 * stretch[1]
-            values = best if is_best else values | {along: middle}
+            values = values | ({} if at == best_group else {along: 0.5 * stretch[0] + 0.5 * stretch[1]})
         mean, error = mean_and_error(losses)
-        flags = len(losses) > 1, is_best, default is not None and at == key(default, exact=True)
+        flags = len(losses) > 1, at == best_group, at == default_group
         found.append(Standing(values, mean, math.nan, error, len(losses), failed, *flags, stretch))
     sign = -1.0 if maximize else 1.0
     return sorted(found, key=lambda row: (not row.best, not row.racing, not row.runs, sign * row.mean))
