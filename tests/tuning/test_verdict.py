@@ -110,6 +110,8 @@ def test_a_race_that_has_ended_rests_on_the_paired_test_and_an_interrupted_one_d
     continued = run_race(loss, 1)
     continued.extend((), 400)
     assert not of_race(continued, 10.0).ended
+    few = of_race(run_race(loss, 1, n=18), 10.0)
+    assert (few.ended, few.better, few.n_needed) == (False, False, 10)
     maximized = of_race(run_race(lambda *run: -loss(*run), 1, maximize=True), 10.0)
     assert (maximized.better, maximized.difference) == (True, pytest.approx(-ended.difference))
 

@@ -162,12 +162,12 @@ class Verdict:
 
     @property
     def n_needed(self) -> int | None:
-        """Number of pairs for which the first interval is expected to exclude 0; None if it never will."""
+        """Number of pairs of a check that is expected to decide; None without a gain."""
         gain = self.difference if self.maximize else -self.difference
         if self.default_leads or self.better or not gain > 0.0 or not math.isfinite(self.paired.low):
             return None
         worst = self.paired.low if self.maximize else -self.paired.high
-        return math.ceil(self.n_paired * ((gain - worst) / gain) ** 2)
+        return max(_MIN_CHECKED, math.ceil(self.n_paired * ((gain - worst) / gain) ** 2))
 
 
 def of_race(race: Race, high: float) -> Verdict | None:
