@@ -18,9 +18,9 @@ from semibandit.weights._local_state import (
     WEIGHT_SQUARES,
     Config,
     State,
-    Told,
 )
 from semibandit.weights._pieces import COUNT, EDGE, LOSS, last_at
+from semibandit.weights.feedback import Revealed
 
 
 @inner
@@ -87,7 +87,7 @@ class Look(NamedTuple):
 
 
 @inner
-def remember(a: Any, first: Any, told: Told, expected: Expected, state: State, config: Config) -> None:
+def remember(a: Any, first: Any, told: Revealed, expected: Expected, state: State, config: Config) -> None:
     """Add the losses of the sets to the statistics of their pieces, and once per set to the nodes.
 
     Wide sets are observed more often than narrow ones; counting a look min(1/p, look) times makes up for it.

@@ -38,7 +38,6 @@ from semibandit.weights._local_state import (
     TOLD,
     Config,
     State,
-    Told,
 )
 from semibandit.weights._looks import look_factors, surprises
 from semibandit.weights._pieces import (
@@ -58,13 +57,14 @@ from semibandit.weights._pieces import (
     weigh_one,
 )
 from semibandit.weights._tree_rule import count, set_probabilities
+from semibandit.weights.feedback import Revealed
 
 DRIFT_TERM = 15.0  # added to the log-term if the best parameter moves fast
 RATE_STEP = 0.97  # rates fall at least by this factor, if they fall
 
 
 @kernel
-def learn(state: State, n: int, told: Told, asked: Any, paid: float, config: Config) -> int:
+def learn(state: State, n: int, seen: Revealed, asked: Any, paid: float, config: Config) -> int:
     """One round of both learners on n pieces. O(P).
 
     The array of pieces must have room for a cut at each edge. `asked` must belong to pieces that are cut
@@ -72,18 +72,18 @@ def learn(state: State, n: int, told: Told, asked: Any, paid: float, config: Con
     pieces.
     """
     a, sums = state.pieces, state.sums
-    first = np.empty(told.edges.size, np.int64)
-    n = cut(a, n, told.edges, told.sets, first)
+    first = np.empty(seen.edges.size, np.int64)
+    n = cut(a, n, seen.edges, seen.sets, first)
     begin_rates(a, n, sums, config)
     now = shares_now(a, n)
     if asked.size == 0:
         asked = now
-    set_probabilities(told.sets, shares_of(first, told.sets, asked[PLAYED]), told.p)
+    set_probabilities(seen.sets, shares_of(first, seen.sets, asked[PLAYED]), seen.p)
     starts = begin(a, n, state)
     plain, values = baseline(a, n, starts, state, deviation_of(sums, config), config)
-    compare(first, told, values, asked[PLAYED], now[BY_SAFE], sums, config)
-    teach_safe(a, first, told, asked[BY_SAFE], now[BY_SAFE], sums, config)
-    inside = clipped(told, config)
+    compare(first, seen, values, asked[PLAYED], now[BY_SAFE], sums, config)
+    teach_safe(a, first, seen, asked[BY_SAFE], now[BY_SAFE], sums, config)
+    inside = clipped(seen, config)
     expected = Expected(dot(asked[BY_FAST], plain, n), plain, asked[PLAYED])
     teach_fast(n, first, inside, asked, values, starts, state, config)
     if config.whole:
@@ -125,10 +125,10 @@ def shares_now(a: Any, n: int) -> Any:
 
 
 @inner
-def clipped(told: Told, config: Config) -> Any:
+def clipped(seen: Revealed, config: Config) -> Any:
     """Return what was told with losses clipped to the inner range."""
-    losses = np.minimum(np.maximum(told.losses, config.low), config.high)
-    return Told(told.edges, losses, told.sets, told.looks, told.p)
+    losses = np.minimum(np.maximum(seen.losses, config.low), config.high)
+    return Revealed(seen.edges, losses, seen.sets, seen.looks, seen.p)
 
 
 @inner
@@ -150,36 +150,36 @@ def begin_rates(a: Any, n: int, sums: Any, config: Config) -> None:
 
 
 @inner
-def compare(first: Any, told: Told, base: Any, played: Any, safe: Any, sums: Any, config: Config) -> None:
+def compare(first: Any, seen: Revealed, base: Any, played: Any, safe: Any, sums: Any, config: Config) -> None:
     """Add the unbiased estimate of the expected loss of the play, less that of the safe learner now.
 
     The loss at a place is estimated as b + 1{observed}·(loss - b)/p.
     """
-    sets, n, draws = told.sets, base.size, count(told.looks)
+    sets, n, draws = seen.sets, base.size, count(seen.looks)
     second = dot(played, base, n) - dot(safe, base, n)
     for j in range(sets.size):
         if sets[j] >= 0:
-            factor = told.looks[sets[j]] / draws / told.p[sets[j]]
-            loss = min(told.losses[j], config.high)
+            factor = seen.looks[sets[j]] / draws / seen.p[sets[j]]
+            loss = min(seen.losses[j], config.high)
             for i in range(first[j], first[j + 1]):
                 second += (played[i] - safe[i]) * (loss - base[i]) * factor
     sums[SECOND] += second
 
 
 @inner
-def teach_safe(a: Any, first: Any, told: Told, asked: Any, now: Any, sums: Any, config: Config) -> None:
+def teach_safe(a: Any, first: Any, seen: Revealed, asked: Any, now: Any, sums: Any, config: Config) -> None:
     """Add the safe learner's estimates (min(loss, high) - low + range/2) / p, which are not clipped below.
 
     The gap for the rate uses the shares at the ask; a loss in the range has no larger gap than `most`. BOUND
     gets the mean by the shares now, as the certificate needs it.
     """
     reach, rate = config.high - config.low, sums[SAFE_RATE]
-    sets, draws = told.sets, count(told.looks)
+    sets, draws = seen.sets, count(seen.looks)
     mean = mixed = most = 0.0
     for j in range(sets.size):
         if sets[j] >= 0:
-            factor = told.looks[sets[j]] / draws / told.p[sets[j]]
-            estimate = (min(told.losses[j], config.high) - config.low + 0.5 * reach) * factor
+            factor = seen.looks[sets[j]] / draws / seen.p[sets[j]]
+            estimate = (min(seen.losses[j], config.high) - config.low + 0.5 * reach) * factor
             then, here = 0.0, 0.0
             for i in range(first[j], first[j + 1]):
                 a[SAFE, i] += estimate
@@ -195,19 +195,19 @@ def teach_safe(a: Any, first: Any, told: Told, asked: Any, now: Any, sums: Any, 
 
 @inner
 def teach_fast(
-    n: int, first: Any, told: Told, asked: Any, values: Any, starts: Any, state: State, config: Config
+    n: int, first: Any, seen: Revealed, asked: Any, values: Any, starts: Any, state: State, config: Config
 ) -> None:
     """Add the fast learner's estimates, and its gap."""
     sums, rate = state.sums, state.sums[FAST_RATE]
-    surprise = np.zeros(told.p.size)
-    if count(told.looks) > 1:
-        surprise = surprises(first, told.losses, told.sets, told.p.size, values, asked[PLAYED])
+    surprise = np.zeros(seen.p.size)
+    if count(seen.looks) > 1:
+        surprise = surprises(first, seen.losses, seen.sets, seen.p.size, values, asked[PLAYED])
     deviation = deviation_of(sums, config)
-    factors = look_factors(surprise, told.looks, told.p, config.explore, deviation, sums)
+    factors = look_factors(surprise, seen.looks, seen.p, config.explore, deviation, sums)
     most = config.coarse * (1.0 + sums[TOLD]) ** (-1.0 / 3.0)
     floor = -math.inf if config.whole else -1.0 / rate
     smooth = Smooth(state.cell_edges, state.leaf, starts, state.tree.shape[1], most, floor)
-    estimate(state.pieces, n, first, told, factors, values, asked, smooth)
+    estimate(state.pieces, n, first, seen, factors, values, asked, smooth)
     gap = dot(asked[BY_FAST], values, n) + log_mixed(values, asked[BY_FAST], rate) / rate
     sums[FAST_GAPS] += max(gap, 0.0)
 
@@ -245,21 +245,21 @@ def adapted(rate: float, exact: float, speed: float) -> float:
 
 @inner
 def estimate(
-    a: Any, n: int, first: Any, told: Told, factors: Any, base: Any, asked: Any, smooth: Smooth
+    a: Any, n: int, first: Any, seen: Revealed, factors: Any, base: Any, asked: Any, smooth: Smooth
 ) -> None:
     """Add the estimates b + 1{observed} · (loss - b) / p to the fast sums, relative to the mean of b.
 
     The rows of `factors` are 1/p and the offset for several looks (see `look_factors`). Corrections are
     averaged over cells, then raised to the floor. Leaves in `base` what was added to the sums.
     """
-    leaf, starts, sets = smooth.leaf, smooth.starts, told.sets
+    leaf, starts, sets = smooth.leaf, smooth.starts, seen.sets
     level = dot(asked[BY_FAST], base, n)
     exact, touched = np.zeros(n), np.zeros(smooth.nodes, np.bool_)
     for j in range(sets.size):
         if sets[j] >= 0:
             factor, less = factors[0, sets[j]], factors[1, sets[j]]
             for i in range(first[j], first[j + 1]):
-                exact[i] = (told.losses[j] - base[i]) * factor - less
+                exact[i] = (seen.losses[j] - base[i]) * factor - less
             c = last_at(smooth.cell_edges, 0, leaf.size, a[EDGE, first[j]])
             while c < leaf.size and starts[c] < first[j + 1]:
                 touched[leaf[c]] = True

@@ -40,16 +40,6 @@ class State(NamedTuple):
     leaf: npt.NDArray[np.int64]
 
 
-class Told(NamedTuple):
-    """What a round reveals (see `Feedback`)."""
-
-    edges: npt.NDArray[np.float64]
-    losses: npt.NDArray[np.float64]
-    sets: npt.NDArray[np.int64]
-    looks: npt.NDArray[np.int64]
-    p: npt.NDArray[np.float64]  # probabilities of the sets
-
-
 class Constants(NamedTuple):
     """Constants of the rule. docs/learner.md has the regret with half and with twice each value."""
 

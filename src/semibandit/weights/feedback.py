@@ -16,7 +16,7 @@ from semibandit.functions import PiecewiseLinear
 if TYPE_CHECKING:
     from semibandit.weights import Weights
 
-__all__ = ["Beside", "Feedback", "Rule", "Update", "combined"]
+__all__ = ["Beside", "Feedback", "Revealed", "Rule", "Update", "combined"]
 
 _NONE = np.empty((3, 0))
 _ONE_LOOK = np.ones(1, np.int64)
@@ -84,11 +84,13 @@ class Feedback(msgspec.Struct, frozen=True, gc=False):
         """Return the feedback of most rounds: one loss on [lo, hi)."""
         return cls(np.array((lo, hi)), np.array((loss,)), _ONE_SET, loss, position, whole, single)
 
-    def probabilities(self) -> FloatArray:
-        """Return a new array for the probability of each set; -1: the kernel computes it."""
+    def revealed(self) -> Revealed:
+        """Return the arguments of kernels; a probability of -1 is computed by the kernel."""
         if self.recorded is not None:
-            return np.array(self.recorded)
-        return np.array((1.0 if self.whole else -1.0,) * self.looks.size)
+            p = np.array(self.recorded)
+        else:
+            p = np.array((1.0 if self.whole else -1.0,) * self.looks.size)
+        return Revealed(self.edges, self.losses, self.sets, self.looks, p)
 
     def late_shares(self, edges: FloatArray) -> FloatArray:
         """Return the shares between edges at the time of the ask; an empty array if the tell is prompt."""
@@ -116,6 +118,16 @@ class Feedback(msgspec.Struct, frozen=True, gc=False):
         left, right = PiecewiseLinear.trusted(self.edges, left, right).spread(fine)
         sets = self.sets[np.searchsorted(self.edges, fine[:-1], side="right") - 1]
         return replace(self, edges=fine, losses=0.5 * (left + right), rises=right - left, sets=sets)
+
+
+class Revealed(NamedTuple):
+    """What a round reveals, for kernels (see `Feedback`)."""
+
+    edges: FloatArray
+    losses: FloatArray
+    sets: IntArray
+    looks: IntArray
+    p: FloatArray  # probabilities of the sets, which the kernel writes
 
 
 class Rule(NamedTuple):

@@ -151,17 +151,15 @@ class IntervalTree:
         """Perform one step of Algorithm 1 in place. O(m log P) for m pieces of feedback; lines cost O(P)."""
         if feedback.rises is not None:
             feedback = self._in_steps(feedback)
-        edges, p, factors = feedback.edges, feedback.probabilities(), np.zeros(feedback.losses.size)
+        edges, seen, factors = feedback.edges, feedback.revealed(), np.zeros(feedback.losses.size)
         self._reserve(factors.size)
-        gap, regret, raised = learn(
-            self._nodes.whole, edges, feedback.losses, feedback.sets, feedback.looks, p,
-            feedback.late_shares(edges)[:2], factors, rule,
-        )  # fmt: skip
+        shares = feedback.late_shares(edges)[:2]
+        gap, regret, raised = learn(self._nodes.whole, seen, shares, factors, rule)
         if feedback.rises is not None:  # the loss at a place may be below the mean of its piece by half
             observed = feedback.sets >= 0
-            seen = p[feedback.sets[observed]] + rule.explore
-            raised += 0.5 * float((np.abs(feedback.rises[observed]) / seen).max())
-        return Update(self, tuple(p.tolist()), gap, regret, None, edges, factors, raised)
+            p = seen.p[feedback.sets[observed]] + rule.explore
+            raised += 0.5 * float((np.abs(feedback.rises[observed]) / p).max())
+        return Update(self, tuple(seen.p.tolist()), gap, regret, None, edges, factors, raised)
 
     def _in_steps(self, feedback: Feedback) -> Feedback:
         """Replace lines by means over the pieces of the tree, and of 256 equal parts of the line."""

@@ -170,15 +170,14 @@ class LocalPieces:
         elif feedback.shares_at_ask is not None:
             asked = feedback.shares_at_ask(self._cut(feedback.edges, feedback.sets))
         self._make_room(feedback.edges.size)
-        p = feedback.probabilities()
+        seen = feedback.revealed()
         if not rule.high > rule.low:
-            self._find_probabilities(feedback, p)
-            return Update(self, tuple(p.tolist()), rate=self.rate)
+            self._find_probabilities(feedback, seen.p)
+            return Update(self, tuple(seen.p.tolist()), rate=self.rate)
         self._enter(rule.stage)
         state = rules.State(self._a, self._tree, self._sums, self._cells.edges, self._cells.leaf)
-        told = rules.Told(feedback.edges, feedback.losses, feedback.sets, feedback.looks, p)
-        self._n = kernels.learn(state, self._n, told, asked, feedback.paid, self._config(feedback, rule))
-        return Update(self, tuple(p.tolist()), rate=self.rate)
+        self._n = kernels.learn(state, self._n, seen, asked, feedback.paid, self._config(feedback, rule))
+        return Update(self, tuple(seen.p.tolist()), rate=self.rate)
 
     def _enter(self, stage: int) -> None:
         """Drop sums in units of a provisional range when a better one is known; keep the statistics."""
