@@ -150,7 +150,7 @@ class PostgresStore(Store):
             try:
                 yield turn
             except BaseException:
-                with suppress(psycopg.Error):  # whoever waits tries again alone
+                with suppress(psycopg.Error), _closed_on_error(connection):  # whoever waits tries again alone
                     self._send(connection, _ABANDON, study, number, _LOCKS, study)
                 raise
             values = turn.new_rows(study)
