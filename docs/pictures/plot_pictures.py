@@ -258,8 +258,8 @@ sb.plots.dispersion.plot(measured, folder / "dispersion.png", title="500 knapsac
 # ^^^^^^^^^^^^^^^^^^^^^^^^^
 #
 # A point is the mean of a configuration in the table of the report, with two standard errors; in a race,
-# those of its difference to the best. Points of configurations that have left the race are pale. Green is the best
-# found, orange the default. Several knobs have a panel each.
+# those of its difference to the best. Points of configurations that have left the race are pale. Green is
+# the best found, orange the default. Several knobs have a panel each.
 
 command = 'python -S -c "print(0.2 + 0.1 * ({rho} - 1) ** 2 + 0.005 * {instance})"'
 tune = [sys.executable, "-m", "semibandit", "tune", "--space", "0:3", "--default", "2.5"]
