@@ -133,7 +133,7 @@ PLAYERS = {
     "random": random_search,
     "TPE": tpe,
     "VHCT": tree_search("VHCT"),
-    **{f"{name}, then its best": then_best(search) for name, search in searches().items()},
+    **{f"{name} then its best": then_best(search) for name, search in searches().items()},
 }
 
 

@@ -1,6 +1,6 @@
 """Regret beside other online learners and tuners, on the same streams in one run.
 
-Run: python benchmarks/peers.py [--seeds 10] [--rounds 1000] [--players VHCT,UCB1]
+Run: python benchmarks/peers.py [--seeds 10] [--rounds 1000] [--players "VHCT (PyXAB),UCB1"]
 
 The streams have other seeds than those of `suite.py`. Each game plays a random order of the rounds, except on
 `drifting`. `100 late`: feedback comes 100 rounds late. `kinds`: knapsacks of three kinds, told apart by two
@@ -210,8 +210,8 @@ def kinds_regret(paid: Callable[..., float], seeds: int, rounds: int) -> float:
 
 
 OURS: dict[str, Play] = {
-    "Exp3Set, intervals": PLAYERS["default"],
-    "Exp3Set, single losses": PLAYERS["single losses"],
+    "Exp3Set with intervals": PLAYERS["default"],
+    "Exp3Set with single losses": PLAYERS["single losses"],
     "Exp3Grid": PLAYERS["Exp3Grid"],
 }
 RATES = (0.1, 0.5)
@@ -219,9 +219,9 @@ RATES = (0.1, 0.5)
 PEERS: dict[str, list[Play]] = {
     "UCB1": [index_policy(ucb_arm)],
     "UCB-V": [index_policy(ucb_v_arm)],
-    "UCB-V, arms in the interval": [index_policy(ucb_v_arm, side=True)],
+    "UCB-V with side observations": [index_policy(ucb_v_arm, side=True)],
     "Thompson": [index_policy(thompson_arm)],
-    "Thompson, arms in the interval": [index_policy(thompson_arm, side=True)],
+    "Thompson with side observations": [index_policy(thompson_arm, side=True)],
     "VHCT (PyXAB)": [PLAYERS["VHCT"]],
     "CATS (Vowpal Wabbit)": [partial(cats, bandwidth=h, rate=l) for h in (0.02, 0.1) for l in RATES],
     "SquareCB (Vowpal Wabbit)": [partial(square_cb, gamma=g, rate=l) for g in (10.0, 1000.0) for l in RATES],
@@ -229,22 +229,22 @@ PEERS: dict[str, list[Play]] = {
         partial(blue_fin, eta=e, delta=d) for e in (0.01, 0.03, 0.1) for d in (0.03, 0.1)
     ],
     "TPE (Optuna)": [tpe],
-    **{f"{name}, then its best": [then_best(search)] for name, search in searches().items()},
-    "irace, then its best": [then_best(irace_search)],
+    **{f"{name} then its best": [then_best(search)] for name, search in searches().items()},
+    "irace then its best": [then_best(irace_search)],
 }
 DELAYED: dict[str, Play] = {
-    "Exp3Set, intervals": late(lambda seed: sb.Exp3Set(SPACE, seed=seed), "semi-bandit"),
-    "Exp3Set, single losses": late(lambda seed: sb.Exp3Set(SPACE, seed=seed), "bandit"),
+    "Exp3Set with intervals": late(lambda seed: sb.Exp3Set(SPACE, seed=seed), "semi-bandit"),
+    "Exp3Set with single losses": late(lambda seed: sb.Exp3Set(SPACE, seed=seed), "bandit"),
     "Exp3Grid": late(lambda seed: sb.Exp3Grid(SPACE, ARMS, seed=seed), "bandit"),
     "UCB1": index_policy(ucb_arm, delay=100),
     "UCB-V": index_policy(ucb_v_arm, delay=100),
-    "UCB-V, arms in the interval": index_policy(ucb_v_arm, side=True, delay=100),
+    "UCB-V with side observations": index_policy(ucb_v_arm, side=True, delay=100),
     "Thompson": index_policy(thompson_arm, delay=100),
-    "Thompson, arms in the interval": index_policy(thompson_arm, side=True, delay=100),
+    "Thompson with side observations": index_policy(thompson_arm, side=True, delay=100),
 }
 CONTEXTUAL: dict[str, list[Callable[..., float]]] = {
-    "Exp3Set, intervals": [with_contexts("semi-bandit")],
-    "Exp3Set, single losses": [with_contexts("bandit")],
+    "Exp3Set with intervals": [with_contexts("semi-bandit")],
+    "Exp3Set with single losses": [with_contexts("bandit")],
     "CATS (Vowpal Wabbit)": [vowpal(setting) for setting in contexts.CATS],
     "SquareCB (Vowpal Wabbit)": [vowpal(setting) for setting in contexts.SQUARE_CB],
 }
