@@ -418,7 +418,7 @@ def test_a_single_loss_counts_for_its_cell(baseline):
 def test_cells_of_single_losses_are_a_partition_and_become_fine_where_much_is_played():
     learner = Exp3Set(UNIT, seed=0)
     rng = np.random.default_rng(1)
-    for _ in range(500):
+    for _ in range(1000):
         trial = learner.ask()
         learner.tell(trial, min(1.0, 3 * abs(trial.rho - 0.3) + 0.2 * float(rng.random())))
     cells = sorted({cell_of(learner, x) for x in rng.random(3000)})

@@ -17,30 +17,33 @@ class Piece:
 
 @dataclass
 class Node:
-    weights: list  # of looks, for the baseline
-    losses: list
-    plain: list  # losses, for the evidence
+    looks: list  # pairs (weight, loss)
     last: int = 0  # round of the last look that spoke for no improvement
     change: float = 0.0  # statistic of the test for a change; negative: for the worse
-    since: list = ()  # losses since it was last 0
+    since: list = ()  # looks since it was last 0
 
-    def changed(self, loss, seen, guess, paid, reach, now):
-        spread = sum((x - fmean(self.plain)) ** 2 for x in self.plain)
+    def moments(self):
+        """Number of looks of equal weight that would tell as much, their mean and their variance."""
+        weight = sum(w for w, _ in self.looks)
+        mean = sum(w * x for w, x in self.looks) / weight
+        variance = sum(w * (x - mean) ** 2 for w, x in self.looks) / weight
+        return weight**2 / sum(w * w for w, _ in self.looks), mean, variance
+
+    def changed(self, seen, guess, paid, reach, now):
+        looks, _, spread = self.moments()
         sign, other = 1, paid
-        variance = (spread + reach**2 / 16) / (len(self.plain) + 1)
+        variance = (looks * spread + reach**2 / 16) / (looks + 1)
         if guess - paid <= 1e-9 * reach:
             sign, other, variance = -1, guess + reach / 4, reach**2 / 4
         # log of N(seen; other, variance) / N(seen; guess, variance)
         ratio = ((seen - guess) ** 2 - (seen - other) ** 2) / (2 * variance)
         change = max(max(sign * self.change, 0.0) + ratio, 0.0)
         self.change = sign * change
-        self.since = [*self.since, loss] if change else []
+        self.since = [*self.since, self.looks[-1]] if change else []
         return change > math.log(now + 1)
 
     def forget(self):
-        weight = sum(self.weights) * len(self.since) / len(self.plain)
-        self.weights, self.losses, self.plain = [weight], [fmean(self.since)], self.since
-        self.change, self.since = 0.0, []
+        self.looks, self.change, self.since = self.since, 0.0, []
 
 
 class FlatLocal:
@@ -133,9 +136,9 @@ class FlatLocal:
         b = (fmean(self.paid) if self.paid else 0.5 * (low + high)) - 0.5 * deviation
         k = (8 if single else 4) if self.rows else 5 if single else 4
         for name in self.path(piece):
-            node = self.nodes.get(name, Node([], [], []))
-            total = sum(w * x for w, x in zip(node.weights, node.losses, strict=True))
-            looks = sum(node.weights)
+            node = self.nodes.get(name, Node([]))
+            total = sum(w * x for w, x in node.looks)
+            looks = sum(w for w, _ in node.looks)
             b = (total + k * b) / (looks + k)
         if self.rows:  # statistics of cells alone
             return b, max(b - (0.5 if single else 0.2) * deviation / math.sqrt(looks + 1), low)
@@ -239,13 +242,11 @@ class FlatLocal:
             leaves = {path[-1] for _, path in self.cells}
             rising = False
             for name in sorted(touched, reverse=True):  # leaves first
-                node = self.nodes.setdefault(name, Node([], [], []))
+                node = self.nodes.setdefault(name, Node([]))
                 loss = sum(w * x for w, x in touched[name]) / sum(w for w, _ in touched[name])
-                node.weights.append(weight)
-                node.losses.append(loss)
-                node.plain.append(loss)
+                node.looks.append((weight, loss))
                 if name in leaves:
-                    if node.changed(loss, seen, guess, paid, reach, now):
+                    if node.changed(seen, guess, paid, reach, now):
                         self.forget(name)
                     rising = rising or node.change > 1
                 if not rising:
@@ -254,11 +255,13 @@ class FlatLocal:
     def forget(self, leaf):
         self.nodes[leaf].forget()
         self.alarms += 1
+        around = next(path[:-1] for _, path in self.cells if path[-1] == leaf)
         for piece in self.pieces:
             if self.path(piece)[-1] == leaf:
                 piece.count = piece.losses = 0.0
-                for name in self.path(piece)[:-1]:
-                    self.nodes.setdefault(name, Node([], [], [])).plain = []
+        for node in (self.nodes.get(name) for name in around):
+            if node and sum(w for w, _ in node.looks) > 1:
+                node.looks = [(1.0, node.moments()[1])]
 
     def limit(self, expects, low, reach):
         """The fast learner's sums are no larger than the evidence against a place allows."""
@@ -273,17 +276,16 @@ class FlatLocal:
 
     def against(self, name, path, expects, low, reach):
         """The evidence of one node of a path, which fades with the last look into the quarter."""
-        losses = self.nodes[name].plain if name in self.nodes else []
-        if not losses:
+        if name not in self.nodes:
             return 0.0
-        t, mean = len(self.paid), fmean(losses)
+        t = len(self.paid)
+        looks, mean, variance = self.nodes[name].moments()
         quarter = path[min(2, len(path) - 1)]
         kept = self.nodes[quarter].last / t if quarter in self.nodes else 0.0
         least = min(low, expects - reach / 2)
         faded = kept * mean + (1 - kept) * least + 3.0 * reach / math.sqrt(t)
         excess = max(min(mean, faded) - expects, 0.0)
-        variance = fmean((x - mean) ** 2 for x in losses)
-        return 2.0 * len(losses) * excess**2 / (variance + reach * excess) if excess else 0.0
+        return looks * excess**2 / (2 * variance + 2 / 3 * reach * excess) if excess else 0.0
 
 
 def gap(shares, estimates, rate):

@@ -9,18 +9,16 @@ from semibandit._jit import inner
 from semibandit.weights._local_state import (
     CHANGE,
     LAST,
-    LOOKS,
     MEAN,
-    PLAIN,
-    PLAIN_SQUARES,
     SINCE,
-    SINCE_SQUARES,
-    SINCE_TOTAL,
     TOLD,
     TOTAL,
+    TOTAL_SQUARES,
     WEIGHT,
+    WEIGHT_SQUARES,
     Config,
     State,
+    Told,
 )
 from semibandit.weights._pieces import COUNT, EDGE, LOSS, last_at
 
@@ -79,15 +77,23 @@ class Expected(NamedTuple):
     played: Any  # the share of each piece
 
 
+class Look(NamedTuple):
+    """A look at a set, for the test of changes."""
+
+    weight: float
+    loss: float  # mean over the leaf
+    seen: float  # mean over the set
+    guess: float  # what was expected for the set
+
+
 @inner
-def remember(
-    a: Any, first: Any, losses: Any, sets: Any, p: Any, expected: Expected, state: State, config: Config
-) -> None:
+def remember(a: Any, first: Any, told: Told, expected: Expected, state: State, config: Config) -> None:
     """Add the losses of the sets to the statistics of their pieces, and once per set to the nodes.
 
     Wide sets are observed more often than narrow ones; counting a look min(1/p, look) times makes up for it.
     """
     tree, cell_edges, leaf = state.tree, state.cell_edges, state.leaf
+    losses, sets, p = told.losses, told.sets, told.p
     width, total = np.zeros(tree.shape[1]), np.zeros(tree.shape[1])
     now, leaves, reach = state.sums[TOLD] + 1.0, tree.shape[1] >> 1, config.high - config.low
     for which in range(p.size):
@@ -112,9 +118,10 @@ def remember(
         for node in range(tree.shape[1] - 1, 0, -1):
             if width[node] > 0.0:
                 loss = total[node] / width[node]
-                add_look(tree, node, weight, loss)
+                add_look(tree, WEIGHT, node, weight, loss)
                 if node >= leaves:
-                    if has_changed(tree, node, loss, seen, guess, expected.paid, reach, now):
+                    look = Look(weight, loss, seen, guess)
+                    if has_changed(tree, node, look, expected.paid, reach, now):
                         forget(a, node, state)
                     rising = rising or tree[CHANGE, node] > 1.0
                 if not rising:
@@ -125,19 +132,25 @@ def remember(
 
 
 @inner
-def add_look(tree: Any, node: int, weight: float, loss: float) -> None:
-    """Add a look to the statistics of a node."""
-    tree[WEIGHT, node] += weight
-    tree[TOTAL, node] += weight * loss
-    tree[LOOKS, node] += 1.0
-    tree[PLAIN, node] += loss
-    tree[PLAIN_SQUARES, node] += loss * loss
+def add_look(tree: Any, row: int, node: int, weight: float, loss: float) -> None:
+    """Add a look to the four sums that begin with this row."""
+    tree[row, node] += weight
+    tree[row + 1, node] += weight * loss
+    tree[row + 2, node] += weight * loss * loss
+    tree[row + 3, node] += weight * weight
 
 
 @inner
-def has_changed(
-    tree: Any, node: int, loss: float, seen: float, guess: float, paid: float, reach: float, now: float
-) -> bool:
+def looks_at(tree: Any, node: int) -> tuple[float, float, float]:
+    """Return the number of looks of equal weight that would tell as much, their mean and their variance."""
+    weight = tree[WEIGHT, node]
+    mean = tree[TOTAL, node] / weight
+    variance = max(tree[TOTAL_SQUARES, node] / weight - mean * mean, 0.0)
+    return weight * weight / tree[WEIGHT_SQUARES, node], mean, variance
+
+
+@inner
+def has_changed(tree: Any, node: int, look: Look, paid: float, reach: float, now: float) -> bool:
     """Page's test of whether a leaf has become as good as what is played, or is played and has become worse.
 
     It sums the logarithm of a likelihood ratio, and begins anew below 0. One hypothesis is that the set costs
@@ -145,38 +158,36 @@ def has_changed(
     no more than that, a quarter of the range more than the baseline, with the largest variance that losses in
     the range can have. CHANGE is the sum, with a minus in the second case.
     """
-    looks = tree[LOOKS, node]
-    squares = tree[PLAIN_SQUARES, node] - tree[PLAIN, node] * tree[PLAIN, node] / looks
-    variance = (max(squares, 0.0) + reach * reach / 16.0) / (looks + 1.0)
+    guess = look.guess
     if guess - paid > 1e-9 * reach:  # by more than rounding
-        sign, other = 1.0, paid
+        looks, _, variance = looks_at(tree, node)
+        sign, other, variance = 1.0, paid, (looks * variance + reach * reach / 16.0) / (looks + 1.0)
     else:
         sign, other, variance = -1.0, guess + 0.25 * reach, 0.25 * reach * reach
-    ratio = (other - guess) * (seen - 0.5 * (guess + other)) / variance
+    ratio = (other - guess) * (look.seen - 0.5 * (guess + other)) / variance
     change = max(max(sign * tree[CHANGE, node], 0.0) + ratio, 0.0)
     tree[CHANGE, node] = sign * change
     if change == 0.0:
-        tree[SINCE, node] = tree[SINCE_TOTAL, node] = tree[SINCE_SQUARES, node] = 0.0
+        tree[SINCE : SINCE + 4, node] = 0.0
         return False
-    tree[SINCE, node] += 1.0
-    tree[SINCE_TOTAL, node] += loss
-    tree[SINCE_SQUARES, node] += loss * loss
+    add_look(tree, SINCE, node, look.weight, look.loss)
     return bool(change > math.log(now + 1.0))
 
 
 @inner
 def forget(a: Any, leaf: int, state: State) -> None:
-    """Forget looks at a leaf from before its test began to rise, and the evidence of the nodes around it."""
+    """Forget looks at a leaf from before its test began to rise; the nodes around it keep one look."""
     tree, edges = state.tree, state.cell_edges
-    tree[WEIGHT, leaf] *= tree[SINCE, leaf] / tree[LOOKS, leaf]
-    tree[TOTAL, leaf] = tree[WEIGHT, leaf] * tree[SINCE_TOTAL, leaf] / tree[SINCE, leaf]
-    tree[LOOKS, leaf], tree[PLAIN, leaf] = tree[SINCE, leaf], tree[SINCE_TOTAL, leaf]
-    tree[PLAIN_SQUARES, leaf] = tree[SINCE_SQUARES, leaf]
+    for row in range(4):
+        tree[WEIGHT + row, leaf] = tree[SINCE + row, leaf]
+    tree[CHANGE:, leaf] = 0.0
     node = leaf >> 1
     while node >= 1:
-        tree[LOOKS, node] = tree[PLAIN, node] = tree[PLAIN_SQUARES, node] = 0.0
+        if tree[WEIGHT, node] > 1.0:
+            _, mean, _variance = looks_at(tree, node)
+            tree[: WEIGHT_SQUARES + 1, node] = 0.0
+            add_look(tree, WEIGHT, node, 1.0, mean)
         node >>= 1
-    tree[CHANGE, leaf] = tree[SINCE, leaf] = tree[SINCE_TOTAL, leaf] = tree[SINCE_SQUARES, leaf] = 0.0
     i = 0
     for c in range(state.leaf.size):
         while a[EDGE, i] < edges[c + 1]:
@@ -198,7 +209,7 @@ def remember_whole(a: Any, first: Any, losses: Any, state: State) -> None:
         while c < leaf.size and 0.5 * (cell_edges[c] + cell_edges[c + 1]) < end:
             node = leaf[c]
             while node >= 1:
-                add_look(tree, node, 1.0, losses[j])
+                add_look(tree, WEIGHT, node, 1.0, losses[j])
                 tree[LAST, node] = state.sums[TOLD] + 1.0
                 node >>= 1
             c += 1

@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 
 from semibandit._jit import inner
+from semibandit.weights._cell_means import looks_at
 from semibandit.weights._local_state import (
     FAST_RATE,
     LAST,
-    LOOKS,
-    PLAIN,
-    PLAIN_SQUARES,
     TOLD,
+    WEIGHT,
     Config,
     State,
 )
@@ -25,8 +24,9 @@ QUARTERS = 4  # number of the first of the four nodes that are quarters of the s
 def evidence_against(paid: float, state: State, config: Config) -> Any:
     """Return the evidence against each node, the largest on its path.
 
-    A node with n looks, mean m and variance v has sure·n·g²/(v + range·g) (Maillard sampling), where g is the
-    excess of m over the loss that the learner expects to pay. It fades when the quarter of the space around
+    A node with n looks, mean m and variance v has n·g²/(2v + ⅔·range·g), where g is the excess of m over the
+    loss that the learner expects to pay: by Bernstein's inequality, a place as good as that has such looks
+    with a probability of at most exp(-evidence). It fades when the quarter of the space around
     the node has not been looked at for long: then g is the excess that the node would have if it had cost the
     least since, plus patience·range/√t. The least is the lower end of the range, and at least half of the
     range below the expected loss.
@@ -42,13 +42,11 @@ def evidence_against(paid: float, state: State, config: Config) -> Any:
             kept[c], evidence[c] = kept[c >> 1], evidence[c >> 1]
         node = c
         while node == c or (c < 2 * QUARTERS and node >= 1):
-            looks = tree[LOOKS, node]
-            if looks > 0.0:
-                mean = tree[PLAIN, node] / looks
+            if tree[WEIGHT, node] > 0.0:
+                looks, mean, variance = looks_at(tree, node)
                 excess = min(mean - paid, low + (mean - low) * kept[c] + slack)
                 if excess > 0.0:
-                    variance = max(tree[PLAIN_SQUARES, node] / looks - mean * mean, 0.0)
-                    found = config.constants.sure * looks * excess * excess / (variance + reach * excess)
+                    found = looks * excess * excess / (2.0 * variance + reach * excess / 1.5)
                     evidence[c] = max(found, evidence[c])
             node >>= 1
     return evidence

@@ -4,9 +4,9 @@ The one entry point is `learn`. `_local_state` describes the arrays, `_cell_mean
 the baseline, `_averages` and `_looks` lower the variance of estimates, and `_evidence` keeps the fast learner
 from abandoning a place too early.
 
-In all kernels, `edges`, `losses` and `sets` are the feedback (see `Feedback`), `first[j]` is the piece of the
-weights at which the j-th piece of the feedback begins. The rows of `asked` are the shares of the pieces at
-the time of the ask: in the mixture that is played, for the fast learner, and for the safe learner.
+In all kernels, `first[j]` is the piece of the weights at which the j-th piece of the feedback begins. The
+rows of `asked` are the shares of the pieces at the time of the ask: in the mixture that is played, for the
+fast learner, and for the safe learner.
 """
 
 import math
@@ -38,6 +38,7 @@ from semibandit.weights._local_state import (
     TOLD,
     Config,
     State,
+    Told,
 )
 from semibandit.weights._looks import look_factors, surprises
 from semibandit.weights._pieces import (
@@ -63,37 +64,32 @@ RATE_STEP = 0.97  # rates fall at least by this factor, if they fall
 
 
 @kernel
-def learn(
-    state: State, n: int, edges: Any, losses: Any, sets: Any, looks: Any, p: Any, asked: Any, paid: float,
-    config: Config,
-) -> int:  # fmt: skip
+def learn(state: State, n: int, told: Told, asked: Any, paid: float, config: Config) -> int:
     """One round of both learners on n pieces. O(P).
 
     The array of pieces must have room for a cut at each edge. `asked` must belong to pieces that are cut
-    already, and is empty for a prompt tell. Writes the probabilities of the sets to `p`. Returns the number
-    of pieces.
+    already, and is empty for a prompt tell. Writes the probabilities of the sets. Returns the number of
+    pieces.
     """
     a, sums = state.pieces, state.sums
-    first = np.empty(edges.size, np.int64)
-    n = cut(a, n, edges, sets, first)
+    first = np.empty(told.edges.size, np.int64)
+    n = cut(a, n, told.edges, told.sets, first)
     begin_rates(a, n, sums, config)
     now = shares_now(a, n)
     if asked.size == 0:
         asked = now
-    set_probabilities(sets, shares_of(first, sets, asked[PLAYED]), p)
-    reach = config.high - config.low
-    deviation = math.sqrt((sums[SQUARES] + 0.5 * reach * reach) / (sums[TOLD] + 2.0))
+    set_probabilities(told.sets, shares_of(first, told.sets, asked[PLAYED]), told.p)
     starts = begin(a, n, state)
-    plain, values = baseline(a, n, starts, state, deviation, config)
-    compare(first, losses, sets, looks, p, values, asked[PLAYED], now[BY_SAFE], sums, config)
-    teach_safe(a, first, losses, sets, looks, p, asked[BY_SAFE], now[BY_SAFE], sums, config)
-    clipped = np.minimum(np.maximum(losses, config.low), config.high)
+    plain, values = baseline(a, n, starts, state, deviation_of(sums, config), config)
+    compare(first, told, values, asked[PLAYED], now[BY_SAFE], sums, config)
+    teach_safe(a, first, told, asked[BY_SAFE], now[BY_SAFE], sums, config)
+    inside = clipped(told, config)
     expected = Expected(dot(asked[BY_FAST], plain, n), plain, asked[PLAYED])
-    teach_fast(a, n, first, clipped, sets, looks, p, asked, values, starts, deviation, state, config)
+    teach_fast(n, first, inside, asked, values, starts, state, config)
     if config.whole:
-        remember_whole(a, first, clipped, state)
+        remember_whole(a, first, inside.losses, state)
     else:
-        remember(a, first, clipped, sets, p, expected, state, config)
+        remember(a, first, inside, expected, state, config)
     sums[CLIPPED] += max(paid - config.high, 0.0)
     count_paid(sums, min(max(paid, config.low), config.high))
     reweigh(a, n, expected.paid, state, config)
@@ -129,6 +125,20 @@ def shares_now(a: Any, n: int) -> Any:
 
 
 @inner
+def clipped(told: Told, config: Config) -> Any:
+    """Return what was told with losses clipped to the inner range."""
+    losses = np.minimum(np.maximum(told.losses, config.low), config.high)
+    return Told(told.edges, losses, told.sets, told.looks, told.p)
+
+
+@inner
+def deviation_of(sums: Any, config: Config) -> float:
+    """Return the standard deviation of the losses paid, with two more at half of the range from the mean."""
+    reach = config.high - config.low
+    return math.sqrt((sums[SQUARES] + 0.5 * reach * reach) / (sums[TOLD] + 2.0))
+
+
+@inner
 def begin_rates(a: Any, n: int, sums: Any, config: Config) -> None:
     """Set the rates when the range of the losses is first known."""
     if sums[SAFE_RATE] == 0.0:
@@ -140,41 +150,36 @@ def begin_rates(a: Any, n: int, sums: Any, config: Config) -> None:
 
 
 @inner
-def compare(
-    first: Any, losses: Any, sets: Any, looks: Any, p: Any, base: Any, played: Any, safe: Any, sums: Any,
-    config: Config,
-) -> None:  # fmt: skip
+def compare(first: Any, told: Told, base: Any, played: Any, safe: Any, sums: Any, config: Config) -> None:
     """Add the unbiased estimate of the expected loss of the play, less that of the safe learner now.
 
     The loss at a place is estimated as b + 1{observed}·(loss - b)/p.
     """
-    n, draws = base.size, count(looks)
+    sets, n, draws = told.sets, base.size, count(told.looks)
     second = dot(played, base, n) - dot(safe, base, n)
     for j in range(sets.size):
         if sets[j] >= 0:
-            factor = looks[sets[j]] / draws / p[sets[j]]
-            loss = min(losses[j], config.high)
+            factor = told.looks[sets[j]] / draws / told.p[sets[j]]
+            loss = min(told.losses[j], config.high)
             for i in range(first[j], first[j + 1]):
                 second += (played[i] - safe[i]) * (loss - base[i]) * factor
     sums[SECOND] += second
 
 
 @inner
-def teach_safe(
-    a: Any, first: Any, losses: Any, sets: Any, looks: Any, p: Any, asked: Any, now: Any, sums: Any,
-    config: Config,
-) -> None:  # fmt: skip
+def teach_safe(a: Any, first: Any, told: Told, asked: Any, now: Any, sums: Any, config: Config) -> None:
     """Add the safe learner's estimates (min(loss, high) - low + range/2) / p, which are not clipped below.
 
     The gap for the rate uses the shares at the ask; a loss in the range has no larger gap than `most`. BOUND
     gets the mean by the shares now, as the certificate needs it.
     """
-    reach, rate, draws = config.high - config.low, sums[SAFE_RATE], count(looks)
+    reach, rate = config.high - config.low, sums[SAFE_RATE]
+    sets, draws = told.sets, count(told.looks)
     mean = mixed = most = 0.0
     for j in range(sets.size):
         if sets[j] >= 0:
-            factor = looks[sets[j]] / draws / p[sets[j]]
-            estimate = (min(losses[j], config.high) - config.low + 0.5 * reach) * factor
+            factor = told.looks[sets[j]] / draws / told.p[sets[j]]
+            estimate = (min(told.losses[j], config.high) - config.low + 0.5 * reach) * factor
             then, here = 0.0, 0.0
             for i in range(first[j], first[j + 1]):
                 a[SAFE, i] += estimate
@@ -190,19 +195,19 @@ def teach_safe(
 
 @inner
 def teach_fast(
-    a: Any, n: int, first: Any, losses: Any, sets: Any, looks: Any, p: Any, asked: Any, values: Any,
-    starts: Any, deviation: float, state: State, config: Config,
-) -> None:  # fmt: skip
+    n: int, first: Any, told: Told, asked: Any, values: Any, starts: Any, state: State, config: Config
+) -> None:
     """Add the fast learner's estimates, and its gap."""
     sums, rate = state.sums, state.sums[FAST_RATE]
-    surprise = np.zeros(p.size)
-    if count(looks) > 1:
-        surprise = surprises(first, losses, sets, p.size, values, asked[PLAYED])
-    factors = look_factors(surprise, looks, p, config.explore, deviation, sums)
+    surprise = np.zeros(told.p.size)
+    if count(told.looks) > 1:
+        surprise = surprises(first, told.losses, told.sets, told.p.size, values, asked[PLAYED])
+    deviation = deviation_of(sums, config)
+    factors = look_factors(surprise, told.looks, told.p, config.explore, deviation, sums)
     most = config.coarse * (1.0 + sums[TOLD]) ** (-1.0 / 3.0)
     floor = -math.inf if config.whole else -1.0 / rate
     smooth = Smooth(state.cell_edges, state.leaf, starts, state.tree.shape[1], most, floor)
-    estimate(a, n, first, losses, sets, factors, values, asked, smooth)
+    estimate(state.pieces, n, first, told, factors, values, asked, smooth)
     gap = dot(asked[BY_FAST], values, n) + log_mixed(values, asked[BY_FAST], rate) / rate
     sums[FAST_GAPS] += max(gap, 0.0)
 
@@ -240,21 +245,21 @@ def adapted(rate: float, exact: float, speed: float) -> float:
 
 @inner
 def estimate(
-    a: Any, n: int, first: Any, losses: Any, sets: Any, factors: Any, base: Any, asked: Any, smooth: Smooth
+    a: Any, n: int, first: Any, told: Told, factors: Any, base: Any, asked: Any, smooth: Smooth
 ) -> None:
     """Add the estimates b + 1{observed} · (loss - b) / p to the fast sums, relative to the mean of b.
 
     The rows of `factors` are 1/p and the offset for several looks (see `look_factors`). Corrections are
     averaged over cells, then raised to the floor. Leaves in `base` what was added to the sums.
     """
-    leaf, starts = smooth.leaf, smooth.starts
+    leaf, starts, sets = smooth.leaf, smooth.starts, told.sets
     level = dot(asked[BY_FAST], base, n)
     exact, touched = np.zeros(n), np.zeros(smooth.nodes, np.bool_)
     for j in range(sets.size):
         if sets[j] >= 0:
             factor, less = factors[0, sets[j]], factors[1, sets[j]]
             for i in range(first[j], first[j + 1]):
-                exact[i] = (losses[j] - base[i]) * factor - less
+                exact[i] = (told.losses[j] - base[i]) * factor - less
             c = last_at(smooth.cell_edges, 0, leaf.size, a[EDGE, first[j]])
             while c < leaf.size and starts[c] < first[j + 1]:
                 touched[leaf[c]] = True

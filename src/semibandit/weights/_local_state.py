@@ -21,11 +21,11 @@ SUMS = 17
 KNOWN = 3.0  # stage in which the range of the losses is known
 FORGOTTEN = (TOLD, SQUARES, PRODUCTS, OTHERS, SURPRISE, PAIRED)
 
-# Rows of the tree: weighted looks and losses; number, sum and squares of unweighted looks; the round of the
-# last look that did not speak for an improvement. Only of leaves: the statistic of the test for a change, and
-# number, sum and squares of the looks since it was last 0.
-WEIGHT, TOTAL, LOOKS, PLAIN, PLAIN_SQUARES, LAST, CHANGE, SINCE, SINCE_TOTAL, SINCE_SQUARES = range(10)
-TREE_ROWS = 10
+# Rows of the tree: sums of the weights of looks, of weight · loss, weight · loss² and weight²; the round of
+# the last look that did not speak for an improvement. Only of leaves: the statistic of the test for a change,
+# and the four sums over the looks since it was last 0.
+WEIGHT, TOTAL, TOTAL_SQUARES, WEIGHT_SQUARES, LAST, CHANGE, SINCE = range(7)
+TREE_ROWS = SINCE + 4
 
 PLAYED, BY_FAST, BY_SAFE = range(3)  # rows of `asked`
 
@@ -40,6 +40,16 @@ class State(NamedTuple):
     leaf: npt.NDArray[np.int64]
 
 
+class Told(NamedTuple):
+    """What a round reveals (see `Feedback`)."""
+
+    edges: npt.NDArray[np.float64]
+    losses: npt.NDArray[np.float64]
+    sets: npt.NDArray[np.int64]
+    looks: npt.NDArray[np.int64]
+    p: npt.NDArray[np.float64]  # probabilities of the sets
+
+
 class Constants(NamedTuple):
     """Constants of the rule. docs/learner.md has the regret with half and with twice each value."""
 
@@ -49,7 +59,6 @@ class Constants(NamedTuple):
     coarse: float = 1.0  # cells with a share above coarse · t^(-1/3) are refined before averaging
     share: float = 0.1  # the safe learner plays a share of share/√t
     floor: float = 1.0  # the fast learner's density is at least exp(-floor - evidence) times the prior
-    sure: float = 2.0  # factor of the evidence
     patience: float = 3.0  # evidence fades where a regret of patience·range·√t may have gone unnoticed
 
 

@@ -176,10 +176,8 @@ class LocalPieces:
             return Update(self, tuple(p.tolist()), rate=self.rate)
         self._enter(rule.stage)
         state = rules.State(self._a, self._tree, self._sums, self._cells.edges, self._cells.leaf)
-        self._n = kernels.learn(
-            state, self._n, feedback.edges, feedback.losses, feedback.sets, feedback.looks, p, asked,
-            feedback.paid, self._config(feedback, rule),
-        )  # fmt: skip
+        told = rules.Told(feedback.edges, feedback.losses, feedback.sets, feedback.looks, p)
+        self._n = kernels.learn(state, self._n, told, asked, feedback.paid, self._config(feedback, rule))
         return Update(self, tuple(p.tolist()), rate=self.rate)
 
     def _enter(self, stage: int) -> None:
@@ -264,7 +262,7 @@ class LocalPieces:
             while node >= 1:
                 # Without the squares, a standard deviation of a quarter of the range is assumed.
                 squares = loss * loss / count + count * (rule.high - rule.low) ** 2 / 16.0
-                weights._tree[: rules.LAST, node] += weight * np.array([count, loss, count, loss, squares])
+                weights._tree[: rules.LAST, node] += weight * np.array([count, loss, squares, count])
                 weights._tree[rules.LAST, node] = self._sums[rules.TOLD] + weight * count
                 node >>= 1
         if rule.high > rule.low and self.rate == 0.0:
