@@ -4,12 +4,14 @@ Run: python benchmarks/contexts.py [PART ...]
 
 kinds: knapsacks of three kinds, 1,500 rounds. Two features tell the kinds apart (the correlation of values
 and sizes, and the spread of the sizes), and 0, 2 or 8 do not. Vowpal Wabbit, if it is installed (the extra
-`bench`), on the same streams of the first 4 seeds: SquareCB on 12 arms, the best of 8 settings, and CATS,
-the best of 6.
+`bench`), on the same streams: SquareCB on 12 arms, the best of 8 settings, and CATS, the best of 6.
 useless: knapsacks of one kind with 2 and 10 features that do not matter.
 labels: 200 labels in three hidden groups, with 10 and 100 rounds each.
 moving: a best parameter that moves along a feature, 3,000 rounds.
-families: job dispatching by tightness, clusterings by number of classes, rankings by number of documents.
+families: knapsacks by kind, job dispatching by tightness, clusterings by number of classes, rankings
+by number of documents, and branching in SCIP for auctions and facility locations (extra `scip`): 600 draws
+from 600 problems, for SCIP from 240.
+The feature has a value for each kind, so that a learner for each value is one per kind.
 attack: streams made to mislead the splits; the worst ratio to one learner for all.
 time: seconds of a round over those without contexts.
 
@@ -19,22 +21,32 @@ Regret is against the best parameter of each kind in hindsight ("moving": of eac
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
+from importlib.util import find_spec
+from time import thread_time
 from typing import Any
 
 import numpy as np
 from measure import at_most, note, number, run_parts, say, table
-from playing import on_unit_interval
+from playing import KEPT, Recipe, load, on_unit_interval
 
 import semibandit as sb
 
 UNIT = sb.Interval(0, 1)
+FOLDER = KEPT.with_name("contexts")
 TRIPLES = (
     ("uncorrelated", "mixed", "inverse-strongly-correlated"),
     ("mixed", "circle", "weakly-correlated"),
 )
-RIVALS = 4  # seeds of the learners of Vowpal Wabbit, which are slow with all settings
+SOLVER = "branching in SCIP by kind"
+FAMILIES = (
+    "knapsacks by kind",
+    "dispatching by tightness",
+    "clusterings by classes",
+    "rankings by documents",
+    SOLVER,
+)
 ARMS = 12
 SQUARE_CB = tuple(
     f"--cb_explore {ARMS} --squarecb --gamma_scale {gamma} -l {rate} --interactions ::"
@@ -113,40 +125,48 @@ def kinds(seeds: int, rounds: int = 1500) -> None:
                 contexts = with_useless(features, useless, seed)
                 learner = sb.Exp3Set(UNIT, context=reals(list(contexts[0])), seed=seed)
                 regrets.setdefault(f"{useless}", []).append(paid(learner, problems, contexts) - best)
-                for name, settings in (("cb", SQUARE_CB), ("cats", CATS)):
-                    for setting in settings if seed < RIVALS else ():
-                        their = vowpal(problems, contexts, setting, seed)
-                        regrets.setdefault(f"{name} {useless} {setting}", []).append(their - best)
+                theirs = rivals(f"{triple[0]} {useless}", problems, contexts, seed)
+                regrets.setdefault(f"rivals {useless}", []).append(theirs - best)
             say(f"{triple} {seed}")
-        mean = {name: float(np.mean(values)) for name, values in regrets.items()}
-        best_of = {
-            (name, n): min(x for key, x in mean.items() if key.startswith(f"{name} {n} "))
-            for name in ("cb", "cats")
-            for n in (0, 2, 8)
-        }
-        ours = [mean[key] for key in ("all", "oracle", "0", "2", "8")]
-        rows.append([", ".join(triple), *map(number, ours), *map(number, best_of.values())])
+        mean = {key: float(np.mean(regrets[key])) for key in ("all", "oracle", "0", "2", "8")}
+        best_of = {n: best_settings(regrets[f"rivals {n}"]) for n in (0, 2, 8)}
+        rows.append(
+            [", ".join(triple), *map(number, (*mean.values(), *np.transpose([*best_of.values()]).flat))]
+        )
         for n, target in ((0, 1.8), (2, 2.2), (8, 3.0)):
             what = f"{triple[0]}, ..., {n} useless: over"
             at_most(f"{what} one learner per kind", mean[str(n)] / mean["oracle"], target)
-            if not math.isnan(best_of["cb", n]):
-                at_most(f"{what} SquareCB", mean[str(n)] / best_of["cb", n], 1.0)
-                at_most(f"{what} CATS", mean[str(n)] / best_of["cats", n], 1.0)
+            for name, other in zip(("SquareCB", "CATS"), best_of[n], strict=True):
+                if not math.isnan(other):
+                    at_most(f"{what} {name}", mean[str(n)] / other, 1.0)
     head = ["kinds", "one for all", "one per kind", "0 useless", "2 useless", "8 useless"]
-    theirs = [f"{name}, {n}" for name in ("SquareCB", "CATS") for n in (0, 2, 8)]
-    table("contexts-kinds", [*head, *theirs], rows)
+    head += [f"{name}, {n}" for name in ("SquareCB", "CATS") for n in (0, 2, 8)]
+    table("contexts-kinds", head, rows)
+
+
+def rivals(name: str, problems: Sequence[Any], contexts: Features, seed: int) -> Any:
+    """Return the losses paid by Vowpal Wabbit with each setting; they are kept in the folder of streams."""
+    path = FOLDER / f"rivals-{name.replace(' ', '-')}-{seed}.npy"
+    if not path.exists() and find_spec("vowpalwabbit"):
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        np.save(path, [vowpal(problems, contexts, setting, seed) for setting in (*SQUARE_CB, *CATS)])
+    return np.load(path) if path.exists() else np.full(len(SQUARE_CB) + len(CATS), math.nan)
+
+
+def best_settings(regrets: list[Any]) -> tuple[float, float]:
+    """Return the mean regrets of the best setting of SquareCB and of CATS."""
+    mean = np.mean(regrets, axis=0)
+    return mean[: len(SQUARE_CB)].min(), mean[len(SQUARE_CB) :].min()
 
 
 def vowpal(problems: Sequence[Any], contexts: Features, setting: str, seed: int) -> float:
-    """Return the losses paid by a learner of Vowpal Wabbit; nan if it is not installed."""
-    try:
-        from vowpalwabbit import Workspace
-    except ImportError:
-        return math.nan
+    """Return the losses paid by a learner of Vowpal Wabbit."""
+    from vowpalwabbit import Workspace
+
     vw = Workspace(f"{setting} --quiet --random_seed {seed + 1}")
     rng, total = np.random.default_rng([seed, 13]), 0.0
     for problem, context in zip(problems, contexts, strict=True):
-        text = " ".join(f"{name}:{value:.6f}" for name, value in context.items())
+        text = " ".join(f"{name}{'=' if isinstance(x, str) else ':'}{x}" for name, x in context.items())
         if "--cats" in setting:
             rho, density = vw.predict(f"| {text}")
             loss = problem.loss(min(max(rho, 0.0), 1.0))
@@ -237,42 +257,61 @@ def moving(seeds: int, rounds: int = 3000) -> None:
     at_most("a best parameter that moves along a feature: over one for all", ours / alone, 0.5)
 
 
-def family(name: str, rounds: int, seed: int) -> tuple[list[Any], Any, Any]:
-    """Return problems, one feature and kinds."""
-    streams: dict[str, Any] = {
-        "dispatching by tightness": lambda k: sb.streams.dispatch(
-            rounds=rounds, tardy=(0.3, 0.6, 0.9)[k], seed=seed
-        ),
-        "clusterings by classes": lambda k: sb.streams.clustering(
-            "elongated", rounds, n_classes=(2, 4, 6)[k], per_class=(30, 15, 10)[k], seed=seed
-        ),
-        "rankings by documents": lambda k: sb.streams.rank_mix(
-            rounds=rounds, documents=(15, 60, 240)[k], seed=seed
-        ),
+def family(name: str, seed: int, rounds: int = 600) -> tuple[list[Any], Any]:
+    """Return draws from problems of several kinds, and the kinds. The problems are kept in a folder."""
+    makers: dict[str, Callable[[int], list[Any]]] = {
+        "knapsacks by kind": lambda n: [sb.streams.knapsack(k, n, 50, 300) for k in TRIPLES[0]],
+        "dispatching by tightness": lambda n: [
+            sb.streams.dispatch(rounds=n, tardy=tardy, seed=0) for tardy in (0.3, 0.6, 0.9)
+        ],
+        "clusterings by classes": lambda n: [
+            sb.streams.clustering("elongated", n, n_classes=k, per_class=each, seed=0)
+            for k, each in ((2, 30), (4, 15), (6, 10))
+        ],
+        "rankings by documents": lambda n: [
+            sb.streams.rank_mix(rounds=n, documents=documents, seed=0) for documents in (15, 60, 240)
+        ],
+        SOLVER: lambda n: [
+            sb.streams.branching(kind, n, size=size, node_limit=200, seed=2)
+            for kind, size in (("auction", 24), ("facility", 32))
+        ],
     }
-    which = np.random.default_rng([seed, 16]).integers(3, size=rounds)
-    made = [streams[name](k) for k in range(3)]
-    return [scaled(made[k][t]) for t, k in enumerate(which)], which / 2.0, which
+    kinds, each = (2, 120) if name == SOLVER else (3, 200)
+
+    def make(rounds: int) -> list[Any]:
+        return [problem for stream in makers[name](each) for problem in stream]
+
+    recipe = Recipe(make, kinds * each)
+    problems = load(name.replace(" ", "-"), recipe, FOLDER).problems
+    drawn = np.random.default_rng([seed, 16]).integers(len(problems), size=rounds)
+    return [problems[i] for i in drawn], drawn // each
 
 
-def families(seeds: int, rounds: int = 600) -> None:
+def families(seeds: int) -> None:
     rows = []
-    for name in ("dispatching by tightness", "clusterings by classes", "rankings by documents"):
-        regrets = []
-        for seed in range(max(1, seeds // 2)):
-            problems, feature, which = family(name, rounds, seed)
+    for name in FAMILIES:
+        ours, others = [], []
+        for seed in range(seeds):
+            problems, which = family(name, seed)
+            contexts: Features = [{"x": 0.5 * float(kind)} for kind in which]
+            context = reals(["x"])
+            if name == FAMILIES[0]:  # the kinds have no order
+                contexts = [{"x": "abc"[kind]} for kind in which]
+                context = sb.Context(x=sb.Choice("a", "b", "c"))
             best = least(problems, which)
-            contexts = [{"x": float(x)} for x in feature]
-            regrets.append(
-                (
+            learner = sb.Exp3Set(UNIT, context=context, seed=seed)
+            ours.append(
+                [
                     paid(sb.Exp3Set(UNIT, seed=seed), problems) - best,
                     separate(problems, which, seed) - best,
-                    paid(sb.Exp3Set(UNIT, context=reals(["x"]), seed=seed), problems, contexts) - best,
-                )
+                    paid(learner, problems, contexts) - best,
+                ]
             )
-            say(f"{name} {seed}")
-        rows.append([name, *map(number, np.mean(regrets, axis=0))])
-    table("contexts-families", ["family", "one for all", "one per kind", "contexts"], rows)
+            others.append(rivals(name, problems, contexts, seed) - best)
+            say(f"{name} {seed} {ours[-1]}")
+        rows.append([name, *map(number, (*np.mean(ours, axis=0), *best_settings(others)))])
+    head = ["family", "one for all", "one per kind", "contexts", "SquareCB", "CATS"]
+    table("contexts-families", head, rows)
 
 
 def attacked(name: str, rounds: int, seed: int) -> tuple[list[Any], Features, sb.Context]:
@@ -331,12 +370,26 @@ def time(seeds: int, rounds: int = 1500) -> None:
     problems, features, _ = knapsacks(TRIPLES[0], rounds, 0)
     for useless in (0, 8):
         contexts = with_useless(features, useless, 0)
+        context = reals(list(contexts[0]))
         ratios = []
-        for _ in range(3):
-            plain = sb.play(sb.Exp3Set(UNIT, seed=0), problems).learner_seconds[100:].sum()
-            learner = sb.Exp3Set(UNIT, context=reals(list(contexts[0])), seed=0)
-            ratios.append(sb.play(learner, problems, contexts=contexts).learner_seconds[100:].sum() / plain)
+        for _ in range(5):
+            plain = seconds_of(sb.Exp3Set(UNIT, seed=0), problems, [None] * rounds)
+            ratios.append(seconds_of(sb.Exp3Set(UNIT, context=context, seed=0), problems, contexts) / plain)
         at_most(f"{2 + useless} features: mean time of a round, relative", float(np.median(ratios)), 2.0)
+
+
+def seconds_of(learner: Any, problems: Sequence[Any], contexts: Sequence[Any]) -> float:
+    """Return the seconds of the processor that a learner takes, after 100 rounds."""
+    total = 0.0
+    for t, (problem, context) in enumerate(zip(problems, contexts, strict=True)):
+        start = thread_time()
+        trial = learner.ask(context=context)
+        asked = thread_time()
+        seen = problem.reveal(trial.rho)
+        told = thread_time()
+        learner.tell(trial, seen)
+        total += (t >= 100) * (asked - start + thread_time() - told)
+    return total
 
 
 if __name__ == "__main__":

@@ -28,7 +28,8 @@ def storage(tmp_path):
 def test_the_log_keeps_the_context_and_replays_it(storage):
     study = sb.Study(storage, "a", space=sb.Interval(0, 1), context=CONTEXT, seed=0)
     run(study, 300)
-    assert len(study.learner.contexts()) > 1
+    assert len(study.contexts()) > 1
+    assert repr(study.contexts()) == repr(study.learner.contexts())
     other = sb.Study(storage, "a", space=sb.Interval(0, 1), context=CONTEXT)
     assert repr(other.learner.contexts()) == repr(study.learner.contexts())
     given = {"size": 5, "who": "1"}
@@ -64,6 +65,8 @@ def test_wrong_context_changes_nothing(storage):
     plain = sb.Study(storage, "b", space=sb.Interval(0, 1), seed=0)
     with pytest.raises(ValueError, match="context needs a learner made with"):
         plain.ask(context={"size": 3})
+    with pytest.raises(ValueError, match="needs a learner made with context="):
+        plain.contexts()
 
 
 def test_client_has_the_same_methods(storage, serve):
@@ -71,6 +74,8 @@ def test_client_has_the_same_methods(storage, serve):
     with sb.Client(server.url, study="a", space=sb.Interval(0, 1), context=CONTEXT, seed=0) as client:
         run(client, 100)
         local = sb.Study(storage, "a")
+        assert len(client.contexts()) > 1
+        assert repr(client.contexts()) == repr(local.contexts())
         given = {"size": 5.0, "who": "ü & 1"}
         assert client.recommend(context=given) == local.recommend(context=given)
         assert client.recommend() == local.recommend()

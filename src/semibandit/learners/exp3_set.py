@@ -39,6 +39,7 @@ from semibandit.weights import (
 __all__ = ["Exp3Set"]
 
 _BUDGET = 512  # pieces with a local baseline; more did not lower the regret of any stream
+_CELL_BUDGET = 128  # pieces of a cell of contexts; 512 did not lower the regret
 
 
 class Exp3Set(CertifiedLearner):
@@ -169,7 +170,8 @@ class Exp3Set(CertifiedLearner):
         self._epoch = Epoch(self._initial_weights())  # Algorithm 1, step 1: w_1(ρ) = 1
         self._contexts: ContextCells | None = None
         if self.context is not None:
-            self._contexts = ContextCells(self.context, self._cells, self._epoch.weights.detached())
+            weights = LocalPieces(self._cells, _CELL_BUDGET, reading.prior(prior, self._line))
+            self._contexts = ContextCells(self.context, self._cells, weights)
 
     def _lay_out(self, space: Space) -> Line:
         """Return the line that carries the weights."""
@@ -395,15 +397,16 @@ class Exp3Set(CertifiedLearner):
         if self.baseline == "local" and self._hedges(feedback):
             weights = self._with_hedge_rate(weights)
         pending = len(current.asked_at) > (epoch is current)
-        if weights is current.weights and (pending or played is not None):
-            weights = weights.detached()  # other trials, and the cells of contexts, need them as they are
+        if weights is current.weights and pending:
+            weights = weights.detached()  # other trials need them as they are
         # Algorithm 1, steps 2(c) and 2(d): ℓ̂_t(ρ) = 1{ρ ∈ A_t}·ℓ_t(ρ) / p_t(A_t) and
         # w_{t+1}(ρ) = w_t(ρ)·exp(-λ·ℓ̂_t(ρ))
         rule = self._rule(feedback, (low, high, stage))
+        lead = None if asked is None else asked.lead(feedback.edges, epoch.weights)
         update = weights.learn(feedback, rule)
         if self._contexts is not None and asked is not None:
             known = replace(feedback, recorded=np.array(update.p), shares_at_ask=None, beside=None)
-            self._contexts.learn(asked, known, epoch.weights, rule, self._loss_mean)
+            self._contexts.learn(asked, known, lead, rule, self._loss_mean)
         self._finish(trial, epoch)
         if update.weights is not current.weights:
             self._replace_weights(update.weights)
@@ -637,7 +640,7 @@ class Exp3Set(CertifiedLearner):
     def _chosen(self, cell: Cell | None = None) -> tuple[int, float, Recommendation]:
         """Return the row and the place in it of the best drawn parameter, and its recommendation."""
         choose = by_mass if self.n_partial else at_the_minimum
-        weights, stats = (self._epoch.weights, self._stats) if cell is None else cell.known
+        weights, stats = (self._epoch.weights, self._stats) if cell is None else (cell.weights, cell.stats)
         row, x, (lo, hi) = choose(weights, self._line, stats)
         shift, space = self._line.shift(row), self.space
         rho, interval = space.line.stretch(self._rho(lo), self._rho(hi))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from semibandit.learners import Evidence, Recommendation
+from semibandit.learners.contexts import ContextCell
 from semibandit.studies.log.events import Asked
 from semibandit.studies.log.summary import StudySummary
 from semibandit.studies.settings import StudySettings
@@ -126,6 +127,17 @@ class ContextInfo(msgspec.Struct, frozen=True):
     where: dict[str, Any]
     recommended: Recommended
     rounds: int
+    share: float
+
+    @classmethod
+    def of(cls, cell: ContextCell) -> ContextInfo:
+        """Convert a cell."""
+        return cls(cell.where, Recommended.of(cell.recommendation), cell.rounds, cell.share)
+
+    def cell(self) -> ContextCell:
+        """Undo `of`."""
+        where = {name: tuple(x) if isinstance(x, list) else x for name, x in self.where.items()}
+        return ContextCell(where, self.recommended.recommendation(), self.rounds, self.share)
 
 
 class RequestError(msgspec.Struct, frozen=True):

@@ -17,6 +17,7 @@ import msgspec
 
 from semibandit import _validate
 from semibandit.learners import Recommendation, Trial
+from semibandit.learners.contexts import ContextCell
 from semibandit.spaces import Space
 from semibandit.studies import api
 from semibandit.studies.listing import StudyEntry
@@ -110,6 +111,11 @@ class Client(Study):
         """Return the value to deploy: for a context if one is given, else for all."""
         text = None if context is None else msgspec.json.encode(context).decode()
         return self._backend.get("/recommend", api.Recommended, context=text).recommendation()
+
+    def contexts(self) -> list[ContextCell]:
+        """Return the cells of contexts, that with the most rounds first; a single one if none differ."""
+        infos = self._backend.get("/contexts", list[api.ContextInfo], limit=api.MAX_ROWS)
+        return [info.cell() for info in infos]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Client, (*self._opening, self.name)

@@ -13,11 +13,12 @@ import msgspec
 
 from semibandit import _validate
 from semibandit.functions import PiecewiseConstant
-from semibandit.learners import Learner, Recommendation, Trial
+from semibandit.learners import Exp3Set, Learner, Recommendation, Trial
 from semibandit.learners.certificates import Certificate
+from semibandit.learners.contexts import ContextCell
 from semibandit.spaces import Space, as_space
 from semibandit.studies.log import events
-from semibandit.studies.log.events import Asked, Event, Failed, Folded, Forgotten, Info, Told
+from semibandit.studies.log.events import Asked, Event, Folded, Info
 from semibandit.studies.log.history import AskedEarlierError, StudyRounds, rounds
 from semibandit.studies.log.local import LocalBackend
 from semibandit.studies.log.operations import (
@@ -333,6 +334,13 @@ class Study:
         """Return the value to deploy: for a context if one is given, else for all."""
         return self.learner.recommend() if context is None else self.learner.recommend(context=context)
 
+    def contexts(self) -> list[ContextCell]:
+        """Return the cells of contexts, that with the most rounds first; a single one if none differ."""
+        learner = self.learner
+        if not isinstance(learner, Exp3Set):
+            raise ValueError(f"only an Exp3Set has contexts, got {self.settings.learner}")
+        return learner.contexts()
+
     def certificate(self) -> Certificate:
         """Return the learner's bound on its expected regret."""
         return self.learner.certificate()
@@ -432,25 +440,11 @@ class Study:
         It is told the played parameters and their feedback with the logged probabilities, so its estimates
         are as unbiased as those of the learner that chose the parameters.
         """
-        trials: dict[int, Trial] = {}
-        for _, event in self._decoded(1):
-            if isinstance(event, Asked):
-                given: dict[str, Any] = {} if event.context is None else {"context": event.context}
-                if event.own:
-                    given["values"] = event.given(learner.space.names)
-                else:
-                    given["position"] = [event.position, *(event.probes or ())]
-                trials[event.trial] = learner.ask(**given)
-            elif isinstance(event, Told):
-                seen = events.unpack(event.seen)
-                predicted = None if event.predicted is None else events.unpack(event.predicted)
-                trial = trials.pop(event.trial)
-                learner.tell(trial, seen, predicted=predicted, probability=event.probability)
-            elif isinstance(event, Failed | Forgotten):
-                learner.forget(trials.pop(event.trial))
-            elif isinstance(event, Folded):
-                raise ValueError(f"{self!r}: the first {event.number} events were folded")
-        return learner
+        lines = [line for _, line in self._rows(1)]
+        first = events.decode(lines[0])
+        if isinstance(first, Folded):
+            raise ValueError(f"{self!r}: the first {first.number} events were folded")
+        return Replica.after(lines, learner).learner
 
 
 def _identity(trial: Any) -> tuple[int, str | None, float | None]:

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from semibandit._jit import kernel
+from semibandit._validate import FloatArray
 from semibandit.learners.statistics import PlayStats
 from semibandit.weights import Feedback, Rule, Weights
 
@@ -34,11 +35,6 @@ class Cell:
         self.next_test = next_test(n)
         self.ahead = self.squares = 0.0
 
-    @property
-    def known(self) -> tuple[Weights, PlayStats]:
-        """The weights and the losses paid."""
-        return self.weights, self.stats
-
     def share(self, reach: float) -> float:
         """Return the share of the own density in the play, by a Hedge of two."""
         least = min(0.5 * _GUARD, _GUARD / math.sqrt(self.n + 1.0))
@@ -46,21 +42,21 @@ class Cell:
         odds = _TRUST + (_STEP * self.ahead / scale if scale > 0.0 else 0.0)
         return min(max(1.0 / (1.0 + math.exp(-min(max(odds, -50.0), 50.0))), least), 1.0 - least)
 
-    def learn(self, feedback: Feedback, asked: Weights | None, rule: Rule) -> None:
-        """Learn from feedback with recorded probabilities; `asked` are the own weights at the ask."""
-        shares_at_ask = None if asked is None or asked is self.weights else asked.shares
-        # Pending trials need the weights as they are.
-        weights = self.weights.detached()
-        self.weights = weights.learn(replace(feedback, shares_at_ask=shares_at_ask), rule).weights
+    def learn(self, feedback: Feedback, rule: Rule, asked: Weights | None = None, alone: bool = True) -> None:
+        """Learn from feedback with recorded probabilities.
+
+        `asked` are the own weights at the ask. If the round is not `alone`, other pending trials need the
+        weights as they are.
+        """
+        if asked is not None and asked is not self.weights:
+            feedback = replace(feedback, shares_at_ask=asked.shares)
+        weights = self.weights if alone else self.weights.detached()
+        self.weights = weights.learn(feedback, rule).weights
         self.stats.add(feedback.position, feedback.paid)
 
-    def compare(self, own: Weights, pooled: Weights, feedback: Feedback, level: float) -> None:
-        """Add the estimate of the difference of the losses of two densities, those at the ask."""
-        edges = feedback.edges
-        difference = pooled.shares(edges)[0] - own.shares(edges)[0]
-        ahead = advantage(
-            difference, feedback.losses, feedback.sets, feedback.looks, feedback.recorded, level
-        )
+    def compare(self, lead: FloatArray, feedback: Feedback, level: float) -> None:
+        """Add an estimate of the difference of the losses of two densities; `lead` is that of shares."""
+        ahead = advantage(lead, feedback.losses, feedback.sets, feedback.looks, feedback.recorded, level)
         self.ahead += ahead
         self.squares += ahead * ahead
 

@@ -51,6 +51,10 @@ class ContextAtAsk(NamedTuple):
         own = self.weights.shares(edges)[0]
         return np.asarray((1.0 - self.share) * pooled + self.share * own)
 
+    def lead(self, edges: FloatArray, pooled: Weights) -> FloatArray | None:
+        """Return by how much the shares of the density of all contexts exceed those of the cell."""
+        return None if self.weights is None else pooled.shares(edges)[0] - self.weights.shares(edges)[0]
+
 
 class ContextCells:
     """Tree of cells over the features of contexts.
@@ -81,13 +85,13 @@ class ContextCells:
 
     def place(self, point: Point) -> Place:
         """Return a context with its coordinates."""
-        return Place(point, self.context.coordinates(point), self.context.keys(point))
+        return Place.of(self.context, point)
 
     def find(self, place: Place) -> Cell | None:
         """Return the cell of a context; None while there are no splits."""
         node = self.root
         while isinstance(node, Split):
-            node = node.side(place, self.curves)
+            node = node.sides[0 if node.is_below(place, self.curves) else 1]
         return node
 
     def described(self) -> list[tuple[dict[str, Any], Cell]]:
@@ -97,19 +101,19 @@ class ContextCells:
     # -- learning ----------------------------------------------------------------------------------
 
     def learn(
-        self, asked: ContextAtAsk, feedback: Feedback, pooled: Weights, rule: Rule, level: float
+        self, asked: ContextAtAsk, feedback: Feedback, lead: FloatArray | None, rule: Rule, level: float
     ) -> None:
         """Learn from a round in its cell, keep it, and consider a split.
 
-        The feedback has the recorded probabilities, `pooled` are the weights of all contexts at the time of
-        the ask, and `level` is the mean loss so far.
+        The feedback has the recorded probabilities, `lead` is `ContextAtAsk.lead`, and `level` is the mean
+        loss so far.
         """
         cell, records = self.find(asked.place), self.records
         if cell is not None:
             same = cell is asked.cell
-            if same and asked.weights is not None:
-                cell.compare(asked.weights, pooled, feedback, level)
-            cell.learn(feedback, asked.weights if same else None, rule)
+            if same and lead is not None:
+                cell.compare(lead, feedback, level)
+            cell.learn(feedback, rule, asked.weights if same else None, alone=len(self.asked) == 1)
             cell.n, cell.last = cell.n + 1, records.n
         losses = records.add(feedback, asked.place, -1 if cell is None else cell.number)
         if self.curves:
@@ -220,10 +224,11 @@ class ContextCells:
 
     def _new_cell(self, places: IntArray, rule: Rule) -> Cell:
         """Return a cell that has learned the last of these rounds."""
-        cell = Cell(self.n_made, self.start, PlayStats(self.line_cells), places.size, self.records.n)
+        stats = PlayStats(self.line_cells)
+        cell = Cell(self.n_made, self.start.detached(), stats, places.size, self.records.n)
         self.n_made += 1
         for at in places[-_REPLAYED:].tolist():
-            cell.learn(self.records.feedback[at], None, rule)
+            cell.learn(self.records.feedback[at], rule)
         return cell
 
     def _replace(self, old: Node, new: Node) -> None:

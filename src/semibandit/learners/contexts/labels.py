@@ -32,15 +32,9 @@ class Direction:
         """Return the sums of labels (or rounds) with these weights and weighted losses on the groups."""
         residuals = totals - weights * self.mean
         v = self.shape
+        along = np.einsum("...j,j", weights, v), np.einsum("...j,j", weights, v * v)
         return np.stack(
-            (
-                weights.sum(-1),
-                _product(weights, v),
-                _product(weights, v * v),
-                residuals.sum(-1),
-                _product(residuals, v),
-            ),
-            axis=-1,
+            (weights.sum(-1), *along, residuals.sum(-1), np.einsum("...j,j", residuals, v)), axis=-1
         )
 
     def places(self, sums: Sums) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -75,7 +69,7 @@ def main_direction(weights: FloatArray, totals: FloatArray, squares: float, prio
     curves = shrunk - levels[:, None] * (weights / (weights + 1.0))
     shape = curves[int(np.argmax((curves * curves).sum(1)))]
     for _ in range(_STEPS):  # the main direction of the curves
-        shape = _product(_product(curves, shape), curves)
+        shape = np.einsum("i,ij", np.einsum("ij,j", curves, shape), curves)
         size = float(np.sqrt((shape * shape).sum()))
         if not size > 0.0:
             return None
@@ -91,7 +85,8 @@ def main_direction(weights: FloatArray, totals: FloatArray, squares: float, prio
         )
         noise = max(spread - float(explained) / n.sum(), 1e-3 * spread)
         fitted = residuals - weights * level[:, None]
-        shape = _product(place, fitted) / (_product(seconds, weights) + 1e-9 + 1.0 * (n <= 0.0))
+        counts = np.einsum("i,ij", seconds, weights)
+        shape = np.einsum("i,ij", place, fitted) / (counts + 1e-9 + 1.0 * (n <= 0.0))
         direction = Direction(mean, shape, noise, prior)
     if not np.isfinite(shape).all() or not np.abs(shape).max() > 0.0:
         return None
@@ -144,10 +139,3 @@ def look_weights(losses: FloatArray) -> tuple[FloatArray, FloatArray]:
     seen = ~np.isnan(losses)
     weights = seen / np.maximum(seen.sum(-1, keepdims=True), 1)
     return weights, weights * np.where(seen, losses, 0.0)
-
-
-def _product(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return the product of a matrix and a vector, without the threads of linear algebra libraries."""
-    if a.ndim > b.ndim:
-        return np.asarray((a * b).sum(-1))
-    return np.asarray((a[:, None] * b).sum(0)) if b.ndim > 1 else np.asarray((a * b).sum(-1))

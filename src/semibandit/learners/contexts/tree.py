@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -10,7 +9,8 @@ from semibandit._validate import FloatArray
 from semibandit.learners.contexts.cell import Cell
 from semibandit.learners.contexts.labels import Direction, LabelCurves
 from semibandit.learners.recommendation import Recommendation
-from semibandit.spaces import Context, Point
+from semibandit.spaces import Choice, Context, Point
+from semibandit.spaces.kinds import Number
 
 __all__ = ["Bound", "ContextCell", "Node", "Place", "Split", "described", "leaves", "splits"]
 
@@ -22,6 +22,11 @@ class Place(NamedTuple):
     columns: FloatArray
     keys: tuple[str, ...]
 
+    @classmethod
+    def of(cls, context: Context, point: Point) -> Place:
+        """Return the place of a context that was checked."""
+        return cls(point, context.coordinates(point), context.keys(point))
+
 
 class Split:
     """An inner node: contexts whose coordinate is below `at` are on the first side.
@@ -32,13 +37,15 @@ class Split:
     def __init__(self, column: int, at: float, direction: Direction | None, sides: list[Node]) -> None:
         self.column, self.at, self.direction, self.sides = column, at, direction, sides
 
-    def side(self, place: Place, curves: list[LabelCurves]) -> Node:
-        """Return the side of a context."""
+    def is_below(self, place: Place, curves: list[LabelCurves]) -> bool:
+        """Return whether a context is on the first side."""
         if self.direction is None:
-            below = place.columns[self.column] < self.at
-        else:
-            below = curves[self.column].place(place.keys[self.column], self.direction) < self.at
-        return self.sides[0 if below else 1]
+            return bool(place.columns[self.column] < self.at)
+        return curves[self.column].place(place.keys[self.column], self.direction) < self.at
+
+    def feature(self, context: Context) -> int:
+        """Return the index of the feature."""
+        return context.columns[self.column].feature if self.direction is None else context.labels[self.column]
 
 
 Node = Cell | Split
@@ -93,61 +100,34 @@ class ContextCell(NamedTuple):
 
 def described(context: Context, curves: list[LabelCurves], path: tuple[Bound, ...]) -> dict[str, Any]:
     """Return the conditions on a path by feature."""
-    ranges: dict[int, tuple[float, float]] = {}
-    groups: dict[int, list[Bound]] = {}
-    for bound in path:
-        split = bound.split
-        if split.direction is not None:
-            groups.setdefault(split.column, []).append(bound)
-            continue
-        lo, hi = ranges.get(split.column, (-math.inf, math.inf))
-        ranges[split.column] = (lo, min(hi, split.at)) if bound.below else (max(lo, split.at), hi)
     where: dict[str, Any] = {}
-    for column, (lo, hi) in ranges.items():
-        feature, number, _ = context.columns[column]
-        if number is not None:
-            where[context.names[feature]] = _range(number, lo, hi)
-    for feature, name in enumerate(context.names):
-        values = [
-            (i, c.value) for i, c in enumerate(context.columns) if c.feature == feature and not c.number
-        ]
-        if any(i in ranges for i, _ in values):
-            where[name] = _values(values, ranges)
-    for i, bounds in groups.items():
-        inside = sorted(key for key in curves[i].curves if _inside(curves[i], key, bounds))
-        where[context.names[context.labels[i]]] = tuple(key or None for key in inside)
+    for i, (name, kind) in enumerate(context.features.items()):
+        bounds = [bound for bound in path if bound.split.feature(context) == i]
+        if not bounds:
+            continue
+        if isinstance(kind, Number):
+            where[name] = _range(kind, bounds)
+            continue
+        labels = [] if isinstance(kind, Choice) else curves[context.labels.index(i)].curves
+        known = kind.values if isinstance(kind, Choice) else sorted(filter(None, labels))
+        places = {
+            x: Place.of(context, tuple(x if j == i else None for j in range(len(context.names))))
+            for x in (*known, None)
+        }
+        where[name] = tuple(
+            x
+            for x, place in places.items()
+            if all(bound.split.is_below(place, curves) == bound.below for bound in bounds)
+        )
     return where
 
 
-def _range(number: Any, lo: float, hi: float) -> Any:
-    """Return the range of a number between two coordinates; None if only an unknown one lies there."""
+def _range(number: Number, bounds: list[Bound]) -> tuple[float, float] | None:
+    """Return the range of a number; None if only an unknown one lies there."""
+    lo = max((bound.split.at for bound in bounds if not bound.below), default=0.0)
+    hi = min((bound.split.at for bound in bounds if bound.below), default=1.0)
     if hi <= 0.0:
         return None
     start, end = number.scale.ends
-    ends = (
-        number.scale.value(start + (end - start) * min(max(x, 0.0), 1.0)) if math.isfinite(x) else default
-        for x, default in ((lo, number.lo), (hi, number.hi))
-    )
-    return tuple(ends)
-
-
-def _values(values: list[tuple[int, Any]], ranges: dict[int, tuple[float, float]]) -> tuple[Any, ...]:
-    """Return the values of a choice, and None, for which all columns are in range."""
-
-    def inside(value: Any, known: bool) -> bool:
-        for i, each in values:
-            lo, hi = ranges.get(i, (-math.inf, math.inf))
-            if not lo <= float(known and each is value) < hi:
-                return False
-        return True
-
-    found = tuple(value for _, value in values if inside(value, True))
-    return (*found, None) if inside(None, False) else found
-
-
-def _inside(curves: LabelCurves, key: str, bounds: list[Bound]) -> bool:
-    return all(
-        (curves.place(key, bound.split.direction) < bound.split.at) == bound.below
-        for bound in bounds
-        if bound.split.direction is not None
-    )
+    first, last = (number.scale.value(start + (end - start) * x) for x in (max(lo, 0.0), hi))
+    return first if lo > 0.0 else number.lo, last if hi < 1.0 else number.hi

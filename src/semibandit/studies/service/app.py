@@ -21,7 +21,7 @@ from semibandit.studies.log.operations import ForgottenError, Operation, PausedE
 from semibandit.studies.log.stores import DamagedStudyError, UnknownStudyError
 from semibandit.studies.log.summary import StudySummary
 from semibandit.studies.service import auth, page
-from semibandit.studies.service.info import context_infos, study_info
+from semibandit.studies.service.info import study_info
 from semibandit.studies.service.monitor import MAX_STUDIES, PROMETHEUS, Monitor
 from semibandit.studies.service.worker import StudyRegistry, StudyWorker
 from semibandit.studies.study import Study
@@ -178,7 +178,7 @@ ENDPOINTS: list[tuple[Endpoint, Handler]] = [
     ),
     _reading(
         "/contexts", "Return the cells of contexts with the most rounds.", list[api.ContextInfo],
-        lambda study, request: context_infos(study, _limit(request, 100)), "limit",
+        lambda study, request: [*map(api.ContextInfo.of, study.contexts()[: _limit(request, 100)])], "limit",
     ),
     _reading(
         "/rounds", "Return finished rounds.", list[StudyRound],

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from semibandit.learners import Exp3Set, Learner
-from semibandit.studies.api import ContextInfo, Recommended, StudyInfo
+from semibandit.learners import Learner
+from semibandit.studies.api import StudyInfo
 from semibandit.studies.log.history import StudyRound
 from semibandit.studies.study import Study
 
-__all__ = ["context_infos", "study_info"]
+__all__ = ["study_info"]
 
 _RECENT = 200  # rounds from which the speed is measured
 _MAX_LEASES = 200
@@ -35,15 +35,6 @@ def study_info(study: Study) -> StudyInfo:
         alphas=[alpha for alpha in learner.space.alphas if alpha is not None],
         certificate=_certificate(learner) if study.settings.kind.certified else learner.guarantee,
     )
-
-
-def context_infos(study: Study, limit: int) -> list[ContextInfo]:
-    """Return the cells of contexts with the most rounds."""
-    learner = study.learner
-    if not isinstance(learner, Exp3Set):
-        raise ValueError(f"only an Exp3Set has contexts, got {study.settings.learner}")
-    cells = learner.contexts()[:limit]
-    return [ContextInfo(cell.where, Recommended.of(cell.recommendation), cell.rounds) for cell in cells]
 
 
 def _certificate(learner: Learner) -> str:
