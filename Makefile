@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 KERNELS := tests/test_testing.py $(addprefix tests/,functions weights clustering learners)
 
-.PHONY: help demo test quick test-all test-oldest dist check check-bounds soak docs bench figures clean
+.PHONY: help demo test quick test-all test-oldest dist test-dist check check-bounds soak docs bench figures clean
 help:
 	@echo "make demo         play four families and draw their regret   (demo.png)"
 	@echo "make test         all tests"
@@ -15,7 +15,7 @@ help:
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make check-bounds tests of the kernels with checked array indices"
 	@echo "make soak         kills, threads, random calls, for two hours; SOAK=3 for minutes"
-	@echo "make dist         sdist and wheel   (dist/)"
+	@echo "make dist         sdist and wheel   (dist/); make test-dist also installs and runs them"
 	@echo "make docs         the site, with its tutorials run   (build/docs/index.html)"
 	@echo "make bench        all benchmarks; fails if a target is missed"
 	@echo "make figures      renew the figures of the documentation; ONLY=knapsack for some"
@@ -49,6 +49,14 @@ dist: $(VENV)/.dist
 	rm -rf dist
 	$(BIN)/python -m build
 	$(BIN)/twine check --strict dist/*
+
+# The wheel, and the wheel built from the sdist, each in a clean environment outside the repository.
+test-dist: dist
+	@for archive in dist/*.whl dist/*.tar.gz; do \
+	  rm -rf build/clean && $(PYTHON) -m venv build/clean && \
+	  build/clean/bin/python -m pip install --quiet --disable-pip-version-check $$archive && \
+	  (cd build/clean && bin/semibandit --version && bin/semibandit play knapsack --rounds 20) || exit; \
+	done
 
 check: $(VENV)/.check
 	$(BIN)/ruff check .

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from measure import at_most, finish, options, say, table
-from playing import tpe, tree_search, values_at
+from playing import searches, then_best, tpe, tree_search, values_at
 
 import semibandit as sb
 
@@ -133,6 +133,7 @@ PLAYERS = {
     "random": random_search,
     "TPE": tpe,
     "VHCT": tree_search("VHCT"),
+    **{f"{name} then its best": then_best(search) for name, search in searches().items()},
 }
 
 

@@ -1,25 +1,29 @@
 """Regret beside other online learners and tuners, on the same streams in one run.
 
-Run: python benchmarks/peers.py [--seeds 10] [--rounds 1000] [--players VHCT,UCB1]
+Run: python benchmarks/peers.py [--seeds 10] [--rounds 1000] [--players "VHCT (PyXAB),UCB1"]
 
 The streams have other seeds than those of `suite.py`. Each game plays a random order of the rounds, except on
-`drifting`. `100 late`: feedback comes 100 rounds late; only learners that support delays play it.
+`drifting`. `100 late`: feedback comes 100 rounds late. `kinds`: knapsacks of three kinds, told apart by two
+features (`contexts.py`); regret is against the best value of each kind. Only players that can play these.
 A player with several settings shows the best of them on each stream, chosen afterwards.
-Optuna's TPE and SMAC3 search for one good value: they learn for the first tenth of the rounds, one instance a
-trial, and then play their best; TPE also plays every round.
+Tuners search for one good value: they learn for the first tenth of the rounds, one instance a trial (irace
+races its candidates on the same instances), and then play their best; TPE also plays every round.
 """
 
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import contexts
 import numpy as np
 from measure import choose, finish, number, options, say, table
-from playing import KEPT, PLAYERS, SPACE, Play, Recipe, Stream, load, play, tpe
+from playing import KEPT, PLAYERS, SPACE, Play, Recipe, Stream, load, play, searches, then_best, tpe
+from scipy.stats import ttest_rel
 
 import semibandit as sb
 
@@ -39,12 +43,13 @@ def middle(arm: int) -> float:
     return (arm + 0.5) / ARMS
 
 
-def index_policy(choose_arm: Callable[..., int], side: bool) -> Callable[[list[Any], int], Iterator[float]]:
+def index_policy(choose_arm: Callable[..., int], side: bool = False, delay: int = 0) -> Play:
     """Play a policy on the middles of equal cells; `side`: a run teaches all arms in its interval."""
 
     def game(problems: list[Any], seed: int) -> Iterator[float]:
         rng = np.random.default_rng([seed, 3])
         counts, totals, squares = np.zeros(ARMS), np.zeros(ARMS), np.zeros(ARMS)
+        waiting: deque[tuple[Any, float]] = deque()
         for t, problem in enumerate(problems):
             new = np.flatnonzero(counts == 0.0)
             arm = int(rng.choice(new)) if new.size else choose_arm(rng, t, counts, totals, squares)
@@ -54,9 +59,12 @@ def index_policy(choose_arm: Callable[..., int], side: bool) -> Callable[[list[A
                 ((lo, hi),) = problem.function.piece(middle(arm)).domain
                 middles = (np.arange(ARMS) + 0.5) / ARMS
                 seen = np.flatnonzero((middles >= lo) & (middles < hi))
-            counts[seen] += 1.0
-            totals[seen] += loss
-            squares[seen] += loss * loss
+            waiting.append((seen, loss))
+            if len(waiting) > delay:
+                seen, told = waiting.popleft()
+                counts[seen] += 1.0
+                totals[seen] += told
+                squares[seen] += told * told
             yield loss
 
     return game
@@ -131,63 +139,89 @@ def blue_fin(problems: list[Any], seed: int, eta: float, delta: float) -> Iterat
         centre = float(np.clip(centre - eta * slope / math.sqrt(mean_square + 1e-8), delta, 1.0 - delta))
 
 
-def then_best(problems: list[Any], seed: int, search: Callable[..., Any]) -> Iterator[float]:
-    """Search in the first tenth of the rounds, then play the best value found."""
-    first = len(problems) // 10
-    best = yield from search(problems[:first], seed)
-    for problem in problems[first:]:
-        yield problem.loss(best)
+def irace_search(problems: list[Any], seed: int) -> Iterator[float]:
+    """irace, written after its paper (2016): two races, with paired t-tests after five instances."""
+    rng, used = np.random.default_rng([seed, 19]), 0
+    elites: list[float] = []
+    losses: dict[float, list[float]] = {}
+    for race in (1, 2):
+        end = len(problems) * race // 2
+        count = max(2, (end - used) // (5 + race))
+        alive = [*elites, *rng.random(count)] if race == 1 else [*elites, *around(elites, count, rng)]
+        for t in range(len(problems)):
+            for rho in alive:
+                if len(losses.setdefault(rho, [])) == t and used < end:
+                    losses[rho].append(problems[t].loss(rho))
+                    used += 1
+                    yield losses[rho][-1]
+            alive = [rho for rho in alive if len(losses[rho]) > t]  # those that the budget allowed
+            alive.sort(key=lambda rho: float(np.mean(losses[rho][: t + 1])))
+            elites = alive[:2] or elites
+            if t >= 4:
+                best = losses[alive[0]][: t + 1] if alive else []
+                alive = [rho for rho in alive if not worse(losses[rho][: t + 1], best)]
+            if len(alive) <= 2 or used >= end:
+                break
+    for problem in problems[used:]:
+        yield problem.loss(elites[0])
+    return {"rho": elites[0]}  # type: ignore[return-value]
 
 
-def tpe_search(problems: list[Any], seed: int) -> Iterator[float]:
-    import optuna
-
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
-    for problem in problems:
-        trial = study.ask()
-        loss = problem.loss(trial.suggest_float("rho", 0.0, 1.0))
-        study.tell(trial, loss)
-        yield loss
-    return study.best_params["rho"]  # type: ignore[return-value]
+def around(elites: list[float], count: int, rng: Any) -> Any:
+    """Draw the candidates of the second race around its elites."""
+    return np.clip(rng.choice(elites, count) + rng.normal(0.0, 0.5 / count, count), 0.0, 1.0)
 
 
-def smac_search(problems: list[Any], seed: int) -> Iterator[float]:
-    from ConfigSpace import ConfigurationSpace
-    from smac import HyperparameterOptimizationFacade as Facade
-    from smac import Scenario
-    from smac.runhistory.dataclasses import TrialValue
-
-    space = ConfigurationSpace({"rho": (0.0, 1.0)})
-    scenario = Scenario(space, n_trials=len(problems), seed=seed, deterministic=True)
-    smac = Facade(scenario, lambda config, seed=0: 0.0, overwrite=True, logging_level=50)
-    losses = {}
-    for problem in problems:
-        info = smac.ask()
-        rho = float(info.config["rho"])
-        losses[rho] = loss = problem.loss(rho)
-        smac.tell(info, TrialValue(cost=loss))
-        yield loss
-    return min(losses, key=losses.__getitem__)  # type: ignore[return-value]
+def worse(losses: list[float], best: list[float]) -> bool:
+    return losses != best and bool(ttest_rel(losses, best, alternative="greater").pvalue < 0.05)
 
 
 def late(make: Callable[[int], Any], feedback: str) -> Play:
     return lambda problems, seed: play(make(seed), problems, feedback, delay=100)
 
 
+def with_contexts(feedback: str) -> Callable[..., float]:
+    """Return the total loss of the default learner with contexts."""
+
+    def paid(problems: Any, features: contexts.Features, seed: int) -> float:
+        learner = sb.Exp3Set(SPACE, context=contexts.reals(list(features[0])), seed=seed)
+        return float(sb.play(learner, problems, feedback=feedback, contexts=features).loss.sum())
+
+    return paid
+
+
+def vowpal(setting: str) -> Callable[..., float]:
+    def paid(problems: Any, features: contexts.Features, seed: int) -> float:
+        total = contexts.vowpal(problems, features, setting, seed)
+        if math.isnan(total):
+            raise ImportError("needs vowpalwabbit")
+        return total
+
+    return paid
+
+
+def kinds_regret(paid: Callable[..., float], seeds: int, rounds: int) -> float:
+    regrets = []
+    for seed in range(seeds):
+        problems, features, which = contexts.knapsacks(contexts.TRIPLES[0], rounds, seed)
+        told = contexts.with_useless(features, 0, seed)
+        regrets.append(paid(problems, told, seed) - contexts.least(problems, which))
+    return float(np.mean(regrets))
+
+
 OURS: dict[str, Play] = {
-    "Exp3Set, intervals": PLAYERS["default"],
-    "Exp3Set, single losses": PLAYERS["single losses"],
+    "Exp3Set with intervals": PLAYERS["default"],
+    "Exp3Set with single losses": PLAYERS["single losses"],
     "Exp3Grid": PLAYERS["Exp3Grid"],
 }
 RATES = (0.1, 0.5)
 # Player -> its settings.
 PEERS: dict[str, list[Play]] = {
-    "UCB1": [index_policy(ucb_arm, side=False)],
-    "UCB-V": [index_policy(ucb_v_arm, side=False)],
-    "UCB-V, arms in the interval": [index_policy(ucb_v_arm, side=True)],
-    "Thompson": [index_policy(thompson_arm, side=False)],
-    "Thompson, arms in the interval": [index_policy(thompson_arm, side=True)],
+    "UCB1": [index_policy(ucb_arm)],
+    "UCB-V": [index_policy(ucb_v_arm)],
+    "UCB-V with side observations": [index_policy(ucb_v_arm, side=True)],
+    "Thompson": [index_policy(thompson_arm)],
+    "Thompson with side observations": [index_policy(thompson_arm, side=True)],
     "VHCT (PyXAB)": [PLAYERS["VHCT"]],
     "CATS (Vowpal Wabbit)": [partial(cats, bandwidth=h, rate=l) for h in (0.02, 0.1) for l in RATES],
     "SquareCB (Vowpal Wabbit)": [partial(square_cb, gamma=g, rate=l) for g in (10.0, 1000.0) for l in RATES],
@@ -195,13 +229,24 @@ PEERS: dict[str, list[Play]] = {
         partial(blue_fin, eta=e, delta=d) for e in (0.01, 0.03, 0.1) for d in (0.03, 0.1)
     ],
     "TPE (Optuna)": [tpe],
-    "TPE, then its best": [partial(then_best, search=tpe_search)],
-    "SMAC3, then its best": [partial(then_best, search=smac_search)],
+    **{f"{name} then its best": [then_best(search)] for name, search in searches().items()},
+    "irace then its best": [then_best(irace_search)],
 }
 DELAYED: dict[str, Play] = {
-    "Exp3Set, intervals": late(lambda seed: sb.Exp3Set(SPACE, seed=seed), "semi-bandit"),
-    "Exp3Set, single losses": late(lambda seed: sb.Exp3Set(SPACE, seed=seed), "bandit"),
+    "Exp3Set with intervals": late(lambda seed: sb.Exp3Set(SPACE, seed=seed), "semi-bandit"),
+    "Exp3Set with single losses": late(lambda seed: sb.Exp3Set(SPACE, seed=seed), "bandit"),
     "Exp3Grid": late(lambda seed: sb.Exp3Grid(SPACE, ARMS, seed=seed), "bandit"),
+    "UCB1": index_policy(ucb_arm, delay=100),
+    "UCB-V": index_policy(ucb_v_arm, delay=100),
+    "UCB-V with side observations": index_policy(ucb_v_arm, side=True, delay=100),
+    "Thompson": index_policy(thompson_arm, delay=100),
+    "Thompson with side observations": index_policy(thompson_arm, side=True, delay=100),
+}
+CONTEXTUAL: dict[str, list[Callable[..., float]]] = {
+    "Exp3Set with intervals": [with_contexts("semi-bandit")],
+    "Exp3Set with single losses": [with_contexts("bandit")],
+    "CATS (Vowpal Wabbit)": [vowpal(setting) for setting in contexts.CATS],
+    "SquareCB (Vowpal Wabbit)": [vowpal(setting) for setting in contexts.SQUARE_CB],
 }
 
 
@@ -221,10 +266,11 @@ def main() -> None:
             say(f"{name} is left out: {error} (make bench installs it)")
             continue
         delayed = number(mean_regret(DELAYED[name], streams[0], given.seeds)) if name in DELAYED else ""
+        kinds = [kinds_regret(paid, given.seeds, given.rounds) for paid in CONTEXTUAL.get(name, ())]
         label = f"{name}, best of {n}" if (n := len(settings[name])) > 1 else name
-        rows.append([label, *map(number, cells), delayed])
+        rows.append([label, *map(number, cells), delayed, number(min(kinds)) if kinds else ""])
         say(" | ".join(rows[-1]))
-    table("peers", ["mean regret", *STREAMS, f"packing, {LATE}"], rows)
+    table("peers", ["mean regret", *STREAMS, f"packing, {LATE}", "kinds, with features"], rows)
     finish()
 
 

@@ -221,24 +221,83 @@ def tree_search(kind: str) -> Play:
     return play
 
 
-def tpe(problems: list[Any], seed: int) -> Iterator[float]:
-    """Optuna's TPE with its defaults, as if all losses came from one function."""
-    import optuna
-
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
-    for problem in problems:
-        trial = study.ask()
-        loss = problem.loss(**{name: suggest(trial, name, x) for name, x in knobs_of(problem.space).items()})
-        study.tell(trial, loss)
-        yield loss
-
-
 def suggest(trial: Any, name: str, kind: Any) -> Any:
     if isinstance(kind, sb.Choice):
         return trial.suggest_categorical(name, list(kind.values))
     draw = trial.suggest_int if isinstance(kind, sb.Integer) else trial.suggest_float
     return draw(name, kind.lo, kind.hi, log=kind.log)
+
+
+Search = Callable[[list[Any], int], Iterator[float]]  # yields losses, returns the values to play
+
+
+def searches() -> dict[str, Search]:
+    """Return tuners that look for one good point."""
+    return {
+        "TPE (Optuna)": optuna_search("TPESampler"),
+        "GP (Optuna)": optuna_search("GPSampler"),
+        "SMAC3": smac_search,
+    }
+
+
+def tpe(problems: list[Any], seed: int) -> Iterator[float]:
+    """Optuna's TPE in every round, as if all losses came from one function."""
+    yield from optuna_search("TPESampler")(problems, seed)
+
+
+def then_best(search: Search) -> Play:
+    """Search in the first tenth of the rounds, then play the best point found."""
+
+    def play(problems: list[Any], seed: int) -> Iterator[float]:
+        first = len(problems) // 10
+        values: Any = yield from search(problems[:first], seed)  # type: ignore[misc]
+        for problem in problems[first:]:
+            yield problem.loss(**values)
+
+    return play
+
+
+def optuna_search(sampler: str) -> Search:
+    def search(problems: list[Any], seed: int) -> Iterator[float]:
+        import optuna
+
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        study = optuna.create_study(sampler=getattr(optuna.samplers, sampler)(seed=seed))
+        for problem in problems:
+            trial = study.ask()
+            loss = problem.loss(
+                **{name: suggest(trial, name, x) for name, x in knobs_of(problem.space).items()}
+            )
+            study.tell(trial, loss)
+            yield loss
+        return study.best_params  # type: ignore[return-value]
+
+    return search
+
+
+def smac_search(problems: list[Any], seed: int) -> Iterator[float]:
+    from ConfigSpace import Categorical, ConfigurationSpace, Float
+    from ConfigSpace import Integer as Whole
+    from smac import HyperparameterOptimizationFacade as Facade
+    from smac import Scenario
+    from smac.runhistory.dataclasses import TrialValue
+
+    space = ConfigurationSpace()
+    for name, x in knobs_of(problems[0].space).items():
+        if isinstance(x, sb.Choice):
+            space.add(Categorical(name, list(x.values)))
+        else:
+            space.add((Whole if isinstance(x, sb.Integer) else Float)(name, (x.lo, x.hi), log=x.log))
+    scenario = Scenario(space, n_trials=len(problems), seed=seed, deterministic=True)
+    smac = Facade(scenario, lambda config, seed=0: 0.0, overwrite=True, logging_level=50)
+    tried: list[tuple[float, dict[str, Any]]] = []
+    for problem in problems:
+        info = smac.ask()
+        values = dict(info.config)
+        tried.append((problem.loss(**values), values))
+        smac.tell(info, TrialValue(cost=tried[-1][0]))
+        yield tried[-1][0]
+    return min(tried, key=lambda each: each[0])[1]  # type: ignore[return-value]
 
 
 def ucb(problems: list[sb.Explicit], seed: int) -> Iterator[float]:

@@ -8,7 +8,7 @@ stub beside this file, which type checkers read as well.
 
 import lazy_loader
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 __all__.remove("sklearn")  # which needs an extra, so that `import *` would

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -70,6 +71,7 @@ def _play_all(rounds: int, games: int, seed: int, progress: Progress) -> list[Pl
     The first run compiles kernels, for longer than it plays: those of the learner in one process, those of
     the families in the other. Games begin afterwards, and load the machine code.
     """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # two processes already use two cores
     ignore_interrupts = signal.SIGINT, signal.SIG_IGN
     with ProcessPoolExecutor(2, get_context("spawn"), signal.signal, ignore_interrupts) as pool:
         try:
