@@ -106,7 +106,7 @@ class Exp3Set(CertifiedLearner):
     ...     else:
     ...         learner.tell(trial, PiecewiseConstant([0.5, 1], [0.2]))
     >>> learner.recommend()
-    Recommendation(rho=0.75..., interval=(0.5, 1.0)): 0.2 ± 0 in 195 rounds
+    Recommendation(rho=0.75..., interval=(0.5, 1.0)): 0.2 ± 0 in 193 rounds
     """
 
     baselines: ClassVar[tuple[str | None, ...]] = ("local", "low", None)

@@ -13,6 +13,7 @@ from semibandit.families.greedy.solution import BoolArray
 from semibandit.families.threshold import Threshold
 from semibandit.functions.constant import PiecewiseConstant
 from semibandit.learners.exp3_set import Exp3Set
+from semibandit.learners.storage import dumps, loads
 from semibandit.learners.trials import Trial
 from semibandit.sklearn.seeds import seed_of
 from semibandit.spaces.interval import Interval
@@ -128,9 +129,8 @@ class OnlineThreshold(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             learner = Exp3Set(Interval(0.0, 1.0), seed=seed_of(self.random_state))
         else:
             scores, learner = self._scores(self.estimator_, X), self.learner_
-        self.flagged_ = self._play(learner, scores, y, weights, quiet)
-        self.learner_ = learner
-        self.threshold_ = learner.recommend().rho
+        self.learner_, self.flagged_ = self._play(learner, scores, y, weights, quiet)
+        self.threshold_ = self.learner_.recommend().rho
         return self
 
     def flag(self, X: Any) -> BoolArray:
@@ -196,28 +196,39 @@ class OnlineThreshold(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _play(
         self, learner: Exp3Set, scores: FloatArray, y: Any, weights: FloatArray, quiet: float
-    ) -> BoolArray:
-        """Learn from a batch; return which items were flagged."""
+    ) -> tuple[Exp3Set, BoolArray]:
+        """Learn from a batch; return the learner, and which items were flagged.
+
+        Without a call of `flag` items are played one by one, by a copy: labels may turn out to be missing.
+        """
         pending = self.__dict__.get("_pending")
         if pending and not np.array_equal(pending[1], scores):
             raise ValueError(f"X must be the {pending[1].size} items of the last call of flag")
-        trials = pending[0] if pending else [learner.ask() for _ in scores]
-        flagged, positive = _is_above(scores, trials), y == self.classes_[1]
+        positive, always = y == self.classes_[1], self.labels == "all"
         known = positive | (y == self.classes_[0])
-        if not known[flagged | (self.labels == "all")].all():
-            for trial in () if pending else trials:
-                learner.forget(trial)
-            which = "flagged" if self.labels == "flagged" else "all"
-            raise ValueError(f"y must be {' or '.join(map(repr, self.classes_.tolist()))} for {which} items")
-        for trial, score, is_positive, weight in zip(trials, scores, positive, weights, strict=True):
-            item = Threshold(score, 0.0 if is_positive else 1.0, quiet)
+        if pending:
+            flagged = _is_above(scores, pending[0])
+            self._check_labels(known[flagged | always])
+        else:
+            flagged, learner = np.zeros(scores.size, np.bool_), loads(dumps(learner))
+        for i, (score, weight) in enumerate(zip(scores.tolist(), weights.tolist(), strict=True)):
+            trial = pending[0][i] if pending else learner.ask()
+            flagged[i] = score > trial.rho
+            if flagged[i] or always:
+                self._check_labels(known[i])
+            item = Threshold(score, 0.0 if positive[i] else 1.0, quiet)
             seen = item.reveal(trial.rho) if self.labels == "flagged" else item.losses()
             if weight > 0.0:
                 learner.tell(trial, PiecewiseConstant(seen.edges, weight * seen.values))
             else:
                 learner.forget(trial)
         self.__dict__.pop("_pending", None)
-        return flagged
+        return learner, flagged
+
+    def _check_labels(self, known: Any) -> None:
+        if not np.all(known):
+            which = "flagged" if self.labels == "flagged" else "all"
+            raise ValueError(f"y must be {' or '.join(map(repr, self.classes_.tolist()))} for {which} items")
 
 
 def _is_above(scores: FloatArray, trials: list[Trial]) -> BoolArray:
