@@ -10,7 +10,8 @@ search: hill climbing over streams of two and three places, each constant, unifo
 for the largest quotient of the regret of the default and of `baseline=None` at 2,000 rounds, both plus 10.
 The streams found are judged with other seeds.
 information: regret with intervals over that with single losses, and with a probe over that without, on
-streams of the suite, hybrid search and scheduling (`--streams`), and on a file of step functions on [0, 1] (`--functions`: ptr, left, val).
+streams of the suite, hybrid search and scheduling (`--streams`), and on a file of step functions on [0, 1]
+(`--functions`: ptr, left, val).
 units: regret on a·loss + c, divided by a, on streams of the suite.
 constants: regret with half and with twice each constant of the rule, on streams of the suite and of places.
 """

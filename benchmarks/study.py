@@ -30,6 +30,8 @@ from semibandit.studies.log import events
 from semibandit.studies.log.operations import Ask, Tell
 from semibandit.studies.service.info import study_info
 
+LINE = "x" * 250  # an event
+
 fork = multiprocessing.get_context("fork")
 
 
@@ -133,8 +135,8 @@ def together(work: Callable[..., None], processes: int, waiting: int, *args: Any
     return outcomes, spent
 
 
-def _work(seed: int, start: Any, results: Any, storage: str, rounds: int) -> None:
-    with sb.Study(storage, "a", worker=f"worker {seed}") as study:
+def _work(seed: int, start: Any, results: Any, storage: str, name: str, rounds: int) -> None:
+    with sb.Study(storage, name, worker=f"worker {seed}") as study:
         study.learner.density()
         start.wait()
         told = play(study, rounds, seed)
@@ -142,18 +144,21 @@ def _work(seed: int, start: Any, results: Any, storage: str, rounds: int) -> Non
         results.put((told, event, hash(saving.dumps(study.at(event)))))
 
 
-def many(storage: str, what: str, least: float, processes: int = 8, rounds: int = 2000) -> None:
-    with sb.Study(storage, "a", space=SPACE, seed=0) as study:
+def many(storage: str, what: str, least: float | None = None, processes: int = 8, rounds: int = 2000) -> None:
+    name = f"a of {what}"
+    with sb.Study(storage, name, space=SPACE, seed=0) as study:
         play(study, 50, 99)
-        outcomes, spent = together(_work, processes, processes, storage, rounds)
+        outcomes, spent = together(_work, processes, processes, storage, name, rounds)
         told = sorted(trial for trials, _, _ in outcomes for trial in trials)
         assert told == list(range(50, 50 + processes * rounds)), "rounds were lost or doubled"
         assert study.n_events == 1 + 2 * (50 + processes * rounds), "events were lost or doubled"
         for _, event, learner in outcomes:
             assert hash(saving.dumps(study.at(event))) == learner, "a replica differs"
-    at_least(
-        f"{what}, {processes} processes x {rounds}: rounds per second", processes * rounds / spent, least
-    )
+    label, rate = f"{what}, {processes} processes x {rounds}: rounds per second", processes * rounds / spent
+    if least is None:
+        note(label, rate)
+    else:
+        at_least(label, rate, least)
 
 
 def _work_for(seed: int, start: Any, results: Any, storage: str, seconds: float) -> None:
@@ -201,7 +206,40 @@ def on_postgres() -> None:
             rate = per_second(1000, lambda: play(study, 1000, 1))
             at_least("PostgreSQL, one process: rounds per second", rate, 500)
         many(address, "PostgreSQL", 1000)
+        note("bare transactions of the same form, without a learner: pairs per second", bare(address))
+        full = address + ("&" if "?" in address else "?") + "synchronous=full"
+        many(full, "PostgreSQL, `synchronous=full`", rounds=300)
+        note("bare pairs per second, with `synchronous_commit`", bare(address, rounds=300, durable="on"))
         fairness(address, "PostgreSQL")
+
+
+def _bare(seed: int, start: Any, results: Any, address: str, rounds: int, durable: str) -> None:
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(f"SET synchronous_commit = {durable}")
+        send = psycopg.ClientCursor(connection).execute
+        start.wait()
+        for _ in range(2 * rounds):
+            found = send("SELECT pg_advisory_lock(1); SELECT * FROM bare ORDER BY event DESC LIMIT 1")
+            last = found.fetchone() if found.nextset() else None
+            event = last[0] + 1 if last else 1
+            send(
+                "BEGIN; INSERT INTO bare VALUES (%s, %s); COMMIT; SELECT pg_advisory_unlock(1)", (event, LINE)
+            )
+        results.put(None)
+
+
+def bare(address: str, processes: int = 8, rounds: int = 1000, durable: str = "off") -> float:
+    """Return pairs of transactions per second that lock, read the last event, insert one, and unlock."""
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(
+            "DROP TABLE IF EXISTS bare; CREATE TABLE bare (event bigint PRIMARY KEY, line text)"
+        )
+    _, spent = together(_bare, processes, processes, address, rounds, durable)
+    return processes * rounds / spent
 
 
 # -- the service ----------------------------------------------------------------------------------------

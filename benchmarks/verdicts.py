@@ -3,9 +3,11 @@
 Run: python benchmarks/verdicts.py [--runs 400] [--seeds 65] [--nulls 400] [--cases minisat]
 
 minisat: two thirds of the recorded instances are for tuning, the others show whether the value is truly
-better. The nulls have no better configuration: the losses of an instance have the same distribution for all
-of them. The table has the share of races that say "deploy", and, for programs, the shares in which the best
-configuration found is truly better and in which a configuration that is truly worse is deployed.
+better. The nulls have no better configuration: on an instance, all have the same distribution of losses, or
+the same mean, which is always the loss of a steady default. The table has the share of races that say
+"deploy", and, for programs, the shares in which the best configuration found is truly better and in which a
+configuration that is truly worse is deployed. The second table has the share of wrong "deploy" for a check
+with n pairs whose differences have the mean 0 and a given distribution.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from measure import at_least, at_most, finish, options, say, table
 from programs import Table
 
 import semibandit as sb
+from semibandit.confidence import t_bounds
 from semibandit.tuning import Race, Verdict
 from semibandit.tuning.verdict import of_race
 
@@ -62,9 +65,14 @@ def normal(rng: np.random.Generator, instance: int) -> float:
     return float(rng.standard_normal())
 
 
-def heavy(rng: np.random.Generator, instance: int) -> float:
-    """Return a positive number whose standard deviation is 1.3 times its mean."""
-    return float(rng.lognormal(0, 1))
+def skewed(rng: np.random.Generator, instance: int) -> float:
+    """Return a positive number with mean 1 and standard deviation 1.3."""
+    return float(rng.lognormal(-0.5, 1))
+
+
+def setback(rng: np.random.Generator, instance: int) -> float:
+    """Return a number with mean 0: mostly a small gain, in one of twenty cases a large loss."""
+    return float((rng.random() < 0.05) - 0.05 + 0.1 * rng.standard_normal())
 
 
 def shuffled(rng: np.random.Generator, instance: int) -> float:
@@ -78,9 +86,14 @@ def minisat() -> Table:
     return Table.of("minisat")
 
 
+# The loss of a configuration on an instance; the loss of a steady default.
+DRAWS: dict[str, tuple[Callable[..., float], float | None]] = {
+    "normal": (normal, None), "heavy tails": (skewed, None), "minisat's losses": (shuffled, None),
+    "heavy tails, steady default": (skewed, 1.0), "rare setbacks, steady default": (setback, 0.0),
+}  # fmt: skip
 NULLS = {
-    f"{what}, {count}": (knobs, draw)
-    for what, draw in (("normal", normal), ("heavy tails", heavy), ("minisat's losses", shuffled))
+    f"{what}, {count}": (knobs, *draw)
+    for what, draw in DRAWS.items()
     for count, knobs in (("one knob", ONE), ("three knobs", THREE))
 }
 PROGRAMS = ["minisat", "minisat.first", "minisat.decay"]
@@ -88,15 +101,36 @@ PROGRAMS = ["minisat", "minisat.first", "minisat.decay"]
 
 def play_null(name: str, runs: int, seed: int) -> bool:
     """Return whether the race says "deploy" on losses that do not depend on the configuration."""
-    knobs, draw = NULLS[name]
+    knobs, draw, steady = NULLS[name]
+    default = {key: DEFAULT[key] for key in knobs.names}
 
     def loss(values: dict[str, Any], i: int) -> float:
         numbers = [round(1e6 * values["x"]), values.get("n", 0), ord(values.get("mode", "a"))]
         level = 5.0 * np.random.default_rng([seed, i]).random()
+        if steady is not None and values == default:
+            return level + steady
         return level + draw(np.random.default_rng([seed, i, *numbers]), i)
 
-    default = {key: DEFAULT[key] for key in knobs.names}
     return verdict(knobs, default, loss, INSTANCES, runs, seed).better
+
+
+DIFFERENCES: dict[str, tuple[Callable[..., np.ndarray], float]] = {  # draw, mean
+    "normal": (lambda rng, size: rng.standard_normal(size), 0.0),
+    "Student's t, 2.5 degrees of freedom": (lambda rng, size: rng.standard_t(2.5, size), 0.0),
+    "gamma, skewness 3.7": (lambda rng, size: rng.gamma(0.3, size=size), 0.3),
+    "Weibull, skewness 6.6": (lambda rng, size: rng.weibull(0.5, size), 2.0),
+    "log-normal, skewness 33": (lambda rng, size: rng.lognormal(-1.125, 1.5, size), 1.0),
+    "F(2, 6), infinite skewness": (lambda rng, size: rng.f(2, 6, size), 1.5),
+    "a loss in one of twenty cases": (lambda rng, size: (rng.random(size) < 0.05) * 1.0, 0.05),
+}
+SIZES = [10, 20, 40, 80, 160]
+
+
+def share_below(name: str, n: int) -> float:
+    """Return how often the whole interval of n differences is below their mean."""
+    draw, mean = DIFFERENCES[name]
+    samples = draw(np.random.default_rng(n), (4000, n))
+    return float(np.mean([t_bounds(sample, skewed=True).high < mean for sample in samples]))
 
 
 def main() -> None:
@@ -115,6 +149,8 @@ def main() -> None:
                 at_least(f"{name}: share of races that decide", float((deployed & better).mean()), 0.5)
         say("  ".join(rows[-1]))
     table("verdicts", ("", "deploy", "truly better", "deploy, but worse"), rows)
+    lines = [[name, *(f"{share_below(name, n):.1%}" for n in SIZES)] for name in DIFFERENCES]
+    table("sizes", ("", *(f"{n} pairs" for n in SIZES)), lines)
     finish()
 
 

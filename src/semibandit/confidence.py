@@ -38,12 +38,10 @@ def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
     return mean, math.sqrt(squares / (n - 1) / n) if n > 1 else math.nan
 
 
-def t_bounds(values: Any, *, alpha: float = 0.05, skewness: float = 0.0) -> Bounds:
+def t_bounds(values: Any, *, alpha: float = 0.05, skewed: bool = False) -> Bounds:
     """Return Student's confidence interval for the mean: exact for normal numbers, infinite for n < 2. O(n).
 
-    Valid for a sample size fixed in advance; `betting_bounds` are valid at any time. Skewed numbers move one
-    end away from the mean and the other towards it; Hall's transformation (1992) corrects for that:
-    t + a·t²/3 + a²·t³/27 + a/6 has nearly Student's distribution for a = skewness/√n.
+    Valid for a sample size fixed in advance; `betting_bounds` are valid at any time.
 
     Parameters
     ----------
@@ -51,9 +49,11 @@ def t_bounds(values: Any, *, alpha: float = 0.05, skewness: float = 0.0) -> Boun
         Independent numbers with the same distribution.
     alpha
         Probability that the mean is outside, half of it on each side.
-    skewness
-        Share of the sample skewness to correct for. All of it is right for numbers that are skewed, half of
-        it is safe for symmetric ones with rare large values, too.
+    skewed
+        Correct for skewness, which moves one end away from the mean and the other towards it. By Hall (1992),
+        t + a·t²/3 + a²·t³/27 + a/6 has nearly Student's distribution for a = skewness/√n. The sample skewness
+        of few numbers is too small if the true one is large, and not 0 if the true one is. So the end that
+        moves away has a·(1 + 5/√n), the other a/2.
 
     >>> bounds = t_bounds([0.1, 0.2, 0.3])
     >>> print(f"{bounds.low:.2f} to {bounds.high:.2f}")
@@ -67,9 +67,11 @@ def t_bounds(values: Any, *, alpha: float = 0.05, skewness: float = 0.0) -> Boun
         return Bounds(-math.inf, math.inf)
     mean, error = mean_and_error(values.tolist())
     ends = stdtrit(values.size - 1, 1.0 - alpha / 2.0) * np.array([1.0, -1.0])
-    if skewness and error:
-        z = (values - mean) / (error * math.sqrt(values.size))
-        a = skewness * float((z**3).mean()) / math.sqrt(values.size)
+    if skewed and error:
+        root_n = math.sqrt(values.size)
+        skewness = float((((values - mean) / (error * root_n)) ** 3).mean())
+        away = np.sign(ends) != np.sign(skewness)
+        a = np.where(away, 1.0 + 5.0 / root_n, 0.5) * (skewness / root_n)
         ends -= a / 6.0
         root = np.cbrt(1.0 + a * ends)  # the transformation is ((1 + a·t/3)³ - 1)/a + a/6
         ends *= 3.0 / (root**2 + root + 1.0)

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 
+import msgspec
 import pytest
 from typer.testing import CliRunner
 
@@ -127,7 +128,16 @@ def test_a_study_is_exported_imported_copied_and_checked(storage, tmp_path):
 def test_a_damaged_study_is_found_by_the_doctor(storage):
     from semibandit.studies.log.stores import open_store
 
-    open_store(storage)._run("UPDATE events SET line = replace(line, '0.25', '0.75')")
+    store = open_store(storage)
+    other = sb.Study(storage, "other", space=SPACE, seed=1, learner="Exp3Grid", n_arms=4)
+    with sb.Study(storage, "[bold]knob") as study:
+        wrong = msgspec.msgpack.decode(study.snapshot())
+        wrong["learner"] = msgspec.msgpack.decode(other.snapshot())["learner"]
+        store.save_snapshot(study.id, "replica", study.n_events, msgspec.msgpack.encode(wrong))
+        done = CliRunner().invoke(app, ["study", "doctor", "--storage", storage])
+        assert "a replay of the log differs from the snapshot" in done.output
+        store.drop_snapshots(study.id, "replica", [study.n_events])
+    store._run("UPDATE events SET line = replace(line, '0.25', '0.75')")
     done = CliRunner().invoke(app, ["study", "doctor", "--storage", storage])
     assert "damaged (its checksum differs)" in done.output
     assert "1 of the studies are damaged" in str(done.exception)

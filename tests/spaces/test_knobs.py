@@ -322,7 +322,8 @@ def test_a_knob_without_effect_has_its_lowest_value():
     x, mode = sb.Real(0, 1), sb.Choice("fast", "good")
     knobs = sb.Knobs(x=x, q=sb.When(sb.Integer(2, 4), mode="good"), mode=mode)
     assert knobs.check(x=0.5, q=4, mode="good") == {"x": 0.5, "q": 4, "mode": "good"}
-    assert knobs.check(x=0.5, q=4, mode="fast") == {"x": 0.5, "q": 2, "mode": "fast"}
+    assert knobs.check(x=0.5, q=4, mode="fast") == knobs.check(x=0.5, mode="fast")
+    assert list(knobs.check(mode="fast", x=0.5).items()) == [("x", 0.5), ("q", 2), ("mode", "fast")]
     assert sorted(knobs.alphas) == [(2, "fast"), (2, "good"), (3, "good"), (4, "good")]
     assert knobs.place(x=0.5, q=2, mode="fast") == knobs.place(x=0.5, q=4, mode="fast")
     assert sb.Knobs.from_dict(knobs.to_dict()) == knobs != sb.Knobs(**knobs.knobs)
@@ -330,5 +331,7 @@ def test_a_knob_without_effect_has_its_lowest_value():
     for wrong in (sb.When(x, x="good"), sb.When(x, mode="best"), sb.When(x, z=1)):
         with pytest.raises(ValueError, match=r"condition of q|q must depend on a Choice"):
             sb.Knobs(x=x, q=wrong, mode=mode)
+    with pytest.raises(ValueError, match="a value is missing for q"):
+        knobs.check(x=0.5, mode="good")
     with pytest.raises(ValueError, match="depends on one other knob"):
         sb.When(x, a=1, b=2)

@@ -77,7 +77,7 @@ def test_an_online_verdict_rests_on_the_interval_that_is_valid_at_any_time(diffe
     assert not found.ended
     assert found.n_pairs == found.n_paired == len(pairs) == 200
     assert found.difference == pytest.approx(np.mean(pairs))
-    assert found.paired == t_bounds(pairs, skewness=0.5)
+    assert found.paired == t_bounds(pairs, skewed=True)
     assert found.anytime.low < found.paired.low < found.paired.high < found.anytime.high
     assert found.stretch == (rho, rho + 1 / 64)
     assert not of_rounds(finished, recommended(rho), ENDS, 1.0, True).better or not better
@@ -110,6 +110,8 @@ def test_a_race_that_has_ended_rests_on_the_paired_test_and_an_interrupted_one_d
     continued = run_race(loss, 1)
     continued.extend((), 400)
     assert not of_race(continued, 10.0).ended
+    few = of_race(run_race(loss, 1, n=18), 10.0)
+    assert (few.ended, few.better, few.n_needed) == (False, False, 10)
     maximized = of_race(run_race(lambda *run: -loss(*run), 1, maximize=True), 10.0)
     assert (maximized.better, maximized.difference) == (True, pytest.approx(-ended.difference))
 

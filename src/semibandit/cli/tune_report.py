@@ -151,11 +151,11 @@ def _comparison(tuner: Tuner, found: Verdict) -> Iterator[tuple[str, str]]:
     anytime = f"{_interval(found.anytime)} (valid at any time{counts * (not found.ended)})"
     yield "95 % interval", paired
     yield "95 % interval", anytime
-    if tuner.race and found.ended and found.n_needed is not None:
+    if tuner.race and not tuner.learner.is_over:
+        yield "to decide", "let the race end"
+    elif tuner.race and found.n_needed is not None:
         runs, instances = tuner.size_for(found.n_needed)
         yield "to decide", f"about {runs} runs on {instances} instances or more, in a new --state"
-    elif tuner.race and not tuner.learner.is_over:
-        yield "to decide", "let the race end"
 
 
 def _interval(bounds: Bounds) -> str:

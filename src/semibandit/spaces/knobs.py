@@ -104,12 +104,13 @@ class Knobs:
         lowest = {
             name: _lowest(self.knobs[name])
             for name, condition in self.conditions.items()
-            if name in values and values[condition.on] not in condition.values
+            if condition.on in values and values[condition.on] not in condition.values
         }
         return values | lowest
 
     def _settled_row(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(self._settled(dict(zip(self._others, row, strict=True))).values())
+        settled = self._settled(dict(zip(self._others, row, strict=True)))
+        return tuple(settled[name] for name in self._others)
 
     @cached_property
     def line(self) -> KnobLine:
@@ -133,14 +134,19 @@ class Knobs:
     # -- values ------------------------------------------------------------------------------------
 
     def check(self, **values: Any) -> dict[str, Any]:
-        """Return the values of all knobs, each in its own type; raise an error that names the knob."""
+        """Return the values of all knobs, each in its own type; raise an error that names the knob.
+
+        Knobs without effect (`When`) may be left out.
+        """
         for name in values:
             if name not in self.knobs:
                 raise ValueError(f"there is no knob {name!r}, but {', '.join(self.knobs)}")
-        missing = [name for name in self.knobs if name not in values]
+        given = ((name, kind) for name, kind in self.knobs.items() if name in values)
+        checked = self._settled({name: kind.check(name, values[name]) for name, kind in given})
+        missing = [name for name in self.knobs if name not in checked]
         if missing:
             raise ValueError(f"a value is missing for {', '.join(missing)}")
-        return self._settled({name: kind.check(name, values[name]) for name, kind in self.knobs.items()})
+        return {name: checked[name] for name in self.knobs}
 
     def coordinates(self, **values: Any) -> tuple[Any, tuple[Any, ...] | None]:
         """Return the value of the knob along the rows and those of the other knobs, checked."""

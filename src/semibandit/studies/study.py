@@ -18,7 +18,7 @@ from semibandit.learners.certificates import Certificate
 from semibandit.learners.contexts import ContextCell
 from semibandit.spaces import Space, as_space
 from semibandit.studies.log import events
-from semibandit.studies.log.events import Asked, Event, Failed, Folded, Forgotten, Info, Told
+from semibandit.studies.log.events import Asked, Event, Folded, Info
 from semibandit.studies.log.history import AskedEarlierError, StudyRounds, rounds
 from semibandit.studies.log.local import LocalBackend
 from semibandit.studies.log.operations import (
@@ -440,25 +440,11 @@ class Study:
         It is told the played parameters and their feedback with the logged probabilities, so its estimates
         are as unbiased as those of the learner that chose the parameters.
         """
-        trials: dict[int, Trial] = {}
-        for _, event in self._decoded(1):
-            if isinstance(event, Asked):
-                given: dict[str, Any] = {} if event.context is None else {"context": event.context}
-                if event.own:
-                    given["values"] = event.given(learner.space.names)
-                else:
-                    given["position"] = [event.position, *(event.probes or ())]
-                trials[event.trial] = learner.ask(**given)
-            elif isinstance(event, Told):
-                seen = events.unpack(event.seen)
-                predicted = None if event.predicted is None else events.unpack(event.predicted)
-                trial = trials.pop(event.trial)
-                learner.tell(trial, seen, predicted=predicted, probability=event.probability)
-            elif isinstance(event, Failed | Forgotten):
-                learner.forget(trials.pop(event.trial))
-            elif isinstance(event, Folded):
-                raise ValueError(f"{self!r}: the first {event.number} events were folded")
-        return learner
+        lines = [line for _, line in self._rows(1)]
+        first = events.decode(lines[0])
+        if isinstance(first, Folded):
+            raise ValueError(f"{self!r}: the first {first.number} events were folded")
+        return Replica.after(lines, learner).learner
 
 
 def _identity(trial: Any) -> tuple[int, str | None, float | None]:

@@ -30,7 +30,7 @@ from semibandit.tuning.plans import online_plan, race_plan, release_dead
 from semibandit.tuning.player import RoundPlayer
 from semibandit.tuning.record import MAX_TEXT, RunRecord, printable
 from semibandit.tuning.rules import AbortRule, Rules
-from semibandit.tuning.verdict import ROWS, Summary, Verdict, of_race, of_rounds, summarise, tried
+from semibandit.tuning.verdict import Summary, Verdict, of_race, of_rounds, summarise, tried
 
 __all__ = ["MIN_RUNS", "STUDY", "Tuner", "learner_of", "storage_of"]
 
@@ -323,10 +323,10 @@ class Tuner:
         """Return counts and means of all rounds."""
         return summarise(self.finished)
 
-    def standings(self, rows: int = ROWS) -> list[Standing]:
+    def standings(self) -> list[Standing]:
         """Return all configurations, the recommended one first; online with the default, even if never run.
 
-        Online, values of one parameter are grouped in `rows` equal parts if there are more; see `tried`.
+        Online, more than 12 values of one parameter are grouped in 12 equal parts; see `tried`.
         """
         if self.race:
             found: list[Standing] = self.learner.standings()
@@ -339,7 +339,7 @@ class Tuner:
         if default is not None:
             default = {name: default[name] for name in names} if names else {"rho": default}
         coordinate = kind.coordinate if along else float
-        return tried(self.finished, values, default, along, coordinate, rows, self.maximize)
+        return tried(self.finished, values, default, along, coordinate, maximize=self.maximize)
 
     @property
     def _ends(self) -> tuple[float, float]:

@@ -17,7 +17,6 @@ from semibandit.learners.recommendation import Recommendation
 from semibandit.tuning.record import RunRecord
 
 __all__ = [
-    "ROWS",
     "Summary",
     "Verdict",
     "of_race",
@@ -29,9 +28,8 @@ __all__ = [
 _ALPHA = 0.05  # of two-sided intervals: half of it for a wrong "deploy"
 _HALVINGS = 6  # the finest stretch that is compared with the default is a 64th of the space
 _MIN_PAIRS = 20  # a stretch with fewer pairs is widened
-_MIN_CHECKED = 6  # equal signs of fewer differences would not be rare enough
-_SKEWNESS = 0.5  # share that the t-test corrects for; see `t_bounds`
-ROWS = 12  # parts of the parameter along the rows, in a table
+_MIN_CHECKED = 10  # fewer differences miss rare large ones too often
+_ROWS = 12  # parts of the parameter along the rows, in a table
 
 Values = dict[str, Any]
 
@@ -80,7 +78,7 @@ def tried(
     default: Values | None,
     along: str,
     coordinate: Callable[[Any], float],
-    rows: int = ROWS,
+    rows: int = _ROWS,
     maximize: bool = False,
 ) -> list[Standing]:
     """Return the configurations that were run online, the recommended one first, then by their means.
@@ -100,34 +98,33 @@ def tried(
     rows, maximize
         Number of parts, and whether higher values are better.
     """
-    few = not along or len({record.rho for record in records}) <= rows
-    groups: dict[Any, list[tuple[Values, float | None, str | None]]] = defaultdict(list)
+    exact = not along or len({record.rho for record in records}) <= rows
 
-    def key(values: Values, exact: bool = few) -> tuple[Any, ...]:
+    def group_of(values: Values, exact: bool = exact) -> tuple[Any, ...]:
         part = {} if exact else {along: min(int(rows * coordinate(values[along])), rows - 1)}
         return exact, *(values | part).values()
 
-    groups[key(best)].append((best, None, None))
+    groups: dict[Any, list[tuple[Values, float | None, str | None]]] = defaultdict(list)
+    best_group, default_group = group_of(best), default and group_of(default, exact=True)
+    groups[best_group].append((best, None, None))
     if default is not None:
-        groups[key(default, exact=True)].append((default, None, None))
+        groups[default_group].append((default, None, None))
     for record in records:
         values = record.values or {"rho": record.rho}
-        groups[key(values)].append((values, record.loss, record.failure))
+        groups[group_of(values)].append((values, record.loss, record.failure))
         if default is not None:
-            beside = default, record.default_loss, record.default_failure
-            groups[key(default, exact=True)].append(beside)
+            groups[default_group].append((default, record.default_loss, record.default_failure))
     found = []
     for at, group in groups.items():
         losses = [loss for _, loss, _ in group if loss is not None]
         failed = sum(failure is not None for *_, failure in group)
-        values, stretch, is_best = group[0][0], None, at == key(best)
+        values, stretch = group[0][0], None
         if not at[0]:
             played = [values[along] for values, *_ in group]
             stretch = min(played), max(played)
-            middle = 0.5 * stretch[0] + 0.5 * stretch[1]
-            values = best if is_best else values | {along: middle}
+            values = values | ({} if at == best_group else {along: 0.5 * stretch[0] + 0.5 * stretch[1]})
         mean, error = mean_and_error(losses)
-        flags = len(losses) > 1, is_best, default is not None and at == key(default, exact=True)
+        flags = len(losses) > 1, at == best_group, at == default_group
         found.append(Standing(values, mean, math.nan, error, len(losses), failed, *flags, stretch))
     sign = -1.0 if maximize else 1.0
     return sorted(found, key=lambda row: (not row.best, not row.racing, not row.runs, sign * row.mean))
@@ -165,12 +162,12 @@ class Verdict:
 
     @property
     def n_needed(self) -> int | None:
-        """Number of pairs for which the first interval is expected to exclude 0; None if it never will."""
+        """Number of pairs of a check that is expected to decide; None without a gain."""
         gain = self.difference if self.maximize else -self.difference
         if self.default_leads or self.better or not gain > 0.0 or not math.isfinite(self.paired.low):
             return None
         worst = self.paired.low if self.maximize else -self.paired.high
-        return math.ceil(self.n_paired * ((gain - worst) / gain) ** 2)
+        return max(_MIN_CHECKED, math.ceil(self.n_paired * ((gain - worst) / gain) ** 2))
 
 
 def of_race(race: Race, high: float) -> Verdict | None:
@@ -256,7 +253,7 @@ def _verdict(
     ours, theirs = (math.fsum(column) / len(pairs) for column in zip(*pairs, strict=True))
     anytime = betting_bounds(np.clip(fresh, -high, high), -high, high, alpha=share)
     difference = float(sample.mean()) if sample.size else math.nan
-    paired = t_bounds(sample, alpha=_ALPHA, skewness=_SKEWNESS)
+    paired = t_bounds(sample, alpha=_ALPHA, skewed=True)
     return Verdict(
         values, stretch, len(pairs), (ours, theirs), sample.size, difference, paired, anytime, *flags
     )

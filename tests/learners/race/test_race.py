@@ -147,6 +147,16 @@ def test_a_race_of_choices_alone_tries_each_of_them():
     assert race.n_values == 6
 
 
+def test_a_race_with_few_runs_does_not_search_on_a_single_instance():
+    """Half of the instances are the same for all values; the first one is, too, in half of the seeds."""
+    found = []
+    for seed in range(6):
+        race = start(50, 60, seed=seed)
+        play(race, lambda rho, instance: abs(rho - 0.3) if instance % 2 else 1.0)
+        found.append(race.recommend().rho)
+    assert found == pytest.approx([0.3] * 6, abs=0.05)
+
+
 def test_the_check_is_on_instances_that_no_decision_has_used():
     race = start(100, 300, default=0.9, seed=4)
     stages = play(race, noisy(0))

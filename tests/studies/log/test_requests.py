@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import semibandit as sb
+from semibandit.studies.log import local
 from semibandit.studies.log.operations import (
     Ask,
     Change,
@@ -16,8 +17,10 @@ from semibandit.studies.log.operations import (
     encode_operations,
     encode_outcomes,
 )
-from semibandit.studies.log.stores import open_store
+from semibandit.studies.log.stores import open_store, postgres
 from study_workers import SPACE, bits, play
+
+WAITING = "SELECT count(*) FROM semibandit.requests WHERE body IS NOT NULL"
 
 
 @pytest.fixture
@@ -45,7 +48,12 @@ def test_waiting_requests_are_run_by_one_turn(study):
     lost = study.ask()
     study.forget(lost)
     outcomes = {}
-    wanted = [lambda s: s.ask(), lambda s: s.ask(), lambda s: s.tell(lost, 0.5), lambda s: s.tell(99, 0.5)]
+    wanted = [
+        lambda s: s.ask(probes=300),
+        lambda s: s.ask(),
+        lambda s: s.tell(lost, 0.5),
+        lambda s: s.tell(99, 0.5),
+    ]
 
     def work(i):
         try:
@@ -59,21 +67,33 @@ def test_waiting_requests_are_run_by_one_turn(study):
         threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
         for thread in threads:
             thread.start()
-        while store._run("SELECT count(*) FROM semibandit.requests") != [(4,)]:
+        while store._run(WAITING) != [(4,)]:
             pass
     for thread in threads:
         thread.join()
     assert {outcomes[0].id, outcomes[1].id} == {6, 7}
+    assert len(outcomes[0].probes) == 300  # more than fits in one notification
     assert isinstance(outcomes[2], ForgottenError)
     assert "trial 99 is unknown" in str(outcomes[3])
-    assert store._run("SELECT count(*) FROM semibandit.requests") == [(0,)]
+    assert store._run(WAITING) == [(0,)]
     assert {each.worker for each in study.pending} == {"worker 0", "worker 1"}
     # One of the four has run all requests; the others have not even read the log.
     assert sorted(other._backend._replica.event < study.n_events for other in others) == [False, *3 * [True]]
     for i in range(2):
-        assert others[1 - i].tell(outcomes[i], 0.25)
+        assert others[1 - i].tell(outcomes[i], [0.25] + 300 * [None] if i == 0 else 0.25)
     assert len({bits(other.learner) for other in [study, *others]}) == 1
     store.close()
+
+
+def test_who_is_not_answered_goes_on_alone(study, monkeypatch):
+    monkeypatch.setattr(local, "MAX_LAG", 10)
+    monkeypatch.setattr(postgres, "MAX_LAG", 10)
+    other = sb.Study(study.storage, "knob")
+    play(study, 20, 0)
+    other._backend._shared = True
+    other._backend._store._followed.add(other.id)
+    assert other.tell(other.ask(), 0.5)  # far behind: it reads the log before it writes
+    assert bits(other.learner) == bits(study.learner)
 
 
 def test_an_error_of_the_write_frees_the_lock(study):
@@ -99,8 +119,9 @@ def test_a_request_that_cannot_be_run_harms_nobody(study):
     store = open_store(study.storage)
     study._backend._shared = True
     store._run("INSERT INTO semibandit.requests (id, study, body) VALUES (1, ?, 'nonsense')", study.id)
+    assert store._run(WAITING) == [(1,)]
     trial = study.ask()
     assert study.tell(trial, 0.5)
-    assert store._run("SELECT count(*) FROM semibandit.requests") == [(0,)]
+    assert store._run(WAITING) == [(0,)]
     assert bits(sb.Study(study.storage, "knob").learner) == bits(study.learner)
     store.close()

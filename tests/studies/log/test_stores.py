@@ -161,7 +161,7 @@ def test_a_foreign_schema_is_refused(database):
             open_store(database)
         connection.execute("CREATE TABLE semibandit.format (version integer); ")
         connection.execute("INSERT INTO semibandit.format VALUES (99)")
-        with pytest.raises(ValueError, match=r"has format \[99\], this program knows format 3"):
+        with pytest.raises(ValueError, match=r"has format \[99\], this program knows format 4"):
             open_store(database)
         tables = connection.execute(
             "SELECT count(*) FROM pg_tables WHERE schemaname = 'semibandit'"

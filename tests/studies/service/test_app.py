@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import os
 import re
 import socket
 import sqlite3
@@ -236,11 +235,11 @@ def test_a_token_is_needed_for_everything(serve, study, storage):
     assert b"<form" in send(server, "GET", "/login")[1]
     form = {"Content_Type": "application/x-www-form-urlencoded"}
     connection = http.client.HTTPConnection("127.0.0.1", server.port)
-    for body, where in ((b"token=wrong", "/login?wrong&next=/"), (f"token={token}".encode(), "/")):
+    for body, status, where in ((b"token=wrong", 401, None), (f"token={token}".encode(), 303, "/")):
         connection.request("POST", "/login", body, {"Content-Type": form["Content_Type"]})
         answer = connection.getresponse()
         answer.read()
-        assert answer.getheader("location") == where
+        assert (answer.status, answer.getheader("location")) == (status, where)
     cookie = answer.getheader("set-cookie")
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
@@ -296,14 +295,18 @@ def test_roles_limit_what_a_token_may_do(serve, storage, study, tokens):
     assert send(server, "GET", "/api/studies", **bearer(READ))[1] == []
 
 
-def test_tokens_are_replaced_while_the_service_runs(serve, storage, study, tokens):
+def test_tokens_are_replaced_while_the_service_runs(serve, storage, study, tokens, capfd):
     server = serve(storage, tokens)
     assert send(server, "GET", "/api/studies", **bearer(READ))[0] == 200
     write_tokens(tokens, f"work {WORK}\n")
-    os.utime(tokens, ns=(1, 1))
     assert send(server, "GET", "/api/studies", **bearer(READ))[0] == 401
     write_tokens(tokens, "half a li")
     assert send(server, "GET", "/api/studies", **bearer(WORK))[0] == 200
+    assert "the old tokens hold" in capfd.readouterr().err
+    write_tokens(tokens, f"read {READ}\n", 0o644)
+    assert send(server, "GET", "/api/studies", **bearer(READ))[0] == 401
+    tokens.chmod(0o600)
+    assert send(server, "GET", "/api/studies", **bearer(READ))[0] == 200
 
 
 def test_guessing_tokens_is_slowed_down(serve, storage, study, tokens):
@@ -400,6 +403,9 @@ def test_metrics_count_requests_and_studies(server, study):
         'semibandit_study_mean_loss{study="knob"} 0.25',
     ):
         assert line in lines
+    study._backend._store.delete(study.id)
+    status, text = send(server, "GET", "/metrics")
+    assert (status, b"study_told_total{" in text) == (200, False)
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
@@ -481,6 +487,7 @@ def test_a_failure_of_the_store_is_503(server, storage, monkeypatch):
         answer = connection.getresponse()
         assert (answer.status, answer.getheader("Retry-After")) == (503, "1")
         assert "unable to open" in answer.read().decode()
+    assert b'status="503"' in send(server, "GET", "/metrics")[1]
 
 
 def test_an_overloaded_study_answers_503(server, monkeypatch):
@@ -518,9 +525,10 @@ def test_login_leads_back_behind_a_proxy(serve, storage, study):
     status, place, _, _ = answer("GET", "/tuning/studies/1", Accept="text/html")
     assert (status, place) == (303, "/tuning/login?next=/studies/1")
     assert 'value="/studies/1"' in answer("GET", place)[2]
-    _, place, _, _ = answer("POST", "/tuning/login", "token=wrong&next=%2Fstudies%2F1", **form)
-    assert place == "/tuning/login?wrong&next=/studies/1"
-    assert "This token is not known" in answer("GET", place)[2]
+    status, _, page, _ = answer("POST", "/tuning/login", "token=wrong&next=%2Fstudies%2F1", **form)
+    assert status == 401
+    assert "This token is not known" in page
+    assert 'value="/studies/1"' in page
     _, place, _, cookie = answer("POST", "/login", f"token={'t' * 16}&next=%2Fstudies%2F1", **form)
     assert place == "/tuning/studies/1"
     assert "Path=/tuning" in cookie

@@ -121,13 +121,14 @@ class RaceState(msgspec.Struct):
 
     def told_apart(self, best: Sequence[int]) -> bool:
         """Return whether most of the best configurations are worse than the first by two standard errors."""
-        known = self.known(self.n_common)
-        scores = []
-        for number in best[1:]:
-            if number in known and best[0] in known:
-                difference, error = mean_difference(known[number], known[best[0]])
-                scores.append(math.copysign(math.inf, difference) if error == 0.0 else difference / error)
-        return not scores or not median(scores) < _TOLD_APART
+        known, scores = self.known(self.n_common), []
+        others = [number for number in best[1:] if {number, best[0]} <= known.keys()]
+        for number in others:
+            difference, error = mean_difference(known[number], known[best[0]])
+            # The same difference on all instances tells them apart, one on a single instance (nan) does not.
+            scores.append(difference / error if error > 0.0 else math.inf if error == 0.0 else 0.0)
+        tied = all(known[number] == known[best[0]] for number in others)
+        return not others or (not tied and median(scores) >= _TOLD_APART)
 
     def by_difference(self, among: Sequence[int], n: int) -> list[int]:
         """Return configurations by their mean difference to the best of them on the first n instances."""

@@ -23,6 +23,7 @@ from semibandit.studies.log.operations import (
 )
 from semibandit.studies.log.replica import Replica
 from semibandit.studies.log.stores import (
+    MAX_LAG,
     DamagedStudyError,
     Store,
     Turn,
@@ -145,8 +146,9 @@ class LocalBackend:
                 with suppress(_OtherRequestError), self._store.turn(self.id, before, request) as turn:
                     if turn.answer is not None:
                         self._replica = replica
+                    if turn.answer:
                         return decode_outcomes(turn.answer, operations, replica.settings.kind.trial)
-                    if replica.follows(turn.rows):
+                    if replica.follows(turn.rows) and len(turn.rows) < MAX_LAG:
                         self._shared = len(turn.rows) > 1
                         self._apply(replica, turn.rows[1:])
                         before = replica.event
@@ -156,7 +158,8 @@ class LocalBackend:
                         outcomes = found
                 request = None  # if anything went wrong
             self._replica = replica
-            self._save_snapshots(replica, before)
+            with suppress(OSError):  # the events are written; the next snapshots come later
+                self._save_snapshots(replica, before)
             return outcomes
 
     def _save_snapshots(self, replica: Replica, before: int) -> None:

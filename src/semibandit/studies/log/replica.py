@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -70,6 +71,22 @@ class Replica:
         if not isinstance(event, Created):
             raise ValueError("the log does not begin with the creation of a study")
         return cls(_Snapshot(1, line, event, StudyCounts(event.at, event.at), [], event.learner))
+
+    @classmethod
+    def after(cls, lines: Iterable[str], learner: Learner | None = None) -> Replica:
+        """Return the replica after all events of a log, with another learner if one is given.
+
+        Raises ValueError, with the number of the event, if one cannot be applied.
+        """
+        first, *others = lines
+        replica = cls.created_by(first)
+        replica.learner = replica.learner if learner is None else learner
+        for line in others:
+            try:
+                replica.apply(line)
+            except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
+                raise ValueError(f"event {replica.event + 1} cannot be read: {error}") from None
+        return replica
 
     @classmethod
     def loads(cls, data: bytes) -> Replica:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import sys
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -91,7 +92,7 @@ class Tokens:
     def __init__(self, source: str | Path) -> None:
         self._path = source if isinstance(source, Path) else None
         self._roles = _read_tokens(source) if isinstance(source, Path) else {source.encode(): "admin"}
-        self._changed = self._path.stat().st_mtime_ns if self._path is not None else 0
+        self._changed = self._path.stat().st_ctime_ns if self._path is not None else 0
 
     def role(self, token: bytes) -> str | None:
         """Return the role of a token, None if it is unknown; compares in constant time."""
@@ -103,10 +104,14 @@ class Tokens:
 
     def _current(self) -> dict[bytes, str]:
         if self._path is not None:
-            with suppress(OSError, ValueError):  # a file that is being written: the old tokens hold
-                changed = self._path.stat().st_mtime_ns
+            with suppress(OSError):
+                changed = self._path.stat().st_ctime_ns
                 if changed != self._changed:
-                    self._roles, self._changed = _read_tokens(self._path), changed
+                    self._changed = changed
+                    try:
+                        self._roles = _read_tokens(self._path)
+                    except (OSError, ValueError) as error:
+                        print(f"the old tokens hold: {error}", file=sys.stderr, flush=True)
         return self._roles
 
 

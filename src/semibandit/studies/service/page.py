@@ -57,11 +57,15 @@ async def plotly(request: Request) -> Response:
 
 
 async def show_login(request: Request) -> Response:
+    """Return the form for the token."""
+    return _form(_local(request.query_params.get("next", "/")))
+
+
+def _form(wanted: str, problem: str = "", status: int = 200) -> Response:
     """Return the form for the token, with the page to return to."""
     text = (_STATIC / "login.html").read_text(encoding="utf-8")
-    problem = "This token is not known." if "wrong" in request.query_params else ""
-    text = text.replace("{next}", escape(_local(request.query_params.get("next", "/"))))
-    return HTMLResponse(text.replace("{problem}", problem), headers={"Cache-Control": "no-cache"})
+    text = text.replace("{next}", escape(wanted)).replace("{problem}", problem)
+    return HTMLResponse(text, status, headers={"Cache-Control": "no-cache"})
 
 
 async def login(request: Request) -> Response:
@@ -71,7 +75,7 @@ async def login(request: Request) -> Response:
     token, wanted = sent.get("token", [""])[0], _local(sent.get("next", ["/"])[0])
     prefix = request.scope["prefix"]
     if not request.scope["auth"].knows(token.encode(), request.client.host if request.client else ""):
-        return RedirectResponse(f"{prefix}/login?wrong&next={quote(wanted)}", 303)
+        return _form(wanted, "This token is not known.", 401)
     answer = RedirectResponse(prefix + wanted, 303)
     secure = request.headers.get("x-forwarded-proto") == "https" or request.url.scheme == "https"
     answer.set_cookie(

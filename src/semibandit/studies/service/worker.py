@@ -153,7 +153,12 @@ class StudyRegistry:
         """Return names and replicas of the studies that were used last."""
         with self._lock:
             workers = sorted(self._workers.values(), key=lambda worker: -worker.used)[:limit]
-        return [(worker.study.name, worker.study.inspect(lambda replica: replica)) for worker in workers]
+        found = []
+        with suppress(OSError):  # without the store there are none
+            for worker in workers:
+                with suppress(DamagedStudyError, UnknownStudyError):
+                    found.append((worker.study.name, worker.study.inspect(lambda replica: replica)))
+        return found
 
     def close(self) -> None:
         """Wait for running operations, then close the store."""

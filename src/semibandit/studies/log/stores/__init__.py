@@ -20,6 +20,7 @@ from urllib.parse import parse_qsl, unquote, urlencode
 from semibandit.studies.log.stores.address import check_server, public
 from semibandit.studies.log.stores.store import (
     CONNECTIONS,
+    MAX_LAG,
     DamagedStudyError,
     Store,
     StudyRow,
@@ -29,6 +30,7 @@ from semibandit.studies.log.stores.store import (
 
 __all__ = [
     "CONNECTIONS",
+    "MAX_LAG",
     "DamagedStudyError",
     "Store",
     "StudyRow",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from semibandit.studies.log.stores import store
-from semibandit.studies.log.stores.store import DamagedStudyError, Store, Turn
+from semibandit.studies.log.stores.store import MAX_LAG, DamagedStudyError, Store, Turn
 
 try:
     import fcntl
@@ -144,10 +144,20 @@ class SQLiteStore(Store):
     @contextmanager
     def turn(self, study: int, since: int, request: str | None = None) -> Iterator[Turn]:
         with self._transaction(study):
-            turn = Turn(time.time(), self._log(study, since), self._started + _elapsed())
+            turn = Turn(time.time(), self._log(study, since, MAX_LAG), self._started + _elapsed())
             yield turn
             for row in turn.new_rows(study):
                 self._run("INSERT INTO events VALUES (?, ?, ?, ?)", *row)
+
+    # A transaction waits its turn, which a single statement does not.
+
+    def save_snapshot(self, study: int, kind: str, event: int, data: bytes) -> None:
+        with self._transaction(study):
+            super().save_snapshot(study, kind, event, data)
+
+    def drop_snapshots(self, study: int, kind: str, events: list[int]) -> None:
+        with self._transaction(study):
+            super().drop_snapshots(study, kind, events)
 
     def _start_of_machine(self) -> float:
         """Return when the machine was started, by its clock at the first use of this file since then.
@@ -160,7 +170,7 @@ class SQLiteStore(Store):
             with self._transaction(0):
                 saved = self._saved_start(boot)
                 if saved is None:
-                    self.save_snapshot(0, _CLOCK, 0, f"{boot} {started!r}".encode())
+                    super().save_snapshot(0, _CLOCK, 0, f"{boot} {started!r}".encode())
         return started if saved is None else saved
 
     def _saved_start(self, boot: str) -> float | None:

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
 
-__all__ = ["TIMEOUT", "DamagedStudyError", "Store", "StudyRow", "Turn", "UnknownStudyError"]
+__all__ = ["MAX_LAG", "TIMEOUT", "DamagedStudyError", "Store", "StudyRow", "Turn", "UnknownStudyError"]
 
 TIMEOUT = 60.0  # seconds to wait for other writers, or for a connection
 CONNECTIONS = 8  # that a process opens to a store
+MAX_LAG = 5000  # events that a turn reads, so that others do not wait while many are replayed
 _NO_LIMIT = 2**62
 
 # With the event before the first one, whose checksum continues.
@@ -47,7 +48,8 @@ class Turn:
     `rows` are the events from the requested one on, `now` is the time by the clock of the store, and
     `steady` the time for leases, which passes evenly if the store can tell. Appended lines are written when
     the transaction ends without an exception. If another process has run the request of this one, `answer`
-    is its answer and there is no transaction; else `requests` are those of other processes, by number.
+    is its answer ("" if that failed) and there is no transaction; else `requests` are those of others, by
+    number.
     """
 
     def __init__(self, now: float, log: Log, steady: float | None = None) -> None:
@@ -191,7 +193,8 @@ class Store:
     def turn(self, study: int, since: int, request: str | None = None) -> AbstractContextManager[Turn]:
         """Wait for other writers, and begin a transaction that has read the events from `since` on.
 
-        If the store `shares`, the process that writes meanwhile may run a request and answer it.
+        At most `MAX_LAG` of them are read. If the store `shares`, the process that writes meanwhile may run
+        a request and answer it.
         """
         raise NotImplementedError
 
@@ -250,7 +253,8 @@ class Store:
 
     def archive(self, study: int, archived: bool) -> None:
         """Leave a study out of lists, or show it again."""
-        self._run("UPDATE studies SET archived = ? WHERE id = ?", archived, study)
+        with self._transaction(0):
+            self._run("UPDATE studies SET archived = ? WHERE id = ?", archived, study)
 
     def delete(self, study: int) -> None:
         """Delete a study with all its events."""

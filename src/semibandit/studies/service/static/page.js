@@ -36,7 +36,7 @@ function element(tag, text, attributes = {}) {
 // Cells of a row whose first cell is given; narrow screens show the label of a cell beside it.
 function labelled(table, first, texts) {
   const labels = [...table.tHead.rows[0].cells].map((th) => th.textContent);
-  return [first, ...texts.map((text, i) => element("td", text, { "data-label": labels[i + 1] }))];
+  return [first, ...texts.map((text, i) => element("td", text, { "data-label": labels[i + 1], class: text.length > 16 ? "" : "short" }))];
 }
 function fill(body, rows, none) {
   const made = rows.map((cells) => {
@@ -73,7 +73,8 @@ async function get(path, sent) {
 async function showList() {
   try {
     const search = $("search").value;
-    const studies = await get("api/studies?limit=200&search=" + encodeURIComponent(search));
+    const away = $("archived").checked ? "archived&" : "";
+    const studies = await get("api/studies?limit=200&" + away + "search=" + encodeURIComponent(search));
     fill($("studies").tBodies[0], studies.map((study) => {
       const name = element("th", undefined, { scope: "row" });
       name.append(element("a", study.name, { href: "studies/" + study.id }));
@@ -84,7 +85,7 @@ async function showList() {
       ];
       return labelled($("studies"), name, cells);
     }));
-    $("empty").hidden = studies.length > 0 || search !== "";
+    $("empty").hidden = studies.length > 0 || search !== "" || away !== "";
     $("studies").hidden = studies.length === 0;
     const most = studies.length === 200 ? "the first " : "";
     status(most + studies.length + (studies.length === 1 ? " study" : " studies"), true);
@@ -114,6 +115,7 @@ function startList() {
 
 const id = location.pathname.split("/").pop();
 const api = "../api/studies/" + id;
+let first = 1; // event of the log: those before it were folded
 let view = null; // state of the study, last answer of the service
 let saved = []; // saved summaries, oldest first
 let recent = []; // last rounds
@@ -161,6 +163,7 @@ function cells(count) {
   return Array.from({ length: count + 1 }, (_, i) => lo + ((hi - lo) * i) / count);
 }
 const shortened = (text) => (text.length > 24 ? text.slice(0, 23) + "…" : text);
+const rowText = (alpha) => plain(shortened([].concat(alpha).map((a) => number(a, 3)).join(", ")));
 function rows() {
   // Several rows on the line: a tick in the middle of each, labelled by its alpha.
   const n = view.alphas.length;
@@ -170,7 +173,7 @@ function rows() {
   const labelled = view.alphas.map((_, i) => i).filter((i) => i % Math.ceil(n / 12) === 0);
   return {
     title: { text: plain(others) }, tickvals: labelled.map((i) => lo + ((hi - lo) * (i + 0.5)) / n),
-    ticktext: labelled.map((i) => plain(shortened([].concat(view.alphas[i]).map((a) => number(a, 3)).join(", ")))),
+    ticktext: labelled.map((i) => rowText(view.alphas[i])),
   };
 }
 // A row without an interval is marked in its middle.
@@ -195,7 +198,7 @@ function drawHeat(columns) {
     xaxis: { title: { text: "round" }, range: [0, Math.max(1, x[x.length - 1])], showgrid: false },
     yaxis: { ...rows(), title: { ...rows().title, standoff: 8 }, range: view.summary.line, showgrid: false, automargin: true },
     annotations: view.alphas.length < 2 ? [] : [{ x: 1, xref: "paper", xanchor: "right", y: marked(shown), yanchor: "bottom", showarrow: false,
-      text: plain(shortened([].concat(shown.alpha).map((a) => number(a, 3)).join(", "))), font: { color: style("--warm") }, bgcolor: style("--card") }],
+      text: rowText(shown.alpha), font: { color: style("--warm") }, bgcolor: style("--card") }],
     shapes: moment ? [{ type: "line", x0: shown.told, x1: shown.told, yref: "paper", y0: 0, y1: 1, line: { color: style("--text"), width: 2, dash: "dot" } }] : [],
   });
 }
@@ -209,23 +212,27 @@ function drawDensity({ masses, place, told, ...column }) {
     xaxis: { ...rows(), range: view.summary.line }, yaxis: { title: { text: "density" }, rangemode: "tozero" },
     shapes: told ? [{ type: "line", x0: place, x1: place, yref: "paper", y0: 0, y1: 1, line: { color: style("--warm"), width: 2 } }] : [],
     annotations: told && view.alphas.length > 1 ? [{ x: place, y: 1, yref: "paper", yanchor: "bottom", xanchor: place > (lo + hi) / 2 ? "right" : "left", showarrow: false,
-      text: plain(shortened([].concat(column.alpha).map((a) => number(a, 3)).join(", "))), font: { color: style("--warm") } }] : [],
+      text: rowText(column.alpha), font: { color: style("--warm") } }] : [],
     margin: { l: 48, r: 12, t: 22, b: 40 },
   });
+}
+// Lines over all rounds, and a measure of each of the last rounds.
+function drawRounds(where, measure, lines, yaxis) {
+  const shown = recent.slice(-200).filter((r) => r.loss !== undefined);
+  const first = view.summary.counts.told - shown.length + 1;
+  const points = { x: shown.map((_, i) => first + i), y: shown.map(measure), name: "last rounds", type: "scatter", mode: "markers",
+    marker: { color: style("--quiet"), size: 4, opacity: 0.5 } };
+  draw(where, [points, ...lines], { xaxis: { title: { text: "round" }, rangemode: "tozero" }, yaxis, ...legend });
 }
 function drawLosses(columns) {
   if (!reveal("losses", columns.some((c) => c.mean !== null))) return;
   const told = columns.map((c) => c.told);
-  const shown = recent.slice(-200).filter((r) => r.loss !== undefined);
-  const first = view.summary.counts.told - shown.length + 1;
-  const traces = [
-    { x: shown.map((_, i) => first + i), y: shown.map((r) => r.loss), name: "last rounds", type: "scatter", mode: "markers",
-      marker: { color: style("--quiet"), size: 4, opacity: 0.5 } },
+  const lines = [
     line(told, columns.map((c) => c.moving), "recent", "--accent"),
     line(told, columns.map((c) => c.mean), "all rounds", "--warm"),
   ];
-  if (columns.some((c) => c.default !== null)) traces.push(line(told, columns.map((c) => c.default), "default", "--third", { dash: "dash" }));
-  draw("losses", traces, { xaxis: { title: { text: "round" }, rangemode: "tozero" }, yaxis: {}, ...legend });
+  if (columns.some((c) => c.default !== null)) lines.push(line(told, columns.map((c) => c.default), "default", "--third", { dash: "dash" }));
+  drawRounds("losses", (r) => r.loss, lines, {});
 }
 // Failures: when they happened, and for which parameter.
 function drawFailed() {
@@ -244,14 +251,9 @@ function reveal(id, known) {
   return known;
 }
 function drawWidths(columns) {
-  const shown = recent.slice(-200).filter((r) => r.loss !== undefined);
-  if (!reveal("widths", columns.some((c) => c.width !== null) || shown.some((r) => r.width !== undefined))) return;
-  const first = view.summary.counts.told - shown.length + 1;
-  draw("widths", [
-    { x: shown.map((_, i) => first + i), y: shown.map((r) => r.width ?? null), name: "last rounds", type: "scatter", mode: "markers",
-      marker: { color: style("--quiet"), size: 4, opacity: 0.5 } },
-    line(columns.map((c) => c.told), columns.map((c) => c.width), "recent mean", "--accent"),
-  ], { xaxis: { title: { text: "round" }, rangemode: "tozero" }, yaxis: { rangemode: "tozero" }, ...legend });
+  if (!reveal("widths", columns.some((c) => c.width !== null) || recent.slice(-200).some((r) => r.width !== undefined))) return;
+  const lines = [line(columns.map((c) => c.told), columns.map((c) => c.width), "recent mean", "--accent")];
+  drawRounds("widths", (r) => r.width ?? null, lines, { rangemode: "tozero" });
 }
 
 function tile(name, value, small) {
@@ -425,6 +427,7 @@ function show() {
   drawWidths(all);
   drawFailed();
   const slider = $("slider");
+  slider.min = first;
   slider.max = events;
   slider.step = Math.ceil(events / 500); // a key press moves it visibly
   if (moment === null) slider.value = events;
@@ -435,6 +438,7 @@ function show() {
 
 async function update() {
   const next = saved.length ? saved[saved.length - 1].event + 1 : 1;
+  if (view === null) first = (await get(api + "/log?limit=1"))[0][0];
   view = await get(api);
   const known = recent.length ? recent[recent.length - 1].event + 1 : 1;
   const since = Math.max(known, view.summary.event - 2000);
@@ -485,6 +489,10 @@ function startStudy() {
   $("export").href = api + "/export";
   $("pause").addEventListener("click", () => act("/change", { paused: !view.summary.counts.paused }));
   let archived = false;
+  get("../api/studies?archived&limit=1" + (id > 1 ? "&after=" + (id - 1) : "")).then(([found]) => {
+    archived = found?.id === Number(id);
+    $("archive").textContent = archived ? "Undo archive" : "Archive";
+  });
   $("archive").addEventListener("click", async () => {
     await act("/archive", { archived: !archived });
     if (!$("refusal").textContent) archived = !archived;
