@@ -121,7 +121,7 @@ def test_a_study_is_exported_imported_copied_and_checked(storage, tmp_path):
     assert run("doctor", "--storage", storage).count("whole") == 2
     log.write_text(log.read_text().replace('"trial":1', '"trial":9', 1))
     failed = CliRunner().invoke(app, ["study", "import", "bad", str(log), "--storage", storage])
-    assert "cannot be read" in str(failed.exception)
+    assert "is damaged" in str(failed.exception)
     assert "bad" not in run("list", "--storage", storage)
 
 

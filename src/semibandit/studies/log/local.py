@@ -21,7 +21,7 @@ from semibandit.studies.log.operations import (
     encode_operations,
     encode_outcomes,
 )
-from semibandit.studies.log.replica import Replica
+from semibandit.studies.log.replica import UNREADABLE, Replica
 from semibandit.studies.log.stores import (
     MAX_LAG,
     DamagedStudyError,
@@ -45,7 +45,6 @@ _MIN_STRIDE = 32  # events between two summaries, at least
 _MAX_SNAPSHOTS = 32
 _MAX_SNAPSHOT_BYTES = 256_000_000
 _REFUSED = (ValueError, TypeError)  # raised by operations before the learner has changed
-_UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)  # by a damaged event
 
 _backends: weakref.WeakSet[LocalBackend] = weakref.WeakSet()
 
@@ -207,7 +206,7 @@ class LocalBackend:
             if snapshot is None:
                 return None
             replica = Replica.loads(snapshot)
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             warnings.warn(f"{self}: a damaged snapshot was ignored ({error!r})", RuntimeWarning, stacklevel=2)
             return None
         return replica if replica.follows(self.read(replica.event, 1)) else None
@@ -219,7 +218,7 @@ class LocalBackend:
         (number, line), *_ = first
         try:
             replica = Replica.created_by(line)
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             raise DamagedStudyError(f"{self}: event {number} is damaged ({error})") from error
         if replica.event != number:
             raise DamagedStudyError(f"{self}: event {replica.event} is missing")
@@ -236,13 +235,12 @@ class LocalBackend:
             return last - self.read(1, 1)[0][0] + 1
 
     def _apply(self, replica: Replica, rows: Sequence[tuple[int, str]]) -> None:
-        for number, line in rows:
-            if number != replica.event + 1:
-                raise DamagedStudyError(f"{self}: event {replica.event + 1} is missing")
-            try:
-                replica.apply(line)
-            except _UNREADABLE as error:
-                raise DamagedStudyError(f"{self}: event {number} is damaged ({error})") from error
+        if rows and rows[0][0] != replica.event + 1:
+            raise DamagedStudyError(f"{self}: event {replica.event + 1} is missing")
+        try:
+            replica.apply_all(line for _, line in rows)
+        except ValueError as error:
+            raise DamagedStudyError(f"{self}: {error}") from error
 
     # -- reading -----------------------------------------------------------------------------------
 

@@ -14,8 +14,9 @@ from semibandit.studies.log.events import Asked, Created, Enqueued, Event
 from semibandit.studies.log.summary import StudyCounts, StudySummary, summarize
 from semibandit.studies.settings import StudySettings
 
-__all__ = ["Replica", "pending_in"]
+__all__ = ["UNREADABLE", "Replica", "pending_in"]
 
+UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)  # by a damaged event
 _REMEMBERED = 1000  # finished trials
 
 
@@ -74,18 +75,11 @@ class Replica:
 
     @classmethod
     def after(cls, lines: Iterable[str], learner: Learner | None = None) -> Replica:
-        """Return the replica after all events of a log, with another learner if one is given.
-
-        Raises ValueError, with the number of the event, if one cannot be applied.
-        """
+        """Return the replica after all events of a log, with another learner if one is given."""
         first, *others = lines
         replica = cls.created_by(first)
         replica.learner = replica.learner if learner is None else learner
-        for line in others:
-            try:
-                replica.apply(line)
-            except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
-                raise ValueError(f"event {replica.event + 1} cannot be read: {error}") from None
+        replica.apply_all(others)
         return replica
 
     @classmethod
@@ -110,6 +104,14 @@ class Replica:
     def follows(self, rows: list[tuple[int, str]]) -> bool:
         """Return whether the first row is our last event; if not, the log was replaced (by a backup)."""
         return bool(rows) and rows[0] == (self.event, self.last)
+
+    def apply_all(self, lines: Iterable[str]) -> None:
+        """Apply the next events of the log; raises ValueError with the number of one that is damaged."""
+        for line in lines:
+            try:
+                self.apply(line)
+            except UNREADABLE as error:
+                raise ValueError(f"event {self.event + 1} is damaged ({error})") from error
 
     def apply(self, line: str) -> None:
         """Apply the next event of the log."""
