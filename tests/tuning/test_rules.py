@@ -124,6 +124,14 @@ def test_ten_rounds_on_one_of_several_instances_are_no_reason(n):
     assert not abort.reason(replace(same, failure="exit status 4"))
 
 
+def test_a_command_that_has_worked_may_fail_on_a_few_instances():
+    abort = AbortRule(Rules(1.0), 9, has_worked=True)
+    failed = [RunRecord(str(i // 6), 0.5, None, failure="exit status 3") for i in range(30)]
+    reasons = [abort.reason(each) for each in failed]
+    assert reasons[:24] == [None] * 24
+    assert reasons[24] == "the first 25 rounds have failed in the same way: exit status 3"
+
+
 def test_a_race_stops_after_ten_equal_failures(tmp_path):
     def fails(instance, rho):
         raise ZeroDivisionError("no licence")

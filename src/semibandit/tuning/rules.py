@@ -13,6 +13,7 @@ __all__ = ["AbortRule", "Rules"]
 
 _ABORT_ROUNDS = 10
 _ABORT_INSTANCES = 2
+_MORE_INSTANCES = 5  # if the command has worked before
 
 
 @dataclass(frozen=True)
@@ -109,9 +110,10 @@ class Rules:
 
 
 class AbortRule:
-    """Abort tuning if the first ten rounds failed in the same way, or were above the limit.
+    """Abort tuning if the first ten rounds or more failed in the same way, or were above the limit.
 
-    They must be on two instances, unless there is one only: a broken instance alone is no reason.
+    They must be on two instances, unless there is one only: a broken instance alone is no reason. If the
+    command has worked before, they must be on five.
 
     Parameters
     ----------
@@ -119,10 +121,13 @@ class AbortRule:
         Rules of the losses.
     n_instances
         Number of all instances.
+    has_worked
+        Earlier rounds had losses.
     """
 
-    def __init__(self, rules: Rules, n_instances: int) -> None:
-        self._rules, self._n_instances = rules, n_instances
+    def __init__(self, rules: Rules, n_instances: int, has_worked: bool = False) -> None:
+        self._rules = rules
+        self._least = min(_MORE_INSTANCES if has_worked else _ABORT_INSTANCES, n_instances)
         self._alike: list[RunRecord] = []
         self._over = False  # a round was different
 
@@ -134,12 +139,14 @@ class AbortRule:
         first = self._alike[0]
         counts = first.failure is not None and self._rules.failed != "skip"  # as a loss
         self._over = counts or _kind(record) is None or _kind(record) != _kind(first)
-        few = len({each.instance for each in self._alike}) < min(_ABORT_INSTANCES, self._n_instances)
+        few = len({each.instance for each in self._alike}) < self._least
         if self._over or few or len(self._alike) < _ABORT_ROUNDS:
             return None
         if first.failure is None:
-            return f"the first {_ABORT_ROUNDS} losses were all {first.clipped}. Give a larger --high, or none"
-        return f"the first {_ABORT_ROUNDS} rounds have failed in the same way: {first.failure}"
+            return (
+                f"the first {len(self._alike)} losses were all {first.clipped}. Give a larger --high, or none"
+            )
+        return f"the first {len(self._alike)} rounds have failed in the same way: {first.failure}"
 
 
 def _kind(record: RunRecord) -> list[str] | None:

@@ -275,7 +275,8 @@ class Tuner:
             _require_storable(name)
         if not instances:
             return
-        for record in self.finished:
+        earlier = self.finished
+        for record in earlier:
             self.rules = self.rules.after(record)
         self.study.do(release_dead)
         if self.race:
@@ -285,7 +286,7 @@ class Tuner:
         else:
             todo = self.todo(instances, again, retry_failed)
             plan = online_plan(self.study, todo, self._probes, self._contexts(todo))
-        abort = AbortRule(self.rules, len(set(instances)))
+        abort = AbortRule(self.rules, len(set(instances)), any(row.failure is None for row in earlier))
         with closing(play_rounds(self.study, plan, self._play, self._jobs)) as rounds:
             for record in rounds:
                 self._require_file()

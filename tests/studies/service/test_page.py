@@ -39,6 +39,10 @@ def open_page(browser):
     """Open a page; errors on its console and requests to other hosts fail the test."""
     complaints, contexts = [], []
 
+    def failed(request):
+        if request.failure != "net::ERR_ABORTED":  # a page that is left ends its requests
+            complaints.append(f"failed: {request.url}, {request.failure}")
+
     def open_page(url, width=1600, scheme="light"):
         context = browser.new_context(viewport={"width": width, "height": 1000}, color_scheme=scheme)
         context.set_default_timeout(60_000)
@@ -46,7 +50,7 @@ def open_page(browser):
         page = context.new_page()
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("requestfailed", lambda request: complaints.append(f"failed: {request.url}"))
+        page.on("requestfailed", failed)
         ours = ("/".join(url.split("/")[:3]), "data:", "blob:")
         page.on("request", lambda request: complaints.extend([request.url][request.url.startswith(ours) :]))
         page.goto(url)
