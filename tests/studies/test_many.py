@@ -1,8 +1,10 @@
 """Several processes on one study. `test_kills` kills them."""
 
+import faulthandler
 import json
 import multiprocessing
 import os
+import sys
 import threading
 
 import pytest
@@ -67,9 +69,11 @@ def test_eight_processes_agree_to_the_bit(storage):
 
 
 def child_plays(storage, study, seed, go, results):
+    faulthandler.dump_traceback_later(100, exit=True, file=sys.__stderr__)  # says where a child hangs
     told = play(study, 5, seed)
     go.wait()
     results.put(told + play(study, 5, seed))
+    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.mark.slow
