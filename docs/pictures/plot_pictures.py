@@ -257,9 +257,9 @@ sb.plots.dispersion.plot(measured, folder / "dispersion.png", title="500 knapsac
 # ``semibandit tune --png``
 # ^^^^^^^^^^^^^^^^^^^^^^^^^
 #
-# Above, a dot is a run: its value of ρ and its loss. The blue line joins the means of the values tried,
-# with a band of two standard errors. Green is the value to deploy, orange the default with its mean. Below
-# is the density of the next ρ; for a race, the distribution of the runs.
+# A point is the mean of a configuration in the table of the report, with two standard errors; in a race,
+# those of its difference to the best. Points of configurations that have left the race are pale. Green is
+# the best found, orange the default. Several knobs have a panel each.
 
 command = 'python -S -c "print(0.2 + 0.1 * ({rho} - 1) ** 2 + 0.005 * {instance})"'
 tune = [sys.executable, "-m", "semibandit", "tune", "--space", "0:3", "--default", "2.5"]

@@ -293,7 +293,7 @@ def test_exactly_one_of_state_and_study_is_required(folder):
     assert "2 rounds, 2 runs" in run(*shared, "--jobs", "2").output
     with Study("sqlite:///studies.db", "x") as study:
         assert study.settings.learner == "Exp3Set"
-    assert "a race, 1" in run("--race", "--runs", "20", *shared[:3], "race").output
+    assert "a race, 20 runs" in run("--race", "--runs", "20", *shared[:3], "race").output
 
 
 MISTAKES = [

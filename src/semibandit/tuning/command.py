@@ -221,14 +221,11 @@ class Command:
 
     def _read_loss(self, done: Finished, instance: str, rho: Point) -> float:
         if self.loss_from == "output":
-            loss = _parse(done.output.last_line, "the output")
-        elif self.loss_from == "file":
-            assert self.loss_file is not None
+            return _parse(done.output.last_line, "the output")
+        if self.loss_file is not None:
             path = self._fill(self.loss_file, instance, rho)
-            loss = _parse(_tail(path).last_line, path)
-        else:
-            loss = done.seconds if self.loss_from == "time" else float(done.status or 0)
-        return loss
+            return _parse(_tail(path).last_line, path)
+        return done.seconds if self.loss_from == "time" else float(done.status or 0)
 
     def _compared(self, output: Tail, loss: float, instance: str, rho: Point) -> bytes | float:
         if self.compare == "file":

@@ -279,8 +279,9 @@ class Race:
         if best is None:
             return self._unknown()
         rho, alpha = self._coordinates(best)
-        mean, error = mean_and_error(list(self._state.known()[best].values()))
-        evidence = Evidence(self._state.sign * mean, error, len(self._state.known()[best]))
+        losses = list(self._state.known()[best].values())
+        mean, error = mean_and_error(losses)
+        evidence = Evidence(self._state.sign * mean, error, len(losses))
         interval = (rho, rho)
         if not self.space.names:
             tried, edges = self._cells()
@@ -293,8 +294,8 @@ class Race:
         if found is None:
             return None
         (leader, scores), known = found, self._state.known()
-        differences = {number: mean_difference(known[number], known[leader]) for number in scores}
-        near = [i for i, (difference, error) in differences.items() if i == leader or difference <= error]
+        errors = {i: mean_difference(known[i], known[leader])[1] for i in scores}
+        near = [i for i, score in scores.items() if i == leader or score <= errors[i]]
         return max(near, key=lambda i: (len(known[i]), -scores[i], -i))
 
     def _is_default(self, number: int | None) -> bool:
@@ -330,8 +331,8 @@ class Race:
 
         If the default is recommended, those of the best other configuration.
         """
-        known, state = self._state.known(), self._state
-        found = self._state.compare([i for i in state.racing if i != 0])
+        state, known = self._state, self._state.known()
+        found = state.compare([i for i in state.racing if i != 0])
         if self.default is None or found is None or 0 not in known:
             return None
         best = found[0] if self.is_default_best else self._recommended() or found[0]
