@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from semibandit import _validate
+from semibandit._cached import cached_property
 from semibandit._validate import FloatArray, IntArray
 from semibandit.functions import Piecewise
 from semibandit.spaces import Interval, Space

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from semibandit import _validate
+from semibandit._cached import cached_property
 from semibandit._validate import FloatArray, IntArray
 from semibandit.dispersion.bounds.regret import Regret, Table, regret
 from semibandit.dispersion.breaks import Breaks, Samples, collect

@@ -6,12 +6,11 @@ out. So feedback is a `PiecewiseLinear`.
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 import numpy.typing as npt
 
 from semibandit import _validate
+from semibandit._cached import cached_property
 from semibandit._validate import FloatArray
 from semibandit.families.instance import Valued, before_end, interval_or
 from semibandit.functions.linear import PiecewiseLinear

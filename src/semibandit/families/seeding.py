@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from semibandit import _validate
+from semibandit._cached import cached_property
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.greedy.solution import frozen
 from semibandit.families.instance import before_end, interval_or

@@ -8,11 +8,11 @@ import pickle
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from semibandit._cached import cached_property
 from semibandit.fitting.best import Hindsight, best_of, position
 from semibandit.fitting.engines import WorkEngine
 from semibandit.fitting.log import Chunk, ProblemLog, Reader, Unreadable

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from semibandit import _validate
+from semibandit._cached import cached_property
 from semibandit._validate import FloatArray
 from semibandit.fitting.engines import engine_for
 from semibandit.fitting.log import Chunk, ProblemLog

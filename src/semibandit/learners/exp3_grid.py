@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from semibandit import _validate
+from semibandit._cached import cached_property
 from semibandit.functions import Piecewise, PiecewiseConstant
 from semibandit.learners import reading
 from semibandit.learners.certificates import Certificate

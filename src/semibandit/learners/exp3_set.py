@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from msgspec.structs import replace
 
 from semibandit import _validate
+from semibandit._cached import cached_property
 from semibandit.functions import Piecewise, PiecewiseConstant
 from semibandit.learners import reading
 from semibandit.learners.certified import CertifiedLearner

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from semibandit import _validate
+from semibandit._cached import cached_property
 from semibandit.spaces.line import Axis, Line
 
 __all__ = ["Interval"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from semibandit._cached import cached_property
 from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise
 from semibandit.spaces.boxes import Boxes

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from semibandit._cached import cached_property
 from semibandit._validate import FloatArray, IntArray
 from semibandit.functions import Piecewise, PiecewiseConstant
 from semibandit.spaces.scales import ContinuousScale, Scale

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import InitVar, asdict, dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from semibandit import _validate
+from semibandit._cached import cached_property
 from semibandit._validate import FloatArray
 from semibandit.functions import Piecewise, PiecewiseConstant
 from semibandit.spaces.interval import Interval

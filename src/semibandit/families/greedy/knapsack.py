@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from semibandit import _validate
+from semibandit._cached import cached_property
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.greedy.solution import FEW, BoolArray, Solution, margin_of, positive
 from semibandit.families.instance import Valued, before_end, interval_or

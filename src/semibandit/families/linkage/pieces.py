@@ -11,9 +11,9 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
+from semibandit._cached import cached_property
 from semibandit._validate import FloatArray, IntArray
 from semibandit.families.linkage._kernels.certificate import (
     mend_order,
