@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 import semibandit as sb
 from reference.study import ReferenceStudy
-from semibandit.studies.log import local
+from semibandit.studies.log import backend
 from semibandit.studies.log.operations import ForgottenError
 from study_workers import SPACE, bits, seen_around
 
@@ -35,7 +35,7 @@ class StudyMachine(RuleBasedStateMachine):
         self.patches = [
             mock.patch("time.time", side_effect=lambda: self.now),
             mock.patch("semibandit.studies.log.stores.sqlite._elapsed", side_effect=lambda: self.now),
-            mock.patch.object(local, "snapshot_stride", return_value=16),
+            mock.patch.object(backend, "snapshot_stride", return_value=16),
         ]
         for patch in self.patches:
             patch.start()

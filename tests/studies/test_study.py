@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import semibandit as sb
-from semibandit.studies.log import events, local
+from semibandit.studies.log import backend, events
 from semibandit.studies.log.operations import Ask, ForgottenError, Tell
 from semibandit.studies.log.stores import UnknownStudyError, open_store
 from semibandit.studies.log.stores.sqlite import SQLiteStore
@@ -294,7 +294,7 @@ def test_a_deleted_study_raises_unknown_study_error(study, storage):
 
 
 def test_the_learner_at_an_event_needs_no_snapshot(quick, monkeypatch):
-    monkeypatch.setattr(local, "snapshot_stride", lambda pieces: 64)
+    monkeypatch.setattr(backend, "snapshot_stride", lambda pieces: 64)
     moments = {}
     for seed in range(10):
         play(quick, 8, seed)

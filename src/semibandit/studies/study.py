@@ -18,9 +18,9 @@ from semibandit.learners.certificates import Certificate
 from semibandit.learners.contexts import ContextCell
 from semibandit.spaces import Space, as_space
 from semibandit.studies.log import events
+from semibandit.studies.log.backend import LocalBackend
 from semibandit.studies.log.events import Asked, Event, Folded, Info
-from semibandit.studies.log.history import AskedEarlierError, StudyRounds, rounds
-from semibandit.studies.log.local import LocalBackend
+from semibandit.studies.log.finished import AskedEarlierError, StudyRounds, rounds
 from semibandit.studies.log.operations import (
     FOREVER,
     Ask,

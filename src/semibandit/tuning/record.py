@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from semibandit.spaces import values_of
-from semibandit.studies.log.history import StudyRound
+from semibandit.studies.log.finished import StudyRound
 
 __all__ = ["MAX_TEXT", "RunRecord", "printable"]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import semibandit as sb
-from semibandit.learners.contexts import cells as cells_module
+from semibandit.learners.contexts import context_cells as cells_module
 
 SPACE = sb.Interval(0, 1)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import semibandit as sb
-from semibandit.studies.log import local
+from semibandit.studies.log import backend
 from semibandit.studies.log.operations import (
     Ask,
     Change,
@@ -86,7 +86,7 @@ def test_waiting_requests_are_run_by_one_turn(study):
 
 
 def test_who_is_not_answered_goes_on_alone(study, monkeypatch):
-    monkeypatch.setattr(local, "MAX_LAG", 10)
+    monkeypatch.setattr(backend, "MAX_LAG", 10)
     monkeypatch.setattr(postgres, "MAX_LAG", 10)
     other = sb.Study(study.storage, "knob")
     play(study, 20, 0)

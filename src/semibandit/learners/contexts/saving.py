@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from semibandit.learners.contexts.cell import Cell
-from semibandit.learners.contexts.cells import ContextAtAsk, ContextCells
+from semibandit.learners.contexts.context_cells import ContextAtAsk, ContextCells
 from semibandit.learners.contexts.labels import Direction
 from semibandit.learners.contexts.tree import Node, Split, leaves
 from semibandit.learners.packing import Array, pack, unpack

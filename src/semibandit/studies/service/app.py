@@ -16,7 +16,7 @@ from semibandit.studies import api
 from semibandit.studies.api import Endpoint
 from semibandit.studies.listing import StudyEntry
 from semibandit.studies.log import operations
-from semibandit.studies.log.history import StudyRound
+from semibandit.studies.log.finished import StudyRound
 from semibandit.studies.log.operations import ForgottenError, Operation, PausedError
 from semibandit.studies.log.stores import DamagedStudyError, UnknownStudyError
 from semibandit.studies.log.summary import StudySummary

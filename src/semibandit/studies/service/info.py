@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from semibandit.learners import Learner
 from semibandit.studies.api import StudyInfo
-from semibandit.studies.log.history import StudyRound
+from semibandit.studies.log.finished import StudyRound
 from semibandit.studies.study import Study
 
 __all__ = ["study_info"]

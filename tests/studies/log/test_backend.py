@@ -11,7 +11,7 @@ import pytest
 
 import semibandit as sb
 from semibandit.studies import DamagedStudyError, UnknownStudyError
-from semibandit.studies.log.local import superfluous
+from semibandit.studies.log.backend import superfluous
 from semibandit.studies.log.stores import open_store
 from semibandit.studies.log.stores.store import chained
 from study_workers import SPACE, bits, play

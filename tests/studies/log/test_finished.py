@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import semibandit as sb
-from semibandit.studies.log.history import StudyRound, StudyRounds
+from semibandit.studies.log.finished import StudyRound, StudyRounds
 
 KNOBS = sb.Knobs(loss=sb.Real(0.001, 1, log=True), depth=sb.Integer(1, 12), mode=sb.Choice("a", "b"))
 
