@@ -107,7 +107,7 @@ class Exp3Set(CertifiedLearner):
     ...     else:
     ...         learner.tell(trial, PiecewiseConstant([0.5, 1], [0.2]))
     >>> learner.recommend()
-    Recommendation(rho=0.75..., interval=(0.5, 1.0)): 0.2 ± 0 in 193 rounds
+    Recommendation(rho=0.7..., interval=(0.5, 1.0)): 0.2 ± 0 in 193 rounds
     """
 
     baselines: ClassVar[tuple[str | None, ...]] = ("local", "low", None)
