@@ -173,6 +173,15 @@ def test_labels_of_items_that_are_not_flagged_do_not_matter():
     assert np.array_equal(models[0].flagged_, models[1].flagged_)
 
 
+def test_the_first_fit_learns_from_each_item_before_the_next_one():
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=200)
+    X = np.clip(0.3 + 0.4 * y + rng.normal(0.0, 0.15, 200), 0.0, 1.0)[:, None]
+    models = [OnlineThreshold(random_state=seed).fit(X, y) for seed in range(10)]
+    right = np.array([model.flagged_ == y for model in models])
+    assert right[:, 100:].mean() > 0.78  # uniform play: 0.74
+
+
 def test_flag_is_answered_by_the_next_partial_fit():
     X, y = scored(4, 200)
     model = OnlineThreshold(random_state=0).partial_fit(X, y)

@@ -13,6 +13,7 @@ def two_places(kind, rounds, seed):
         "bernoulli": (constant, (u[1] < 0.4) * 1.0),
         "both": ((u[0] < 0.5) * 1.0, (u[1] < 0.4) * 1.0),
         "uniform": (0.4 + 0.2 * u[0], 0.8 * u[1]),
+        "wide": (constant, 0.9 * u[1]),
         "phases": (constant, np.where(np.arange(rounds) < rounds // 11, 1.0, 0.0)),
     }[kind]
 

@@ -25,11 +25,13 @@ def evidence_against(paid: float, state: State, config: Config) -> Any:
     """Return the evidence against each node, the largest on its path.
 
     A node with n looks, mean m and variance v has n·g²/(2v + ⅔·range·g), where g is the excess of m over the
-    loss that the learner expects to pay: by Bernstein's inequality, a place as good as that has such looks
-    with a probability of at most exp(-evidence). It fades when the quarter of the space around
-    the node has not been looked at for long: then g is the excess that the node would have if it had cost the
-    least since, plus patience·range/√t. The least is the lower end of the range, and at least half of the
-    range below the expected loss.
+    loss that the learner expects to pay. That is the exponent of Bernstein's inequality: if v were exact and
+    looks independent, a place as good as the play would have such a mean with a probability of at most
+    exp(-evidence).
+
+    Evidence fades when the quarter of the space around the node has not been looked at for long: then g is
+    the excess that the node would have if it had cost the least since, plus patience·range/√t. The least is
+    the lower end of the range, and at least half of the range below the expected loss.
     """
     tree, now, reach = state.tree, state.sums[TOLD], config.high - config.low
     low = min(config.low, paid - 0.5 * reach)
